@@ -1,1 +1,1 @@
-"""How fast is it, and where does the time go? `make bench` or `python -m benchmarks`."""
+"""Benchmarks: rates, times and memory of tocsin. Run `make bench` or `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""B1: boolean matching, every registered index beside `scan`, from packed batches, JSON lines and dicts."""
+"""B1: Boolean matching. Every registered index and `scan`, from packed batches, JSON lines and dicts."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tocsin.records import read_events
 from tocsin.segment import Segment, Snapshots
 
 _FEW_RANKED = 1024
-_ASKED_FOR = {"k_index": f"k_index(lowest=1, highest={VALUES})"}  # by default it has no domain
+_ASKED_FOR = {"k_index": f"k_index(lowest=1, highest={VALUES})"}  # has no domain by default
 _SCAN_SHARE = 32
-"""`scan` and other baselines are asked a part of the events: they take as long for each, however many there are."""
+"""`scan` and other baselines get 1/32 of the events, because their time per event does not depend on the number."""
 
 
 def rows(subscriptions: int, events: int) -> Iterator[Row]:
@@ -69,14 +69,14 @@ def _measure_index(workload: Workload, segment: Segment, batch: EventBatch, scan
 
 
 def _other_questions(workload: Workload, segment: Segment, batch: EventBatch, wanted: Wanted) -> Iterator[Row]:
-    """The best matches alone, and events that are to be read first."""
+    """Top-k matching, and events that must first be read."""
     seconds = median_seconds(lambda: segment.matcher.match(batch))
     yield from _best(workload, segment, batch, seconds)
     yield from _other_forms(workload, len(batch), segment, wanted, seconds / len(batch))
 
 
 def _best(workload: Workload, segment: Segment, batch: EventBatch, matching: float) -> Iterator[Row]:
-    """The best 20 by random scores, beside all matches sorted by them."""
+    """The best 20 matches by random scores, compared with all matches."""
     scores = np.random.default_rng(1).random(len(segment))
     snapshots = Snapshots.of([replace(segment, scores=frozen(scores, np.float64))])
     few = batch if len(batch) < _FEW_RANKED else _packed(workload, _FEW_RANKED, Wanted(segment.matcher.attributes))

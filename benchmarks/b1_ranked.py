@@ -1,4 +1,4 @@
-"""Other questions over B1's subscriptions: what holds most of, and events some of whose values are ranges."""
+"""Other questions on B1's subscriptions: `Relaxed`, and events with ranges for some values."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tocsin.model.values import Range
 from tocsin.segment import Segment
 
 _K = 20
-_HALF = 2.0  # a range goes so far to both sides of the value that B1 has
-_EVERY = 5  # one value in so many is a range
+_HALF = 2.0  # a range extends this far to both sides of B1's value
+_EVERY = 5  # one value in this many is a range
 
 
 def rows(subscriptions: int) -> Iterator[Row]:

@@ -1,7 +1,7 @@
-"""B2: covering rectangles, every structure beside the libraries of others that can be had (extra `peers`).
+"""B2: covering rectangles. Every structure, compared with libraries of others (extra `peers`).
 
-All answer the same points with all rectangles that cover them, and are held against each other. The libraries return
-numbers in no order and know nothing of expressions; ours read a batch of events and return sorted matches.
+All find the rectangles that cover the same points, and their answers are compared. The libraries return unsorted
+numbers and do not know expressions; tocsin's structures read a batch of events and return sorted matches.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from tocsin.records import read_events
 
 RECTANGLES = 256_000
 _FEW = 512
-"""Points for what takes long."""
+"""The number of points for slow structures."""
 
 Search = Callable[[NDArray[np.float64]], int]
-"""How many pairs a structure finds for points."""
+"""Returns the number of pairs that a structure finds for points."""
 
 
 def rows(subscriptions: int, events: int) -> Iterator[Row]:

@@ -1,8 +1,8 @@
-"""B4: regions and keywords, every structure of the family beside `access`, `scan` and what others have (extra `peers`).
+"""B4: regions with keywords. Every structure of the family, `access`, `scan` and peers (extra `peers`).
 
-All answer the same messages, and are held against each other. `kernel` is a structure's own time, from an encoded
-batch to sorted matches; `call` is `match_batch` of the Arrow table. The peers find boxes by their trees and compare
-words behind them; they read the same tables, since to find their words' codes is part of matching.
+All answer the same messages, and their answers are compared. `kernel` is a structure's own time, from an encoded batch
+to sorted matches. `call` is `match_batch` of the Arrow table. The peers find boxes with their trees and then compare
+words. They read the same tables, because looking up the codes of words is part of matching.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FAMILY = (
 )
 MESSAGES = 2048
 _FEW = 64
-"""Messages on which all are held against each other; no more are asked of what would take `_LONG_S` for all."""
+"""The number of messages for comparing answers, and for structures that would take `_LONG_S` for all."""
 _LONG_S = 2.0
 
 Pairs = NDArray[np.int64]
@@ -44,7 +44,7 @@ Tables = dict[str, pa.Table]
 
 
 def rows(subscriptions: int, events: int) -> Iterator[Row]:
-    """Measure on words by Zipf, on uniform ones, and on real places where there are any."""
+    """Measure with Zipfian words, with uniform words, and with real places if available."""
     for load in (ZIPF, UNIFORM, Gazetteer()):
         try:
             held = load.subscriptions(subscriptions)
@@ -81,7 +81,7 @@ def _ours(name: str, load: str, held: Subscriptions, tables: Tables, expected: d
 
 
 def _built(name: str, load: str, matcher: Matcher, count: int) -> Row:
-    """How long it takes to build one like it, after one that compiles."""
+    """The time to build such a structure, after a first build that compiles."""
     builder, compiled = matcher_builder(name, {}), matcher.expressions()
     begun = time.perf_counter()
     builder.build(compiled)
@@ -124,13 +124,13 @@ def _theirs(
 
 
 def _enough(table: pa.Table, ask: Callable[[pa.Table], object]) -> pa.Table:
-    """The messages, or a few of them where all would take long."""
+    """All messages, or a few if all would take too long."""
     few = table.slice(0, _FEW)
     return table if seconds(lambda: ask(few)) / _FEW * len(table) < _LONG_S else few
 
 
 def _hold(expected: dict[str, Pairs], group: str, name: str, pairs: Pairs) -> None:
-    """The first answer to a group is what all others must be."""
+    """Require every answer to a group to equal the first one."""
     first = expected.setdefault(group, pairs)
     assert np.array_equal(first, pairs), f"{name} finds {len(pairs)} pairs of {group}, others {len(first)}, or others"
 
@@ -151,7 +151,7 @@ def _batches(engine: tocsin.Engine, table: pa.Table) -> list[EventBatch]:
 
 
 def _boostree(held: Subscriptions) -> Search:
-    """Boost's R-tree; then a row of flags, a word each, for every message, which candidates look their words up in."""
+    """Boost's R-tree. For each message, a row of flags by word then tests the words of candidates."""
     library: Any = importlib.import_module("boostree")
     lower, upper = (np.ascontiguousarray(held.regions[:, side]) for side in (slice(2), slice(2, 4)))
     tree = library.RTree.from_boxes(lower, upper)
@@ -181,7 +181,7 @@ def _boostree(held: Subscriptions) -> Search:
 
 
 def _shapely(held: Subscriptions) -> Search:
-    """shapely's STRtree; then Python's sets."""
+    """shapely's STRtree, then Python's sets."""
     library: Any = importlib.import_module("shapely")
     tree = library.STRtree(library.box(*held.regions.T))
     keywords = [frozenset(words) for words in held.keywords.to_pylist()]
@@ -199,7 +199,7 @@ def _shapely(held: Subscriptions) -> Search:
 
 
 def _read(table: pa.Table) -> tuple[Floats, pa.ListArray]:
-    """(M, 4) boxes of messages, points included, and their words."""
+    """The (M, 4) boxes of messages, including points, and their words."""
     sides = table["location"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
     both = sides if sides.shape[1] == 4 else np.concatenate([sides, sides], axis=1)
     return both, table["words"].combine_chunks()

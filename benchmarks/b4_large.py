@@ -1,7 +1,8 @@
-"""B4 at the paper's size: `token_grid` over as many regions with keywords as are asked for, and what they take.
+"""B4 at the paper's size: `token_grid` over many regions with keywords, and its time and memory.
 
-Ten million were the paper's, and 500 messages a second its headline. Subscriptions are made in columns, for texts take
-40 us each to be read; they are all that an engine holds of them all the same, texts included. Messages come as in `b4`.
+The paper had ten million subscriptions and reported 500 messages a second. Subscriptions are made in columns, because
+reading a text takes 40 us. The result is still all that an engine keeps of them, including texts. Messages are drawn as
+in `b4`.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from tocsin.segment import Segment, Snapshots, assemble
 
 INDEX = "token_grid"
 _FEW = 8
-"""Messages that are held against a look at all subscriptions."""
+"""The number of messages whose answers are compared with a scan of all subscriptions."""
 
 
 def rows(subscriptions: int, events: int) -> Iterator[Row]:
-    """Measure on words by Zipf."""
+    """Measure with Zipfian words."""
     begun = time.perf_counter()
     part = _part(ZIPF.subscriptions(subscriptions), subscriptions)
     yield Row(INDEX, ZIPF.name, "made in columns", time.perf_counter() - begun, "s", _memory())
@@ -56,7 +57,7 @@ def _part(held: Subscriptions, count: int) -> Part:
 
 
 def _segment(part: Part) -> tuple[Segment, float]:
-    """A segment of subscriptions, and how long that took once kernels were compiled."""
+    """A segment of subscriptions, and the time to build it with compiled kernels."""
     few = Part(
         part.ids[:1000], compile_regions(ZIPF.subscriptions(1000)), part.sources[:1000], np.ones(1000), None, None
     )
@@ -67,7 +68,7 @@ def _segment(part: Part) -> tuple[Segment, float]:
 
 
 def _sizes(segment: Segment) -> dict[str, int]:
-    """Bytes by what they are of."""
+    """Bytes of each part of a segment."""
     matcher = segment.matcher
     expressions = expression_sizes(matcher.expressions())["structure"]
     tokens = matcher.held.regions.tokens.nbytes
@@ -106,7 +107,7 @@ def _batches(snapshots: Snapshots, table: pa.Table) -> list[EventBatch]:
 
 
 def _memory() -> str:
-    """What the process holds now, and held at most."""
+    """The memory of the process, now and at its peak."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return f"resident {pages * os.sysconf('SC_PAGE_SIZE') / 1e9:.1f} GB, {most / 1e6:.1f} at most"

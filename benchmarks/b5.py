@@ -1,8 +1,8 @@
-"""B5: the best ten of the last 100,000 messages for each subscription, over every structure of the family.
+"""B5: the best ten of the last 100,000 messages for each subscription, with every structure of the family.
 
-The window is filled once, and each structure then disseminates in the steady state: messages expire as others come,
-and subscriptions are searched for again. `kernel` is the time in which messages were pushed, of the same batches whose
-`call` is `push_batch` of an Arrow table, with its reading and the table of changes.
+The window is filled once. Each structure then disseminates in the steady state: messages expire as others arrive, and
+subscriptions search again. `kernel` is the time spent pushing messages. `call` is `push_batch` of an Arrow table with
+the same batches, including reading and the table of changes.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _BATCH: Final = 4096
 _BATCHES: Final = 3
 _PUSHES: Final = 2000
 _LONG_S: Final = 30.0
-"""So long a structure is given for its batches."""
+"""The time limit for the batches of a structure."""
 
 
 def rows(subscriptions: int, size: int) -> Iterator[Row]:
-    """Fill a window over blocks, then measure every structure on what follows."""
+    """Fill a window with `blocks`, then measure every structure on the following messages."""
     load = WindowLoad()
     name = f"{subscriptions:,} subscriptions, {size:,} messages"
     window = tocsin.Window(size, bounds=BOUNDS)
@@ -42,13 +42,13 @@ def rows(subscriptions: int, size: int) -> Iterator[Row]:
     yield from _shared(window, name, load)
     for registration in disseminators():
         if "slack" not in registration.options:
-            continue  # another policy, whose buffers are others: `make reproduce ARGS=skype/buffers`
+            continue  # a policy with other buffers; see `make reproduce ARGS=skype/buffers`
         window._sliding.change_to(window_index(registration.name, window.bounds.diagonal).disseminator)
         yield from _steady(window, registration.name, name, load)
 
 
 def _shared(alone: tocsin.Window, name: str, load: WindowLoad) -> Iterator[Row]:
-    """Batches of the window, and of one that two threads share, in turns; wall time."""
+    """Alternate batches of the window and of one shared by two threads; wall time."""
     shared = tocsin.Window(alone.size, bounds=BOUNDS, threads=2)
     shared.subscribe_many(load.subscriptions(len(alone)))
     shared.push_batch(load.messages(int(alone.size or 0), 0), changes=False)

@@ -1,4 +1,4 @@
-"""B5 for long: a million messages through a full window, and what memory the process holds meanwhile."""
+"""B5 over a long run: a million messages through a full window, and the memory of the process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOKS: Final = 10
 
 
 def rows(subscriptions: int, size: int) -> Iterator[Row]:
-    """Fill a window, and look at memory and pace after each tenth of the messages."""
+    """Fill a window, then report memory and rate after each tenth of the messages."""
     load = WindowLoad()
     window = tocsin.Window(size, bounds=BOUNDS)
     for first in range(0, size, _BATCH):

@@ -1,7 +1,8 @@
-"""B5 by policy: what a whole push costs where each policy says who is buffered, and blocks disseminate for all.
+"""B5 by policy: the cost of a whole push for each buffer policy, with `blocks` for dissemination.
 
-A window for each policy, full of the same messages, then the same batches in turns. What a policy saves shows late:
-a threshold that was just chosen flatters whoever searches seldom, so four windows of messages pass.
+There is a window for each policy, full of the same messages; they then take the same batches in turns. Savings of a
+policy show late, because a freshly chosen threshold favours policies that search rarely. So four windows of messages
+pass.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _POLICIES: Final = {
 
 
 def rows(subscriptions: int, size: int) -> Iterator[Row]:
-    """CPU time a message and searches a message, over all batches."""
+    """CPU time and searches per message, over all batches."""
     load = WindowLoad()
     windows = {}
     for policy in _POLICIES:

@@ -1,6 +1,6 @@
-"""B1: conjunctions over many attributes, as in OpIndex Table 3 (Zhang et al. 2014, section 7.1).
+"""The workload of B1: conjunctions over many attributes, as in OpIndex Table 3 (Zhang et al. 2014, section 7.1).
 
-A subscription has 1..8 predicates on distinct attributes, 40 % `=`, 30 % `<=`, 30 % `>=`, operands 1..50; an event
+A subscription has 1..8 predicates on distinct attributes, 40 % `=`, 30 % `<=`, 30 % `>=`, with operands 1..50. An event
 has 10..40 attributes with values 1..50. *uni*: 20,000 attributes, uniform. *zipf*: 1,000 attributes, Zipf(1.0).
 """
 
@@ -69,7 +69,7 @@ class Workload:
         return pa.array([f"a{number}" for number in range(self.attributes)], pa.string())
 
     def _attribute_sets(self, random: np.random.Generator, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sets of distinct attributes of the given sizes in CSR form: drawn with replacement, doubles drawn again."""
+        """Sets of distinct attributes of the given sizes in CSR form. Duplicates are drawn again."""
         weights = np.arange(1, self.attributes + 1, dtype=float) ** -self.zipf
         edges = np.cumsum(weights / weights.sum())
         starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -87,7 +87,7 @@ class Workload:
 
 
 def ids(count: int) -> pa.Array:
-    """`s0000000` and so on."""
+    """Ids `s0000000` and so on."""
     return pa.array([f"s{number:07d}" for number in range(count)], pa.string())
 
 

@@ -1,4 +1,4 @@
-"""How fast do subscriptions come in, and a saved engine back? In bulk, from texts and from columns; from disk."""
+"""The time to add subscriptions in bulk, from texts and columns, and to save and load an engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.rows import Row
 
 
 def rows(subscriptions: int) -> Iterator[Row]:
-    """Measure on the uniform workload, whose texts have most templates."""
+    """Measure with the uniform workload, whose texts have the most templates."""
     tocsin.Engine().subscribe_many(UNI.conjunctions(100))  # compiles the kernels
     columns = UNI.conjunctions(subscriptions)
     engine = tocsin.Engine()
@@ -48,7 +48,7 @@ print((private[1] - private[0]) / 1024, (shared[1] - shared[0]) / 1024)
 
 
 def _memory_of_loader(folder: str) -> tuple[float, float]:
-    """What loading adds to a process's own memory and to what it shares, in MB, while this one has the files mapped."""
+    """The private and shared memory in MB that loading adds to a process, while this one has the files mapped."""
     holder = tocsin.Engine.load(folder)
     shown = subprocess.run([sys.executable, "-c", _LOADER, folder], capture_output=True, text=True, check=True)
     del holder

@@ -1,4 +1,4 @@
-"""How fast is this machine right now? A fixed loop, printed beside every row, so that runs can be compared."""
+"""A fixed calibration loop. Its rate is printed beside every row, so that runs can be compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 @numba.njit(nogil=True)
 def _spin(table: np.ndarray, steps: int) -> int:
-    """A chase through a table that fits the second-level cache, with arithmetic that depends on it."""
+    """Chase pointers through a table that fits the second-level cache, with dependent arithmetic."""
     at = np.uint64(1)
     for _ in range(steps):
         at = (table[at & np.uint64(0xFFFF)] ^ (at * np.uint64(0x9E3779B97F4A7C15))) >> np.uint64(1)
@@ -20,27 +20,27 @@ def _spin(table: np.ndarray, steps: int) -> int:
 
 
 def calibrate() -> float:
-    """Millions of steps a second of the fixed loop; the median of five."""
+    """Millions of steps a second of the fixed loop: the median of five runs."""
     table = np.random.default_rng(7).integers(0, 2**63, 1 << 16).astype(np.uint64)
     _spin(table, 10)
     return statistics.median(2.0 / seconds(lambda: _spin(table, 2_000_000)) for _ in range(5))
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """CPU seconds of one call in this thread; others on the machine disturb it less than wall time."""
+    """CPU seconds of one call in this thread, which other processes disturb less than wall time."""
     begun = time.thread_time()
     work()
     return time.thread_time() - begun
 
 
 def wall_seconds(work: Callable[[], object]) -> float:
-    """Seconds of one call by the clock."""
+    """Wall seconds of one call."""
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
 
 
 def median_seconds(work: Callable[[], object], times: int = 3) -> float:
-    """The median of several calls, after one that compiles and warms."""
+    """The median of several calls, after one that compiles and warms up."""
     work()
     return statistics.median(seconds(work) for _ in range(times))

@@ -1,4 +1,4 @@
-"""What do changes cost? An engine of many subscriptions, a tenth of whose traffic is changes, and single matches."""
+"""The cost of changes: an engine with a tenth of changes in its traffic, and single matches."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
 
 _TRAFFIC = {"uni": (450, 50), "zipf": (45, 5)}
-"""Events of a batch, and changes behind it: a third subscriptions, a third unsubscriptions, a third new scores.
+"""Events of a batch, and changes after it: a third each subscriptions, unsubscriptions and new scores.
 
 A zipf event has hundreds of times as many matches.
 """
 
 _SWITCH_S = 0.0005
-"""How long a thread may keep Python's lock from another: a service that wants short pauses sets it so."""
+"""How long a thread may keep Python's lock from another. A service that needs short pauses sets it like this."""
 
 
 def rows(subscriptions: int, seconds: float = 8.0) -> Iterator[Row]:
@@ -39,7 +39,7 @@ def rows(subscriptions: int, seconds: float = 8.0) -> Iterator[Row]:
 
 
 def _compile_kernels() -> None:
-    """Have every kernel compiled that the measurement will call."""
+    """Compile every kernel that the measurement calls."""
     with tocsin.Engine(delta_limit=8) as engine:
         engine.subscribe_many(UNI.conjunctions(100))
         for number in range(40):
@@ -62,7 +62,7 @@ def _churn(workload: Workload, engine: tocsin.Engine, subscriptions: int, second
     size, each = _TRAFFIC[workload.name]
     changes = _Changes(workload, engine, subscriptions)
     gc.collect()
-    gc.freeze()  # as a service would: what is loaded stays, and need not be looked through again and again
+    gc.freeze()  # as in a service: loaded objects stay, so the collector need not scan them again
     pause_free = _rate(workload, engine, iter(()), 0, seconds / 4)
     mixed = _rate(workload, engine, iter(changes), each, seconds)
     yield Row(
@@ -80,7 +80,7 @@ class _Rate:
 
 
 def _rate(workload: Workload, engine: tocsin.Engine, changes: Iterator[None], each: int, seconds: float) -> _Rate:
-    """Events and changes a second of wall time, one thread; the engine merges beside it."""
+    """Events and changes a second of wall time, in one thread; the engine merges in the background."""
     times: list[float] = []
     batches = _batches(workload, engine)
     operations = 0
@@ -114,7 +114,7 @@ class _Changes:
         self._texts = workload.texts(200_000, seed=7)
         self._victims = iter(np.random.default_rng(3).permutation(subscriptions).tolist())
         self._times: list[float] = []
-        for text in self._texts:  # an engine that has run for an hour knows the templates of what comes
+        for text in self._texts:  # an engine that has run for an hour knows the templates of new texts
             instance = engine._templates.instance(text)
             if instance is not None:
                 engine._store.book.read(instance)
@@ -135,6 +135,6 @@ class _Changes:
         self._times.append(wall_seconds(work))
 
     def note(self) -> str:
-        """What changes cost."""
+        """A note on the cost of changes."""
         median, late = np.percentile(self._times, [50, 99.9])
         return f"a change: median {median * 1e6:.0f} us, 99.9th percentile {late * 1e3:.2f} ms"

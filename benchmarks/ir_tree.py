@@ -1,4 +1,4 @@
-"""IR-tree: how fast it changes, and what a changed one answers against a static one of the same intervals."""
+"""The IR-tree under changes: the rate of changes, and queries compared with a static tree of the same intervals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tocsin.index.scored.intervals import ScoredIntervals
 
 _KS = (1, 20, 100)
 _QUERIES = 20_000
-_CHANGED = 4  # a quarter goes, another comes, a third gets another score
+_CHANGED = 4  # a quarter is deleted, another inserted, a third rescored
 _SINGLY = 20_000
 
 
 def rows(count: int) -> Iterator[Row]:
-    """On the paper's intervals and on short ones, as in `ranked`."""
+    """Measure on the paper's intervals and on short ones, as in `ranked`."""
     _warm()
     for load in ("paper", "short"):
         more = count // _CHANGED
@@ -54,7 +54,7 @@ def _one(
 
 
 def _singly(load: str, tree: ChangingIRTree, intervals: ScoredIntervals, chosen: NDArray[np.int64]) -> Iterator[Row]:
-    """One call each."""
+    """One call for each change."""
     rows = list(zip(*(column.tolist() for column in _columns(intervals, chosen)), strict=True))
 
     def churn() -> None:
@@ -66,7 +66,7 @@ def _singly(load: str, tree: ChangingIRTree, intervals: ScoredIntervals, chosen:
 
 
 def _queries(load: str, state: str, tree: ChangingIRTree, codes: NDArray[np.int32]) -> Iterator[Row]:
-    """Of the tree, and how that compares with a static one of what it holds, asked in turns."""
+    """Queries on the tree, in turns with a static one of the same intervals."""
     held = tree.intervals()
     static = ranker_builder("ir_tree", {}).build(held)
     size, static_size = (sum(one.sizes().values()) for one in (tree, static))
@@ -95,14 +95,14 @@ def _chosen(intervals: ScoredIntervals, chosen: NDArray[np.int64]) -> ScoredInte
 
 
 def _columns(intervals: ScoredIntervals, chosen: NDArray[np.int64]) -> tuple[NDArray, ...]:
-    """Groups, ends, scores and owners of some intervals of one group."""
+    """Groups, ends, scores and owners of selected intervals of one group."""
     ranges = intervals.ranges
     ends = ranges.lows[chosen], ranges.highs[chosen]
     return np.zeros(len(chosen), np.int32), *ends, intervals.scores[chosen], intervals.owners[chosen]
 
 
 def _warm() -> None:
-    """Compile what changes a tree."""
+    """Compile the kernels that change a tree."""
     tree = ChangingIRTree([9])
     tree.insert_many([0], [1], [2], [1.0], [1])
     tree.rescore_many([0], [1], [2.0])

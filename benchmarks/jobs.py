@@ -1,6 +1,6 @@
-"""How is a job run in a process of its own? By its module and its name; it prints one line of JSON.
+"""Runs a job, given by module and name, in a process of its own; the job prints one line of JSON.
 
-A session of Spark is one a process, and what a process loads stays.
+Each job needs its own process, because Spark allows one session per process and loaded code stays in memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).parents[1]
 
 
 def job(module: str, name: str, **given: Any) -> dict[str, Any]:
-    """Run a job; what it found."""
+    """Run a job and return its result."""
     command = [sys.executable, "-m", module, name, json.dumps(given)]
     done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -24,6 +24,6 @@ def job(module: str, name: str, **given: Any) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
-    """That of a process that finds this checkout, and leaves BLAS one thread."""
+    """The environment of a process that imports this checkout and limits BLAS to one thread."""
     paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}

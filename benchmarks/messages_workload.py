@@ -1,4 +1,4 @@
-"""B4: where subscriptions of a region with keywords, and messages, come from; drawn ones are the figures'."""
+"""The interface of B4's workloads: regions with keywords, and messages. Drawn ones are in `reproduce.messages`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from reproduce.messages import Group, Subscriptions
 
 
 class Load(Protocol):
-    """Where subscriptions and messages come from."""
+    """A source of subscriptions and messages."""
 
     @property
     def name(self) -> str:
-        """What a row calls it."""
+        """Its name in a row."""
 
     def subscriptions(self, count: int, seed: int = 1) -> Subscriptions:
-        """What is asked for."""
+        """The subscriptions."""
 
     def messages(self, group: Group, count: int, seed: int = 2) -> pa.Table:
         """A table of `location`, a list of two or four numbers, and `words`, a list of strings."""

@@ -1,4 +1,4 @@
-"""What do 100,000 patterns cost? Prefixes, suffixes, substrings and regular expressions, all on one attribute."""
+"""The cost of 100,000 patterns: prefixes, suffixes, substrings and regular expressions on one attribute."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SCAN_SHARE = 64
 
 
 def rows(subscriptions: int, events: int) -> Iterator[Row]:
-    """Measure `access` beside `scan`; a tenth as many subscriptions as elsewhere."""
+    """Measure `access` and `scan`, with a tenth of the usual number of subscriptions."""
     random_ = random.Random(1)
     count = subscriptions // 10
     shapes = [(f"p{n}", _SHAPES[n % len(_SHAPES)].format(word=_word(random_, 3))) for n in range(count)]

@@ -1,8 +1,8 @@
-"""Placement: partitions that an event visits and copies a subscription has, and what routing does for one process.
+"""Placement: partitions that an event visits, copies of a subscription, and the effect of routing in one process.
 
-The plain functions that Spark's tasks run, without Spark: subscriptions are dealt to 8 partitions, a segment each, and
-batches matched against all of them, asked about every event (`all`) or about those that visit them (`routed`). All
-placements answer the same events alike. One that can place nobody has no rates.
+It calls the plain functions that Spark's tasks run, without Spark. Subscriptions are dealt to 8 partitions, one segment
+each. Batches are matched against all partitions, either with every event (`all`) or with those that visit the partition
+(`routed`). All placements answer the same events alike. A placement that can place no subscription has no rates.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PLACES_NOBODY = 0.9
 
 
 class Load(NamedTuple):
-    """Subscriptions, and events by what they are."""
+    """Subscriptions, and events by kind."""
 
     name: str
     subscriptions: Any
@@ -51,7 +51,7 @@ class Load(NamedTuple):
 
 
 def rows(subscriptions: int, events: int) -> Iterator[Row]:
-    """Measure B1, B4 and the flights."""
+    """Measure with B1, B4 and the flights."""
     for load in _loads(min(subscriptions, 1_000_000), min(events, _MOST_EVENTS)):
         yield from _measure(load)
 
@@ -84,7 +84,7 @@ def _measure(load: Load) -> Iterator[Row]:
 
 
 def _built(part: Part, placement: Placement) -> tuple[Snapshots, Snapshots]:
-    """The partitions of a placement, asked about all events and about those that visit them."""
+    """The partitions of a placement, matched with all events and with those that visit them."""
     assignment = placement.assign(part)
     plan = choose("auto", placement.statistics)
     members = [np.unique(assignment.owners[assignment.partitions == one]) for one in range(placement.count)]

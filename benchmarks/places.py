@@ -1,7 +1,7 @@
-"""Points in polygons and circles, the public call beside shapely's STRtree with prepared geometries, equal answers.
+"""Points in polygons and circles: the public call and shapely's STRtree with prepared geometries, with equal answers.
 
-`kernel` is from encoded points to what they lie in, all found and decided, which is what shapely is asked, too.
-Polygons of 5 to 200 corners, as large as towns, around real cities (extra `peers`), which are drawn by population.
+`kernel` runs from encoded points to the shapes that contain them, found and decided, which is also shapely's task.
+Polygons have 5 to 200 corners and the size of towns. They lie around real cities (extra `peers`), drawn by population.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tocsin.language.distances import EARTH_M
 
 _POINTS = 20_000
 _SPREAD = 0.5
-"""Of shapes and points around their cities, in degrees."""
+"""Spread of shapes and points around their cities, in degrees."""
 
 
 def rows(subscriptions: int) -> Iterator[Row]:
@@ -60,7 +60,7 @@ def _circles(
 ) -> Iterator[Row]:
     metres = random.uniform(500, 10_000, len(centres))
     degrees = np.degrees(metres / EARTH_M)
-    # on the plane: not the same circles
+    # on the plane, so the circles differ
     peer, _ = _of_shapely(shapely.buffer(shapely.points(centres), degrees, quad_segs=16), points)
     yield Row("shapely", "", "buffers on the plane", peer, "points/s", "64 corners each")
     engine, seconds = _engine(
@@ -82,7 +82,7 @@ def _kernel(engine: tocsin.Engine, table: pa.Table, what: str, peer: float) -> R
 
 
 def _of_shapely(shapes: NDArray[Any], points: NDArray[np.float64]) -> tuple[float, int]:
-    """Points a second, and pairs. Both sides do not fit into memory at once where there are a million shapes."""
+    """Points a second, and pairs. Frees its tree, because both sides with a million shapes exceed the memory."""
     tree = shapely.STRtree(shapes)
     shapely.prepare(shapes)
     places = shapely.points(points)
@@ -91,7 +91,7 @@ def _of_shapely(shapes: NDArray[Any], points: NDArray[np.float64]) -> tuple[floa
 
 
 def _stars(centres: NDArray[np.float64]) -> Iterator[shapely.Polygon]:
-    """The same ones every time."""
+    """Star-shaped polygons, the same each time."""
     random = np.random.default_rng(2)
     return (_star(random, x, y) for x, y in centres.tolist())
 
@@ -104,7 +104,7 @@ def _star(random: np.random.Generator, x: float, y: float) -> shapely.Polygon:
 
 
 def _engine(texts: Iterable[str]) -> tuple[tocsin.Engine, float]:
-    """An engine, and how long it took to load."""
+    """An engine, and the time to load it."""
     begun = time.perf_counter()
     engine = tocsin.Engine()
     report = engine.subscribe_many({"id": number, "where": text} for number, text in enumerate(texts))

@@ -1,7 +1,7 @@
-"""How much of its kernel's rate does the public call keep? `match_batch` beside the index alone, in one run.
+"""The rate of the public call compared with its kernel: `match_batch` and the index alone, in one run.
 
-From every form that events come in; with ids of both kinds; as rows and as lists; on one thread and on two. The kernel
-gets batches that are packed already; seconds are wall time, and rounds of both take turns.
+It covers every form of events, ids of both kinds, rows and lists, and one and two threads. The kernel gets packed
+batches. Times are wall time, and rounds of both alternate.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _measure(workload: Workload, engine: tocsin.Engine, count: int, kind: str) -
         dicts = list(workload.events(count // 4))
         forms["JSON lines"] = "".join(json.dumps(event) + "\n" for event in dicts).encode()
         forms["dicts"] = dicts
-        if workload is ZIPF:  # nobody's table has the 20,000 columns of the other one
+        if workload is ZIPF:  # a table with the 20,000 columns of the other workload is unrealistic
             forms["Arrow"] = pa.Table.from_pylist(dicts, pa.schema([(f"a{n}", pa.float64()) for n in range(1000)]))
     for form, source in forms.items():
         share = 1.0 if form == "sparse" else 0.25

@@ -1,4 +1,4 @@
-"""Ranked: the best 20 of the intervals that a value stabs, by five structures, and of d-dimensional subscriptions."""
+"""Ranked: the best 20 intervals that contain a value, by five structures, and d-dimensional subscriptions."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _SLOW_QUERIES = 200
 _EVENTS = 256
 _MOST_DIMENSIONS = 8_000_000
 _DIMENSIONS = (1, 2, 4, 8, 64, 256)
-_LONG = 0.05  # mean length of an interval where there are many dimensions
+_LONG = 0.05  # mean length of an interval with many dimensions
 
 
 def rows(subscriptions: int) -> Iterator[Row]:
-    """Both regimes: the paper's workload flatters a sorted scan."""
+    """Measure both regimes, because the paper's workload favours a sorted scan."""
     for load in ("paper", "short"):
         yield from _structures(load, subscriptions)
     for dimensions in _DIMENSIONS:
@@ -81,7 +81,7 @@ def _relaxed(load: str, count: int, dimensions: int) -> Row:
 
 
 def drawn(load: str, count: int, dimensions: int, queries: int) -> tuple[Boxes, Floats]:
-    """Intervals and queries of a load."""
+    """The intervals and queries of a load."""
     random = np.random.default_rng(1)
     if load == "paper":
         points = Points.of(random, dimensions=dimensions)

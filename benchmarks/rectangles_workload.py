@@ -1,4 +1,4 @@
-"""The VCR paper's workload: rectangles and points of which most lie in the middle of a map (Wu, Chen, Yu 2004, 3.1)."""
+"""The VCR paper's workload: rectangles and points, mostly in the middle of a map (Wu, Chen, Yu 2004, 3.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 
 @dataclass(frozen=True)
 class Map:
-    """A map of so many unit cells; a share of all lies in the middle rectangle of a share of the area."""
+    """A map of unit cells. A share of all rectangles and points lies in a middle rectangle with a share of the area."""
 
     name: str
     width: int
@@ -48,14 +48,14 @@ LARGE: Final = Map("large", 3000, 1000)
 
 
 def expressions(rectangles: NDArray[np.int64]) -> CompiledExpressions:
-    """`x BETWEEN a AND b AND y BETWEEN c AND d`."""
+    """Expressions `x BETWEEN a AND b AND y BETWEEN c AND d`."""
     attributes = np.tile(np.array([0, 1], np.int32), len(rectangles))
     lows, highs = (rectangles[:, sides].reshape(-1).astype(float) for sides in ([0, 1], [2, 3]))
     return ranges(["x", "y"], 2 * np.arange(len(rectangles) + 1), attributes, lows, highs)
 
 
 def texts(rectangles: NDArray[np.int64]) -> list[dict[str, object]]:
-    """The same as a user writes them."""
+    """The same expressions as a user writes them."""
     return [
         {"id": number, "where": f"x BETWEEN {left} AND {right} AND y BETWEEN {lower} AND {upper}"}
         for number, (left, lower, right, upper) in enumerate(rectangles.tolist())

@@ -1,4 +1,4 @@
-"""How is a measurement shown? As a row that says of what, how much, and what else is known of it."""
+"""The rows in which measurements are shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Row:
     note: str = ""
 
     def text(self, calibration: float) -> str:
-        """The row; rates also for a million steps a second of the fixed loop, which other machines can compare."""
+        """The row as text. Rates are also given per million steps of the calibration loop, to compare machines."""
         digits = 0 if self.value >= 1000 else 1 if self.value >= 10 else 2
         multiple = f"{self.value / calibration:9,.1f}" if self.unit.endswith("/s") else f"{'':9}"
         value = f"{self.value:12,.{digits}f} {self.unit:9} {multiple}"

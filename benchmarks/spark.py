@@ -1,7 +1,8 @@
-"""How fast is Spark? The flights Parquet to Parquet beside the command line, a join in SQL, and from event to sink.
+"""Spark: the flights from Parquet to Parquet, a join in SQL, and the latency from event to sink.
 
-Wall time. Two workers of Spark beside two threads of `tocsin match`, on the same files and the same compiled index; the
-join on a sample, for it looks at every pair; the latency of a stream at as many subscriptions as are asked for.
+Times are wall time. Two Spark workers are compared with two threads of `tocsin match`, on the same files and the same
+compiled index. The join runs on a sample, because it examines every pair. The latency of a stream is measured with as
+many subscriptions as requested.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ DEFAULTS = {
     "spark.sql.streaming.pollingDelay": "10ms",
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
 }
-"""Spark's own settings, to put beside those of `local_session`."""
+"""Spark's own settings, for comparison with those of `local_session`."""
 
 
 def rows(subscriptions: int, parts: str = "batch join latency") -> Iterator[Row]:
-    """Measure with so many subscriptions at most."""
+    """Measure with at most this many subscriptions."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pq.write_table(_events(), folder / "events.parquet", row_group_size=_ROW_GROUP)
@@ -70,13 +71,13 @@ def rows(subscriptions: int, parts: str = "batch join latency") -> Iterator[Row]
 
 @cache
 def _events() -> pa.Table:
-    """All flights, with a number each."""
+    """All flights, numbered."""
     table = flights().select(ATTRIBUTES)
     return table.append_column(ID, pa.array(np.arange(len(table))))
 
 
 def _batch(folder: Path, count: int) -> Iterator[Row]:
-    """Parquet to Parquet on one core and two, beside the command line."""
+    """Parquet to Parquet on one core and two, and with the command line."""
     load, index = f"{count // 1000}k", folder / f"index-{count}"
     pq.write_table(pa.Table.from_pylist(list(alerts(count))), folder / "alerts.parquet")
     _compile(folder / "alerts.parquet", index)
@@ -103,7 +104,7 @@ def _batch(folder: Path, count: int) -> Iterator[Row]:
 
 
 def _join(folder: Path, count: int) -> Row:
-    """The conditions of simple alerts as columns, joined by SQL, on a sample."""
+    """The conditions of simple alerts as columns, joined by SQL on a sample."""
     columns, simple = _simple(count)
     pq.write_table(columns, folder / "simple_columns.parquet")
     pq.write_table(simple, folder / "simple.parquet")
@@ -118,7 +119,7 @@ def _join(folder: Path, count: int) -> Row:
 
 
 def _simple(count: int) -> tuple[pa.Table, pa.Table]:
-    """Alerts of a least delay and, some of them, a route, a carrier, a most: as columns, and as texts."""
+    """Alerts with a minimum delay and some with a route, carrier or maximum, as columns and as texts."""
     random, table = np.random.default_rng(7), flights()
     drawn = table.take(pa.array(random.integers(0, len(table), count)))
     columns: dict[str, Any] = {ID: [f"s{number}" for number in range(count)]}
@@ -138,7 +139,7 @@ def _some(random: np.random.Generator, values: list[Any], share: float) -> list[
 
 
 def _text(row: dict[str, Any]) -> str:
-    """The columns of an alert as CQL2."""
+    """An alert's columns as CQL2 text."""
     equal = [f"{name} = '{row[name]}'" for name in ("origin", "dest", "carrier") if row[name] is not None]
     least = [f"{name[6:]} >= {row[name]:g}" for name in row if name.startswith("least_") and row[name] is not None]
     most = [f"{name[5:]} <= {row[name]:g}" for name in row if name.startswith("most_") and row[name] is not None]
@@ -146,7 +147,7 @@ def _text(row: dict[str, Any]) -> str:
 
 
 def _latency(folder: Path, count: int) -> Iterator[Row]:
-    """From event to sink, with Spark's own settings and with those of `local_session`."""
+    """The latency from event to sink, with Spark's own settings and with those of `local_session`."""
     index = folder / "index-uni"
     segment, _ = build_from(UNI.conjunctions(count), choose("auto"))
     write_index(index, segment)
@@ -160,14 +161,14 @@ def _latency(folder: Path, count: int) -> Iterator[Row]:
 
 
 def _compile(subscriptions: Path, index: Path) -> None:
-    """One segment, with statistics of some flights, as `tocsin compile --sample` does."""
+    """Compile one segment with statistics of some flights, like `tocsin compile --sample`."""
     segment, rejects = build_from(str(subscriptions), choose("auto", sample(_events().slice(0, 10_000))))
     assert not rejects
     write_index(index, segment)
 
 
 def _command(index: Path, events: Path) -> tuple[float, float]:
-    """The median seconds of `tocsin match`, start-up included, by the clock and of CPU."""
+    """The median wall and CPU seconds of `tocsin match`, including start-up."""
     out = index.parent / "cli.parquet"
     command = [sys.executable, "-m", "tocsin", "match", str(index), str(events), "--threads", "2", "--out", str(out)]
     wall, cpu = [], []

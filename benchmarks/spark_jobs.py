@@ -1,4 +1,4 @@
-"""What does one session of Spark measure? A session is one a process, so each of these runs in a process of its own.
+"""Measurements of one Spark session each, run in a process of their own.
 
     python -m benchmarks.spark_jobs batch '{"master": "local[2]", "folder": ..., "index": ...}'
 
@@ -37,12 +37,12 @@ SQL: Final = " AND ".join(
         *(f"(a.most_{name} IS NULL OR e.{name} <= a.most_{name})" for name in ("dep_delay", "arr_delay")),
     ]
 )
-"""What a user would write: conditions as columns of the alerts, NULL for any."""
+"""The query that a user would write: conditions as columns of the alerts, NULL for any."""
 
 
 def batch(master: str, folder: str, index: str, cores: int) -> dict[str, Any]:
-    """Parquet to Parquet, and the stages of it, on so many cores; medians of rounds in which all take turns."""
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])  # Java runs beside its workers, on whatever it may
+    """Parquet to Parquet, and its stages, on a number of cores; medians of rounds that take turns."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])  # Java runs beside its workers, on the same cores
     session = local_session(master)
     path, out = f"{folder}/events.parquet", tempfile.mkdtemp(dir=folder)
     events = session.read.parquet(path)
@@ -83,7 +83,7 @@ def _same(batches: Any) -> Iterator[pa.RecordBatch]:
 def _in_turns(
     works: dict[str, Callable[[], None]], rounds: int = _ROUNDS, cpu: dict[str, float] | None = None
 ) -> dict[str, float]:
-    """The median seconds of each, after a first time; `cpu` gets those that all processes used, Java's among them."""
+    """The median wall seconds of each, after a first run; `cpu` receives those of all processes, including Java."""
     taken: dict[str, list[float]] = {name: [] for name in works}
     used: dict[str, list[float]] = {name: [] for name in works}
     for turn in range(rounds + 1):
@@ -99,7 +99,7 @@ def _in_turns(
 
 
 def cpu_seconds() -> float:
-    """What this process and all below it have used so far; workers stay while a session does."""
+    """The CPU seconds of this process and its descendants so far. Workers live as long as their session."""
     parents, used = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
@@ -115,9 +115,9 @@ def cpu_seconds() -> float:
 
 
 def joined(master: str, folder: str, index: str, sampled: int) -> dict[str, Any]:
-    """How long a join by SQL takes to count all pairs of some events, and `spark.match` those of all events.
+    """The time of an SQL join that counts all pairs of some events, and of `spark.match` on all events.
 
-    And whether both count the same for each alert on some events.
+    Also whether both give the same counts for each alert on some events.
     """
     session = local_session(master)
     session.read.parquet(f"{folder}/simple_columns.parquet").createOrReplaceTempView("alerts")
@@ -131,7 +131,7 @@ def joined(master: str, folder: str, index: str, sampled: int) -> dict[str, Any]
     ours = _counts(sample.groupBy(sample.subscription.alias("id")).count())
     events = session.read.parquet(f"{folder}/events.parquet")
 
-    def counted() -> None:  # a DataFrame of its own each time: one that was run keeps what it shuffled
+    def counted() -> None:  # a new DataFrame each time, because a used one keeps its shuffled data
         spark.match(events, index, attributes=ATTRIBUTES).selectExpr("sum(size(matches)) AS n").toArrow()
 
     spark.warm(session, index)
@@ -144,7 +144,7 @@ def _counts(rows: Any) -> dict[str, int]:
 
 
 def latency(master: str, folder: str, index: str, batches: int, rate: int, conf: dict[str, str]) -> dict[str, Any]:
-    """From the moment at which an event exists to that at which the sink has its matches."""
+    """The latency from the creation of an event to its matches in the sink."""
     from benchmarks.stamped_source import Stamped
 
     session = local_session(master, **conf)
@@ -158,7 +158,7 @@ def latency(master: str, folder: str, index: str, batches: int, rate: int, conf:
 
 
 def _streamed(matched: Any, checkpoint: str, batches: int) -> dict[str, Any]:
-    """Run a query for so many micro-batches; of all but the first half of them, for which Java makes its code."""
+    """Run a query for some micro-batches and measure the second half; in the first half, Java compiles its code."""
     late: list[np.ndarray[Any, Any]] = []
     matches = [0]
 

@@ -1,6 +1,6 @@
-"""Where do events come from that know when they came? A partitioned Python source, so many a second, by the clock.
+"""A partitioned Python source for Spark whose events know their time of creation, at a fixed rate.
 
-Event number n exists from `begun + n / rate` on. Its text is one of a file's lines.
+Event number n exists from `begun + n / rate` on. Its text is a line of a file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Stamped(DataSource):
 
 
 class _Reader(DataSourceStreamReader):
-    """Numbers of events as offsets."""
+    """A reader that uses the numbers of events as offsets."""
 
     def __init__(self, rate: int, lines: str) -> None:
         self._rate = rate
@@ -62,7 +62,7 @@ class _Reader(DataSourceStreamReader):
         settle()
 
     def commit(self, end: Any) -> None:
-        """Nothing is kept."""
+        """Does nothing, because no state is kept."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What do two threads of one process reach? Batches that are packed already, and JSON lines with all that it takes."""
+"""The rate of two threads in one process: packed batches, and JSON lines including their reading."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _row(workload: Workload, name: str, items: Sequence[Item], work: Callable[[I
 
 
 def _seconds(items: Sequence[Item], work: Callable[[Item], object], threads: int) -> float:
-    """Seconds of wall time for all items, shared out among threads."""
+    """Wall seconds for all items, divided among threads."""
 
     def run(mine: Sequence[Item]) -> None:
         for item in mine:

@@ -1,8 +1,8 @@
-"""The load of B5 through `spark.window`: messages a second against one process, state a micro-batch, visits a message.
+"""The load of B5 through `spark.window`: messages a second, state of a micro-batch, visits of a message.
 
-Everything runs in one process's session of two cores; figures of a micro-batch are medians of those after the window
-was filled. Visits are worked out without Spark: where a message goes, and how many partitions it could not be kept
-from by anybody, since it enters lists there.
+Everything runs in one session with two cores, and is compared with one process. Figures of a micro-batch are medians of
+those after the window was filled. Visits are computed without Spark: the partitions that a message visits, and those
+that no placement could spare it, because it enters lists there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SCHEMA: Final = "words array<string>, location array<double>, place bigint"
 
 
 def rows(subscriptions: int, size: int) -> Iterator[Row]:
-    """One process, then Spark, on what follows a full window."""
+    """Measure one process, then Spark, on the messages after a full window."""
     load, wanted = WindowLoad(), min(subscriptions, _MOST)
     name = f"{wanted:,} subscriptions, {size:,} messages"
     window = tocsin.Window(size, bounds=BOUNDS)
@@ -59,7 +59,7 @@ def rows(subscriptions: int, size: int) -> Iterator[Row]:
 
 
 def _visits(subscriptions: pa.Table, messages: pa.Table, changes: pa.Table, name: str) -> Iterator[Row]:
-    """Partitions that a message visits by its words, and those where it enters a list."""
+    """The partitions that a message visits by its words, and those where it enters a list."""
     batch = subscriptions.combine_chunks().to_batches()[0]
     lists = lists_of(batch, PLAIN)
     hashes, counts = hashes_of(lists.distinct), np.bincount(lists.numbers).astype(np.uint64)
@@ -82,7 +82,7 @@ def _visits(subscriptions: pa.Table, messages: pa.Table, changes: pa.Table, name
 
 
 def _visits_for_one_word(count: int, messages: pa.Table) -> Iterator[Row]:
-    """Partitions that a message visits by `prefix` where each subscription asks for one word, common or rare alike."""
+    """The partitions that a message visits by `prefix`, if each subscription asks for one word, drawn evenly."""
     drawn = np.random.default_rng(1).integers(0, VOCABULARY, count)
     words = [[f"w{number}"] for number in drawn.tolist()]
     lists = lists_of(pa.RecordBatch.from_pydict({"id": np.arange(count), "words": words}), PLAIN)
@@ -95,7 +95,7 @@ def _visits_for_one_word(count: int, messages: pa.Table) -> Iterator[Row]:
 
 
 def _by_words(lists: Any, homes: NDArray[np.int64], messages: pa.Table) -> float:
-    """How many partitions have a subscription with one of a message's words."""
+    """The mean number of partitions with a subscription that has a word of a message."""
     words, masks = led(lists, homes)
     order = np.argsort(words)
     sent = lists_of(messages.combine_chunks().to_batches()[0], PLAIN)
@@ -104,7 +104,7 @@ def _by_words(lists: Any, homes: NDArray[np.int64], messages: pa.Table) -> float
 
 
 def _leaves(places: NDArray[np.float64], partitions: int) -> NDArray[np.int64]:
-    """Leaves of a map that hold as many each; `partitions` is a power of two."""
+    """Leaves of a map with equal numbers of places; `partitions` is a power of two."""
     leaves = np.zeros(len(places), np.int64)
     groups = [np.arange(len(places))]
     for axis in range(partitions.bit_length() - 1):

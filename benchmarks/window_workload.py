@@ -1,4 +1,4 @@
-"""The load of B5: subscriptions and messages around 50 clusters, with words by Zipf's law out of 20,000."""
+"""The load of B5: subscriptions and messages around 50 clusters, with Zipfian words from a vocabulary of 20,000."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ BOUNDS: Final = (0.0, 0.0, 1.0, 1.0)
 _SPREAD: Final = 0.02
 _FEW: Final = (1, 5)
 _MANY: Final = (5, 15)
-"""Words of a subscription, and of a message; those drawn twice count once."""
+"""Words of a subscription, and of a message. Duplicates count once."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowLoad:
-    """Draws subscriptions and messages; the same ones each time."""
+    """Draws subscriptions and messages, the same ones each time."""
 
     seed: int = 1
     k: int = 10
 
     def subscriptions(self, count: int) -> pa.Table:
-        """Ids 0 .. count - 1."""
+        """Subscriptions with ids 0 .. count - 1."""
         rng = np.random.default_rng([self.seed, 1])
         return pa.table(
             {

@@ -1,1 +1,1 @@
-"""Does a paper's experiment come out here, too? One file a figure says what to run and what shape to expect."""
+"""Experiments of the papers, rerun. One file per figure describes what to run and which shape to expect."""

@@ -1,4 +1,4 @@
-"""Rerun figures of papers: print each as a table, draw it, and say whether its shape held."""
+"""Rerun figures of papers: print each as a table, draw it, and check whether its shape holds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What do changes among messages cost? Ten operations are an insertion, a deletion and eight messages, one at a time.
+"""The cost of changes among messages: of ten operations, one is an insertion, one a deletion, eight are messages.
 
-Source: Yu et al. 2015, section 7.5. Who comes has never been there, or not for long; who goes is who came first.
+Source: Yu et al. 2015, section 7.5. Operations run one at a time. The subscription inserted was never there, or not for
+long; the one deleted is the oldest.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from tocsin.index import Registration
 
 _TURNS = 10
 _COMES, _GOES = 4, 9
-"""Which of them are no messages."""
+"""The operations of each ten that are not messages."""
 
 
 _SPARE = 64
-"""At least so many may come and not go yet: operations that are asked again may end before one goes."""
+"""Spare subscriptions, because repeated runs may end between an insertion and its deletion."""
 
 
 class Changing(Protocol):
-    """What changes and is asked."""
+    """A structure that can be changed and matched."""
 
     def insert(self, number: int) -> None: ...
 
@@ -41,7 +42,7 @@ class Changing(Protocol):
 
 
 class InEngine:
-    """An engine with the first so many rows of a table; others come as texts."""
+    """An engine with the first `size` rows of a table; later rows are inserted as texts."""
 
     def __init__(self, index: str, table: pa.Table, size: int) -> None:
         self._engine = tocsin.Engine(index)
@@ -62,7 +63,7 @@ class InEngine:
 
 @dataclass(slots=True)
 class Window:
-    """What changes holds `size` neighbours of a ring of subscriptions, from the `first` on."""
+    """A changing structure that holds `size` neighbours in a ring of subscriptions, starting at `first`."""
 
     held: Changing
     first: int
@@ -81,13 +82,13 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class ChangingMessages(Expressions):
-    """Operations by number; `table` has all that may come as texts, or nothing where trees change in place."""
+    """Operations by number. `table` has the subscriptions as texts, or is None if trees change in place."""
 
     held: int
     table: pa.Table | None
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> Window:
-        """With as many as are held. Raises `UnsuitableIndex` for what cannot change in place."""
+        """Build with `held` subscriptions. Raises `UnsuitableIndex` for an index that cannot change in place."""
         if self.table is not None:
             given = ", ".join(f"{name}={value}" for name, value in options.items())
             engine = InEngine(f"{registration.name}({given})", self.table, self.held)
@@ -100,7 +101,7 @@ class ChangingMessages(Expressions):
         return Window(tree, 0, self.held, len(self.subscriptions))
 
     def ask(self, index: Window, events: range) -> Ask:  # type: ignore[override]
-        """Messages are encoded by now; again asked it goes on with others that come and go."""
+        """The operations, with encoded messages. Repeated calls continue with other insertions and deletions."""
         wanted = Wanted(self.subscriptions.attributes)
         steps = [partial(index.held.match, self.batch(wanted, events[i : i + 1])) for i in range(len(events))]
         steps[_COMES::_TURNS] = [partial(index.come) for _ in steps[_COMES::_TURNS]]
@@ -117,7 +118,7 @@ def changing_messages(
     events: int = 1000,
     seed: int = 1,
 ) -> ChangingMessages:
-    """So many subscriptions are there at once, of a ring of a quarter more."""
+    """Operations with `subscriptions` held at once, from a ring that is a quarter larger."""
     held = drawn_subscriptions(words, subscriptions + subscriptions // 4 + _SPARE, seed)
     rows = drawn_messages(LOADS[words], group, 0, events, seed)
     return ChangingMessages(compile_regions(held), rows, subscriptions, None if in_place else held.table())

@@ -1,4 +1,4 @@
-"""What is a figure? A workload, panels that sweep a parameter of it, series, and the shape that the paper shows."""
+"""The description of a figure: a workload, panels that vary a parameter, series, and the shape that the paper shows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEASURES = {
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line of a plot: an index by name, with its options, and up to which values of parameters it is asked.
+    """A line of a plot: an index by name, with its options, and upper limits of parameters for which it is measured.
 
     An option may be one of the point's parameters: `be_tree(max_cap={max_cap})`.
     """
@@ -43,7 +43,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One plot: what is measured of each series while a parameter takes several values.
+    """One plot: a measure of each series for several values of a parameter.
 
     `beside` names the series by which the others are divided, in a second table.
     """
@@ -60,7 +60,7 @@ class Panel:
     beside: str | None
 
     def at(self, value: Value, scale: float, scaled: Sequence[str]) -> dict[str, Any]:
-        """The workload's parameters at one point, sizes scaled."""
+        """The workload's parameters at one point, with sizes scaled."""
         given = {**self.workload, self.parameter: value}
         for name in scaled:
             given[name] = max(round(given[name] * scale), _LEAST.get(name, 1))
@@ -84,11 +84,11 @@ class Figure:
 
 
 _LEAST = {"attributes": 150}
-"""An event of 120 attributes must find them."""
+"""Minimum sizes: an event of 120 attributes needs that many to exist."""
 
 
 def read_figure(path: Path) -> Figure:
-    """The figure that a TOML file describes; raises `ValueError` naming the file and what is wrong in it."""
+    """The figure that a TOML file describes. Raises `ValueError` that names the file and the problem."""
     try:
         given = tomllib.loads(path.read_text())
         _known(given, _FIGURE)

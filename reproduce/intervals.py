@@ -1,6 +1,6 @@
-"""What do the scored interval indexes run on? Machanavajjhala et al. 2008, section 4, Table 1; and short intervals.
+"""Workloads for the scored interval indexes: Machanavajjhala et al. 2008, section 4, Table 1; and short intervals.
 
-Either dimensions are asked each by itself or, where the load is `relaxed`, subscriptions for the sum of their scores.
+Each dimension is queried by itself. With `relaxed`, subscriptions are queried by the sum of their scores.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def short_intervals(
     warm_up: int = 100,
     seed: int = 1,
 ) -> Ranked:
-    """Not the paper's: short intervals anywhere, scored at random."""
+    """Short intervals anywhere with random scores, which are not in the paper."""
     made = _short(subscriptions, dimensions, mean_length, relaxed, range(warm_up, warm_up + events), seed)
     return replace(made, k=k)
 
@@ -67,7 +67,7 @@ def _zipfian(
     seed: int,
     of_points: tuple[tuple[str, Any], ...],
 ) -> Ranked:
-    """Made once for all k. Neither draw moves the other, nor the regions."""
+    """Cached, because it is the same for all k. Each part has its own random stream."""
     of_regions, of_boxes, of_queries = np.random.default_rng(seed).spawn(3)
     points = Points.of(of_regions, dimensions=dimensions, **dict(of_points))
     boxes = points.draw_boxes(of_boxes, subscriptions, skew_length)

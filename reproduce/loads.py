@@ -1,4 +1,4 @@
-"""What is an index asked? Subscriptions to build it of, and events, which are encoded before the clock runs."""
+"""Workloads for measurements: subscriptions to build an index from, and events, encoded before timing starts."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ _BATCH = 1000
 
 
 class Load(Protocol):
-    """What any kind of workload is to the measurements."""
+    """The interface of all workloads."""
 
     @property
     def subscriptions(self) -> Any:
-        """What an index is built of."""
+        """The subscriptions to build an index from."""
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> Any:
-        """What is asked, under a registered index. Raises `UnsuitableIndex`."""
+        """Build a registered index. Raises `UnsuitableIndex`."""
 
     @property
     def warm_up(self) -> range:
-        """The events that an index is asked before it is measured; they tell how long one takes."""
+        """The events before a measurement, which also tell how long one takes."""
 
     @property
     def events(self) -> range:
-        """Those that it is measured by."""
+        """The events to measure."""
 
     def ask(self, index: Any, events: range) -> Ask:
-        """What asks an index about these events; they are encoded by now."""
+        """A function that matches these events; they are encoded beforehand."""
 
     def nbytes(self, index: Any) -> int:
-        """Bytes of what the paper counts as the index."""
+        """The bytes that the paper counts for the index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """Compiled subscriptions, and events as dicts; all matches are asked for."""
+    """Compiled subscriptions, and events as dicts, for all matches."""
 
     subscriptions: CompiledExpressions
     rows: list[dict[str, Any]]
@@ -89,7 +89,7 @@ class Expressions:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Scored intervals, a group a dimension, and points; the best `k` intervals in every dimension are asked for."""
+    """Scored intervals, with a group per dimension, and points; for the best `k` intervals in every dimension."""
 
     subscriptions: ScoredIntervals
     codes: NDArray[np.int32] = field(repr=False)  # (points, d)
@@ -101,19 +101,19 @@ class Intervals:
         return registration.builder(**options).build(self.subscriptions)
 
     def ask(self, index: Ranker, events: range) -> Ask:
-        """A thousand points at a time, so that their answers find room."""
+        """In blocks of a thousand points, so that the answers fit in memory."""
         batches = [self.codes[at : min(at + _BATCH, events.stop)] for at in events[::_BATCH]]
         asked = [(np.tile(np.arange(own.shape[1], dtype=np.int32), len(own)), own.reshape(-1)) for own in batches]
         return lambda: [index.best(groups, codes, self.k) for groups, codes in asked]
 
     def nbytes(self, index: Ranker) -> int:
-        """Without scores and owners, which every structure leads to alike."""
+        """Without scores and owners, which are the same for all structures."""
         return index.sizes()["structure"]
 
 
 @dataclass(frozen=True, slots=True)
 class RelaxedBoxes:
-    """Boxes, a scored interval a dimension, and points; asked for are the `k` boxes of the highest sums of scores."""
+    """Boxes with a scored interval per dimension, and points; for the `k` boxes with the highest sums of scores."""
 
     subscriptions: Dimensions
     points: Floats = field(repr=False)  # (points, d)
@@ -122,9 +122,9 @@ class RelaxedBoxes:
     events: range
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> RelaxedIndex:
-        """By the threshold algorithm alone, as the paper has it, where the index is a ranker; else as tocsin plans it.
+        """Build with the threshold algorithm alone, as in the paper, for a ranker; otherwise as tocsin plans.
 
-        So `access` looks at everything where cursors give too much, and `scan` always.
+        So `access` examines everything where cursors yield too much, and `scan` always does.
         """
         if registration.question == "the best first":
             ranker = ranker_builder(registration.name, options)
@@ -138,12 +138,12 @@ class RelaxedBoxes:
         return lambda: index.match(batch, Relaxed(self.k))
 
     def nbytes(self, index: RelaxedIndex) -> int:
-        """Of all dimensions; without scores and owners."""
+        """Of all dimensions, without scores and owners."""
         return index.sizes()["structure"]
 
 
 def dimensions_of(boxes: Boxes) -> Dimensions:
-    """A dimension for each side of each box: `d BETWEEN low AND high`, of its score's weight."""
+    """A dimension for each side of each box: `d BETWEEN low AND high`, weighted by its score."""
     count, size = boxes.lows.shape
     chosen = np.tile(np.arange(size, dtype=np.int32), count)
     starts = np.arange(len(chosen) + 1)
@@ -154,7 +154,7 @@ def dimensions_of(boxes: Boxes) -> Dimensions:
 
 
 def dimension_names(size: int) -> list[str]:
-    """What dimensions are called: by their names they come in order, as their weights are added."""
+    """Names of dimensions whose order is that of the dimensions, because weights are added in this order."""
     return [f"d{number:03}" for number in range(size)]
 
 
@@ -169,7 +169,7 @@ def ranges(
 
 
 def coded(boxes: Boxes, points: Floats) -> tuple[ScoredIntervals, NDArray[np.int32]]:
-    """Values as rank codes of their dimension: 2 r + 1 is the r-th distinct end, 2 r lies just before it."""
+    """Values as rank codes of their dimension: 2 r + 1 for the r-th distinct end, 2 r for values just before it."""
     count, dimensions = boxes.lows.shape
     lows, highs, codes = (np.empty(part.shape, np.int32) for part in (boxes.lows, boxes.highs, points))
     last = np.empty(dimensions, np.int64)

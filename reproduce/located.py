@@ -1,4 +1,4 @@
-"""What are structures of regions with keywords asked? All matches, or all that resemble a message enough."""
+"""Workloads for structures of regions with keywords: for all matches, or all sufficiently similar subscriptions."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ LOADS = {load.name: load for load in (ZIPF, UNIFORM)}
 
 @dataclass(frozen=True, slots=True)
 class Messages(Expressions):
-    """Regions with keywords, and messages."""
+    """Regions with keywords, and messages, for all matches."""
 
     def nbytes(self, index: FilterAndRefine[Held]) -> int:  # type: ignore[override]
-        """Of what finds them: without expressions, and their regions and tokens, which all have alike."""
+        """Bytes of the structure alone, without expressions, regions and tokens, which all structures share."""
         alike = expression_sizes(index.expressions())["structure"] + index.held.nbytes()
         return index.sizes()["structure"] - alike
 
 
 @dataclass(frozen=True, slots=True)
 class Similars(Expressions):
-    """The same, asked for all that are similar enough."""
+    """Regions with keywords, and messages, for all subscriptions that are similar enough."""
 
     ranking: Similar
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> AlikeIndex:
-        """The structure itself is made when it is first asked."""
+        """The structure itself is built on first use."""
         make = index_builder(question_of(self.ranking), Chosen(registration.name, options))
         return AlikeIndex(self.subscriptions, make)
 
@@ -58,13 +58,13 @@ class Similars(Expressions):
 def messages(
     *, subscriptions: int, group: str, tokens: int = 0, words: str = "zipf", events: int = 512, seed: int = 1
 ) -> Messages:
-    """Messages of one of `GROUPS`, of as many `tokens` as that says, if it says so; `words` names the distribution."""
+    """Messages of one of `GROUPS`, with `tokens` words each unless that is 0; `words` names the distribution."""
     held = drawn_subscriptions(words, subscriptions, seed)
     return Messages(compile_regions(held), drawn_messages(LOADS[words], group, tokens, events, seed))
 
 
 def similar_messages(*, alpha: float, threshold: float, **given: Any) -> Similars:
-    """The same, asked for what resembles them by `Similar(alpha, threshold)`; words weigh by idf (section 6)."""
+    """The same for `Similar(alpha, threshold)`; words are weighted by idf (section 6)."""
     load = messages(**given)
     held = drawn_subscriptions(given.get("words", "zipf"), given["subscriptions"], given.get("seed", 1))
     weights = tocsin.idf(pa.table({"words": held.keywords}))
@@ -73,12 +73,12 @@ def similar_messages(*, alpha: float, threshold: float, **given: Any) -> Similar
 
 @lru_cache(1)
 def drawn_subscriptions(words: str, count: int, seed: int) -> Subscriptions:
-    """Drawn once for all messages."""
+    """Drawn once for all groups of messages."""
     return LOADS[words].subscriptions(count, seed)
 
 
 def drawn_messages(load: Drawn, group: str, tokens: int, count: int, seed: int) -> list[dict[str, Any]]:
-    """Messages as dicts, of `tokens` words if that is not 0."""
+    """Messages as dicts, with `tokens` words each unless that is 0."""
     (asked,) = (one for one in GROUPS if one.name == group)
     if tokens:
         asked = asked._replace(fewest=tokens, most=tokens)

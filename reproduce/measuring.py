@@ -1,4 +1,4 @@
-"""What does an index take for a workload? Build time, structure, and time to match an event, each by itself."""
+"""Measures an index on a workload: build time, memory, and time to match an event, each by itself."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _COUNTED = {"candidates": "candidates_examined", "searches": "reevaluations"}
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A measurement, or why there is none."""
+    """A measurement, or the reason why there is none."""
 
     value: float | None
     note: str = ""
 
 
 def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
-    """One point of one line: `what` is "build", "memory", "match", or what an answer counts.
+    """Measure one point of a line. `what` is "build", "memory", "match", or a count in the answer.
 
-    "candidates" is of a load that is answered by a `Found`; these, "searches" and "buffered" of one of messages that
-    are pushed.
+    "candidates" needs a load that is answered by a `Found`. Loads of pushed messages have "searches" and "buffered",
+    too.
     """
     for name, most in series.most.items():
         if given[name] > most:
@@ -59,12 +59,12 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
 
 
 def compile_kernels(series: Series, given: dict[str, Any]) -> None:
-    """Have an index's kernels compiled before it is measured: build and match a little of the same workload."""
+    """Compile an index's kernels before a measurement: build and match a small part of the same workload."""
     measure("match", Series(series.name, series.index), {**given, "subscriptions": 200, "events": 4})
 
 
 def _matching(index: Any, load: Load) -> float:
-    """Seconds an event: the median of rounds over as many events as take a second or so, or all."""
+    """CPU seconds an event: the median of rounds over all events, or as many as take about a second."""
     each = _seconds(load.ask(index, load.warm_up)) / max(len(load.warm_up), 1)
     events = load.events[: max(_LEAST, int(_ENOUGH_S / max(each, 1e-9)))]
     ask = load.ask(index, events)

@@ -1,10 +1,11 @@
-"""What do regions with keywords run on? Messages at a point or in a box, as in section 7 of Yu, Li et al. 2015.
+"""Workloads of regions with keywords: messages at a point or in a box, as in section 7 of Yu, Li et al. 2015.
 
-A subscription is a box and 1 to 5 words, a message is short (6 to 20 words) or long (100 to 1000), at a point or in a
-box. The paper's tweets cannot be had: places lie around cities, a tenth of them anywhere, and words are drawn by Zipf.
-Boxes are as large as it takes for matches in the order of the paper's: of 10 million 142 (short point), 243 (long
-point), 431 (short range) and 912 (long range), here 70, 440, 250 and 1,530. No independent draw of words by Zipf has
-short and long as near each other as the paper's tweets. `UNIFORM` has words as its second set, POIs and publications.
+A subscription is a box and 1 to 5 words. A message is short (6 to 20 words) or long (100 to 1000), at a point or in a
+box. The paper's tweets are not available. Here places lie around cities, a tenth of them anywhere, and words are drawn
+by Zipf. The size of boxes gives matches of the paper's order of magnitude. For 10 million, the paper has 142 (short
+point), 243 (long point), 431 (short range) and 912 (long range); here they are 70, 440, 250 and 1,530. With independent
+Zipfian words, short and long messages differ more than the paper's tweets. `UNIFORM` has words like the paper's second
+set, POIs and publications.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from reproduce.zipfian import Floats, attribute_sets
 
 MOST_KEYWORDS: Final = 5
 _DIGITS: Final = 6
-"""Degrees are written to a tenth of a metre."""
+"""Degrees are rounded to a tenth of a metre."""
 
 
 class Group(NamedTuple):
@@ -42,13 +43,13 @@ GROUPS: Final = (
 
 
 class Subscriptions(NamedTuple):
-    """What each asks for. N subscriptions."""
+    """The regions and keywords of subscriptions. N subscriptions."""
 
     regions: Floats  # (N, 4) left, lower, right, upper
     keywords: pa.ListArray  # (N,) distinct strings
 
     def table(self) -> pa.Table:
-        """The same as a user writes them: `id` and `where`."""
+        """The same subscriptions as a user writes them: `id` and `where`."""
         edges = [pc.cast(pa.array(side), pa.string()) for side in self.regions.T]
         box = pc.binary_join_element_wise(*edges, ", ")
         words = pc.binary_join(self.keywords, "', '")
@@ -60,7 +61,7 @@ class Subscriptions(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawn:
-    """Words from a vocabulary, by Zipf or uniform (exponent 0); places around cities, boxes of random widths."""
+    """Words from a vocabulary, Zipfian or uniform (exponent 0); places around cities, boxes of random widths."""
 
     name: str
     vocabulary: int
@@ -97,7 +98,7 @@ class Drawn:
 
 
 def boxes_around(random: np.random.Generator, places: Floats, widest: float) -> Floats:
-    """(N, 4) boxes around places, of a width and a height of up to `widest` degrees each."""
+    """(N, 4) boxes around places, with a width and height of up to `widest` degrees each."""
     reach = np.round(random.uniform(0, widest / 2, places.shape), _DIGITS)
     return np.round(np.concatenate([places - reach, places + reach], axis=1), _DIGITS)
 
@@ -111,4 +112,4 @@ def message_table(sides: Floats, words: pa.ListArray) -> pa.Table:
 
 ZIPF: Final = Drawn("zipf", 100_000, 1.0)
 UNIFORM: Final = Drawn("uniform", 2_000, 0.0)
-"""Of so few words that a short message finds anybody (3, 250, 13 and 880 of 10 million); the paper has no number."""
+"""So few words that a short message finds subscriptions (3, 250, 13, 880 of 10 million); the paper gives no number."""

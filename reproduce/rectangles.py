@@ -1,4 +1,4 @@
-"""What do the rectangle indexes run on? Wu, Chen and Yu 2004, section 3.1: an alpha-beta rule of where things lie."""
+"""Workloads of rectangles: Wu, Chen and Yu 2004, section 3.1, with an alpha-beta rule for positions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Rectangles(Expressions):
     """Rectangles as `x BETWEEN .. AND y BETWEEN ..`, and points."""
 
     def nbytes(self, index: FilterAndRefine[Held]) -> int:  # type: ignore[override]
-        """Of what finds them: lists and the array or table that leads to them, or nodes."""
+        """Bytes of the structure alone: lists and their array or table, or nodes."""
         return int(sum(part.nbytes for part in index.structure))
 
 
@@ -33,7 +33,7 @@ def rectangles(
     events: int = 4096,
     seed: int = 1,
 ) -> Rectangles:
-    """`alpha` of the corners, and of the events, lie in the middle `beta` of a map of integers.
+    """`alpha` of the corners, and of the events, lie in the middle `beta` of an integer map.
 
     A rectangle has a width of 1 to `widest`, and a height of 1 to `highest`.
     """

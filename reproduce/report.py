@@ -1,4 +1,4 @@
-"""How is a measured figure shown? As a table, as a plot, and as the claims that held or did not."""
+"""Reports of measured figures: a table, a plot, and the claims that held or did not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Points = Mapping[str, Sequence[Point]]
 
 
 def tables(figure: Figure, panel: Panel, points: Points, scale: float) -> list[str]:
-    """The points of a panel, why some are missing and, where it says so, their ratios to one series."""
+    """The points of a panel, why some are missing and, if configured, their ratios to one series."""
     notes = {f"{name}: {point.note}": None for name, line in points.items() for point in line if point.note}
     first = [f"({panel.name}) {panel.title}, {MEASURES[panel.measure]}", *_table(figure, panel, points, scale), *notes]
     if panel.beside is None:

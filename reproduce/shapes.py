@@ -1,4 +1,4 @@
-"""Did the shape hold? Claims about series of measurements, each checked by itself and said with its numbers."""
+"""Claims about the shape of series of measurements. Each is checked by itself and reported with its numbers."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 Lines = Mapping[str, Sequence[float | None]]
-"""The measurements of each series, None where there is none."""
+"""The measurements of each series, None for missing ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a paper's plot shows of one series, perhaps beside others.
+    """The shape that a paper's plot shows for one series, perhaps relative to others.
 
     `below`: `factor` times it is at most each of `than`, at the last point that both have, or `everywhere`.
-    `rises`, `falls`: from first to last at least by `factor`. `steady`: highest by lowest is at most `factor`.
-    `steeper`: it grows from first to last by at least `factor` times what each of `than` does.
-    `converges`: from first to last the highest of it and all of `than` comes nearer to the lowest, by `factor`.
-    It is about the first `among` points, or all.
+    `rises`, `falls`: from first to last by at least `factor`. `steady`: highest by lowest is at most `factor`.
+    `steeper`: its growth from first to last is at least `factor` times that of each of `than`.
+    `converges`: from first to last the ratio of the highest to the lowest, of it and `than`, shrinks by `factor`.
+    A claim covers the first `among` points, or all.
     """
 
     kind: str
@@ -30,7 +30,7 @@ class Claim:
     among: int | None = None
 
     def check(self, lines: Lines) -> tuple[bool | None, str]:
-        """Whether it holds, None where there is nothing to compare; and in words."""
+        """Whether it holds, or None without anything to compare; and a sentence for the report."""
         lines = {name: line[: self.among] for name, line in lines.items()}
         own = lines.get(self.series, ())
         if self.kind == _CONVERGES:
@@ -43,7 +43,7 @@ class Claim:
 
 
 def claim_of(given: Mapping[str, Any]) -> Claim:
-    """From a table of a TOML file; raises `ValueError` or `TypeError` for what it does not know."""
+    """A claim from a table of a TOML file. Raises `ValueError` or `TypeError` for unknown contents."""
     claim = Claim(**{**given, "than": tuple(given.get("than", ()))})
     beside = [*_BESIDE, _CONVERGES]
     if claim.kind not in [*_ALONE, *beside]:
@@ -59,7 +59,7 @@ def _at_least(claim: Claim) -> str:
 
 
 def _times(one: float, of: float) -> float:
-    """How many times of another a measure is; any of nothing is as much as can be, and nothing of nothing once."""
+    """The ratio of two measures; infinite for a value over 0, and 1 for 0 over 0."""
     if of == 0:
         return math.inf if one > 0 else 1.0
     return one / of

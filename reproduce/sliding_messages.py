@@ -1,8 +1,8 @@
-"""What are structures of a window asked? To push messages, in the steady state: others expire, buffers are refilled.
+"""Workloads for structures of a window: pushes in the steady state, where messages expire and buffers are refilled.
 
-Skype's tweets cannot be had: places lie around 50 clusters, words are drawn by Zipf out of 20,000 and weigh by idf.
-The window is full before subscriptions come, so the first threshold of each is from a search; then as many messages as
-half of a window pass, and what follows is measured.
+Skype's tweets are not available. Here places lie around 50 clusters, and words are drawn by Zipf from 20,000 and
+weighted by idf. The window is full before subscriptions are added, so the first threshold of each comes from a search.
+Then half a window of messages passes, and the following messages are measured.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _PROBE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """What a push of some messages took, and what is buffered behind it."""
+    """The time of a push of some messages, and the buffered messages after it."""
 
     candidates_examined: int
     reevaluations: int
-    buffered: float  # messages a subscription
+    buffered: float  # messages per subscription
 
 
 @dataclass(slots=True)
 class Stream:
-    """A window, and the next of the messages that it is pushed; behind the last comes the first."""
+    """A window, and the next message to push; after the last one, the stream starts again."""
 
     window: Sliding
     messages: Batch
     at: int = 0
 
     def push(self, count: int) -> Pushed:
-        """Push so many messages. None of them is still in the window."""
+        """Push `count` messages, none of which is still in the window."""
         if self.at + count > len(self.messages.times):
             self.at = 0
         first, self.at = self.at, self.at + count
@@ -62,7 +62,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class SlidingMessages:
-    """Subscriptions, and messages that fill a window and go on."""
+    """Subscriptions, and messages that fill a window and continue."""
 
     subscriptions: Coming
     messages: Batch = field(repr=False)
@@ -79,7 +79,7 @@ class SlidingMessages:
         return range(len(self.messages.times) - self.size)
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> Stream:
-        """A full window with all subscriptions, over a structure made by the thresholds of its steady state."""
+        """A full window with all subscriptions, over a structure built with the thresholds of its steady state."""
         built = registration.builder(_DIAGONAL, **{**registration.options, **options})
         window = Sliding(*built, _DIAGONAL, self.size, None)
         window.know_words(len(self.squares), np.arange(1, len(self.squares)), self.squares[1:])
@@ -93,7 +93,7 @@ class SlidingMessages:
         return stream
 
     def ask(self, index: Stream, events: range) -> Callable[[], Pushed]:
-        """Pushes as many messages as are asked for: each time the next."""
+        """Push as many messages as requested, continuing where the last call ended."""
         return lambda: index.push(len(events))
 
     def nbytes(self, index: Stream) -> int:
@@ -112,9 +112,9 @@ def sliding_messages(
     passed: float = 0.5,
     seed: int = 1,
 ) -> SlidingMessages:
-    """Subscriptions of 1 to `keywords` words, whose alphas are `alpha` give or take up to `spread`, below 1.
+    """Subscriptions of 1 to `keywords` words, with alphas of `alpha` plus or minus up to `spread`, below 1.
 
-    So many windows have `passed` when it is measured.
+    `passed` windows of messages go by before the measurement.
     """
     random = np.random.default_rng(seed)
     starts, words = attribute_sets(random, random.integers(_WORDS[0], _WORDS[1] + 1, window + events), VOCABULARY, 1.0)
@@ -136,7 +136,7 @@ def sliding_messages(
 
 
 def _squares(words: NDArray[np.int32], messages: int) -> NDArray[np.float64]:
-    """Of idf among messages; word 0 is none."""
+    """Squares of idf among the messages; word 0 does not exist."""
     frequencies = np.bincount(words, minlength=VOCABULARY)
     return np.concatenate([[0.0], np.log1p(messages / (1.0 + frequencies)) ** 2])
 

@@ -1,9 +1,9 @@
-"""What do the papers run on? Generators with the parameters of their tables, and stand-ins for data that cannot be had.
+"""Workloads of the papers: generators with the parameters of their tables, and substitutes for unavailable data.
 
 `synthetic` follows OpIndex, section 7.1 (Zhang et al. 2014): attributes and operands drawn uniformly, or both by Zipf.
-`queries` stands in for the AOL query log matched against tweets or articles; `products` for eBay's item specifics:
-made up, with the numbers of attributes, their skew and the lengths that the paper reports. `intervals` has the kinds
-of scored intervals.
+`queries` stands in for the AOL query log matched against tweets or articles, `products` for eBay's item specifics.
+Their numbers of attributes, skew and lengths are those that the paper reports. `intervals` has the kinds of scored
+intervals.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Random = np.random.Generator
 
 
 def load_of(given: dict[str, Any], of_index: set[str]) -> Load:
-    """The load of some parameters; `kind` names the generator. Raises `TypeError` for one that it does not take.
+    """The load of some parameters; `kind` names the generator. Raises `TypeError` for an unknown parameter.
 
-    Those in `of_index` are options of an index, and need not be the generator's.
+    Parameters in `of_index` are options of an index, and the generator may not know them.
     """
     kinds: dict[str, Callable[..., Load]] = {
         "synthetic": _synthetic,
@@ -140,7 +140,7 @@ def _normal_form(
     events: int = 512,
     seed: int = 1,
 ) -> Expressions:
-    """1 to `clauses` clauses of 1 to `predicates` predicates each, as section 7.6 has them."""
+    """1 to `clauses` clauses of 1 to `predicates` predicates each, as in section 7.6."""
     random = np.random.default_rng(seed)
     inner, outer = (codes.OPEN_OR, codes.OPEN_AND) if conjunctive else (codes.OPEN_AND, codes.OPEN_OR)
     sizes = [
@@ -177,7 +177,7 @@ def _prefixes(
     events: int = 512,
     seed: int = 1,
 ) -> Expressions:
-    """`=` on numeric attributes, and prefixes of words on `strings` more: section 7.7."""
+    """`=` on numeric attributes, and prefixes of words on `strings` further ones: section 7.7."""
     random = np.random.default_rng(seed)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = ["".join(row) for row in letters[zipfian(random, 20_000 * 12, 26, 0.6).reshape(-1, 12)]]
@@ -198,7 +198,7 @@ def _prefixes(
 
 
 def names_of(attributes: int) -> list[str]:
-    """What the attributes are called."""
+    """The names of the attributes."""
     return pa.array([f"a{number}" for number in range(attributes)]).to_pylist()
 
 

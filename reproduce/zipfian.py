@@ -1,13 +1,14 @@
-"""What do ranked subscriptions look like? The Zipfian data generator of Machanavajjhala et al. 2008, section 4.
+"""The Zipfian generator of ranked subscriptions of Machanavajjhala et al. 2008, section 4.
 
-The space [0, 1)^d is a grid of cells. Points gather in regions, boxes of cells: the first regions get most points, and
-within a region the cells that are nearest to its middle. Queries are such points; subscriptions are boxes around them.
+The space [0, 1)^d is a grid of cells. Points gather in regions, which are boxes of cells. The first regions get the
+most points, and within a region the cells nearest to its centre. Queries are such points; subscriptions are boxes
+around them.
 
-Where it departs: a region's sides are whole cells, so its volume may miss the bounds by a percent (or by what the
-nearest of 64 shapes misses). Cells equally far from the middle share the weights of their ranks. Of a region of more
-than 65,536 cells only those around the middle are all ranked. Each shell twice as wide as the one before is sampled: a
-cell that is drawn stands for as many ranks as there are cells to a draw, and is mirrored at random. So distances have
-the distribution that all cells would give, up to 8 dimensions or so, and the cells of a shell are uniform.
+Departs: a region's sides are whole cells, so its volume may miss the bounds by a percent (or by as much as the nearest
+of 64 shapes misses). Cells equally far from the centre share the weights of their ranks. In a region of more than
+65,536 cells, only those around the centre are all ranked. Further out, each shell twice as wide as the one before is
+sampled. A drawn cell stands for as many ranks as there are cells per draw, and is mirrored at random. So distances are
+distributed as for all cells, up to about 8 dimensions, and the cells of a shell are uniform.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A box of cells, and some of them, each by its offset from the box's middle in half cells. M cells."""
+    """A box of cells, and some of the cells, as offsets from the box's centre in half cells. M cells."""
 
     first: NDArray[np.int64]  # (d,) its lowest cell
-    sides: NDArray[np.int64]  # (d,) how many cells wide it is
+    sides: NDArray[np.int64]  # (d,) its width in cells
     offsets: NDArray[np.int64]  # (M, d)
     weights: Floats  # (M,)
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Where points come from: regions, and how the points are dealt to them."""
+    """The source of points: regions, and how points are distributed to them."""
 
     cells: NDArray[np.int64]  # (d,) c_i
     regions: tuple[Region, ...]
@@ -83,11 +84,11 @@ class Points:
         return points / self.cells
 
     def draw_boxes(self, random: Random, count: int, skew_length: float = 0.75) -> Boxes:
-        """Subscriptions [x - l, x + l] around points x, of score 1 - l in each dimension.
+        """Subscriptions [x - l, x + l] around points x, with score 1 - l in each dimension.
 
         Lengths l are in (0, 1], in c_i classes of equal width. The class is drawn by Zipf with `skew_length`, the
-        shortest most often (so that a higher skew means less overlap), the length uniformly within it. The paper says
-        no more than that the distribution is Zipf's. Boxes may end outside of [0, 1]^d.
+        shortest most often, so a higher skew means less overlap. Within a class the length is uniform. The paper says
+        only that the distribution is Zipf's. Boxes may extend beyond [0, 1]^d.
         """
         middles = self.draw(random, count)
         classes = [zipfian(random, count, int(size), skew_length) for size in self.cells]
@@ -96,24 +97,24 @@ class Points:
 
 
 def short_boxes(random: Random, count: int, dimensions: int = 1, mean_length: float = 1e-4) -> Boxes:
-    """What the paper does not try: intervals of exponential length, anywhere in [0, 1), whose scores say nothing."""
+    """Intervals of exponential length, anywhere in [0, 1), with random scores; the paper does not try these."""
     lows = random.random((count, dimensions))
     return Boxes(lows, lows + random.exponential(mean_length, lows.shape), random.random(lows.shape))
 
 
 def zipfian(random: Random, count: int, among: int, exponent: float) -> NDArray[np.int64]:
-    """Numbers below `among`, the lowest ones most often; uniform where the exponent is 0."""
+    """Numbers below `among`, the lowest ones most often; uniform if the exponent is 0."""
     return draw_places(random, count, np.arange(1, among + 1, dtype=float) ** -exponent)
 
 
 def draw_places(random: Random, count: int, weights: Floats) -> NDArray[np.int64]:
-    """Places of weights, each as often as it weighs."""
+    """Places, each drawn with a probability proportional to its weight."""
     edges = np.cumsum(weights / weights.sum())
     return np.minimum(np.searchsorted(edges, random.random(count)), len(weights) - 1)
 
 
 def _region(random: Random, cells: NDArray[np.int64], shares: tuple[float, float], skew_within: float) -> Region:
-    """A box whose volume lies within the bounds, anywhere on the grid."""
+    """A box with a volume within the bounds, anywhere on the grid."""
     least, most = (max(share * np.prod(cells.astype(float)), 1.0) for share in shares)
     nearest, sides = np.inf, cells
     for _ in range(_SHAPES):
@@ -129,7 +130,7 @@ def _region(random: Random, cells: NDArray[np.int64], shares: tuple[float, float
 
 
 def _shape(random: Random, cells: NDArray[np.int64], volume: float) -> NDArray[np.int64]:
-    """Sides of about that volume: in a random order of dimensions, each log-uniform in what the others leave."""
+    """Sides of about that volume. In random order, each is log-uniform in the range that the others leave."""
     sides = np.ones(len(cells), np.int64)
     order = random.permutation(len(cells))
     for i, dimension in enumerate(order):
@@ -142,9 +143,10 @@ def _shape(random: Random, cells: NDArray[np.int64], volume: float) -> NDArray[n
 
 
 def _cells_outwards(random: Random, sides: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
-    """Offsets of cells from the middle, in half cells, and how many cells each stands for.
+    """Offsets of cells from the centre, in half cells, and the number of cells that each stands for.
 
-    A shell is what is in a cube around the middle, but not in the ball that touches the sides of the next smaller cube.
+    A shell consists of the cells within a cube around the centre, but outside the ball inscribed in the next smaller
+    cube.
     """
     offsets, counts = [], []
     reach, outer = int(sides.max()) - 1, np.inf
@@ -168,7 +170,7 @@ def _cells_outwards(random: Random, sides: NDArray[np.int64]) -> tuple[NDArray[n
 
 
 def _weights(offsets: NDArray[np.int64], counts: Floats, skew: float) -> Floats:
-    """Of each cell by Zipf over ranks of distance; those equally far share what their ranks weigh."""
+    """The weight of each cell, by Zipf over ranks of distance; cells equally far share the weights of their ranks."""
     _, groups = np.unique((offsets**2).sum(axis=1), return_inverse=True)
     sizes = np.bincount(groups, counts)
     masses = np.diff(_mass(np.concatenate([[0.0], np.cumsum(sizes)]), skew))
@@ -176,7 +178,7 @@ def _weights(offsets: NDArray[np.int64], counts: Floats, skew: float) -> Floats:
 
 
 def _mass(ranks: Floats, skew: float) -> Floats:
-    """The sum of j ** -skew for j from 1 to each rank: added up, then as an integral."""
+    """The sum of j ** -skew for j from 1 to each rank: summed at first, then as an integral."""
     summed = np.concatenate([[0.0], np.cumsum(np.arange(1.0, _SUMMED + 1) ** -skew)])
     begin, end = _SUMMED + 0.5, np.maximum(ranks, _SUMMED) + 0.5
     beyond = np.log(end / begin) if skew == 1 else (end ** (1 - skew) - begin ** (1 - skew)) / (1 - skew)
@@ -193,7 +195,7 @@ def attribute_sets(
 def weighted_sets(
     random: Random, sizes: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Drawn with replacement, doubles drawn again."""
+    """Sets drawn with replacement; duplicates are drawn again."""
     sizes = np.minimum(sizes, len(weights))
     starts = np.concatenate([[0], np.cumsum(sizes)])
     owners = np.repeat(np.arange(len(sizes)), sizes)

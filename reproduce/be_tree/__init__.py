@@ -1,1 +1,1 @@
-"""BE-trees that shrink, too: nobody but tests can ask an index for that."""
+"""BE-trees that can also shrink. Only tests use them, because no index deletes in place."""

@@ -1,6 +1,6 @@
-"""How does a BE-tree lose a conjunction, and then nodes? They are put on lists, to be made nodes of again.
+"""Deletion from a BE-tree: removes a conjunction and nodes that become empty, and keeps these for reuse.
 
-Sadoghi and Jacobsen 2011 say of deletion that a node without anything in it goes, and so on up.
+According to Sadoghi and Jacobsen 2011, deletion removes an empty node, and so on upwards.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tocsin.papers.opindex.be_tree.kernels.nodes import (
 
 @kernel
 def delete(growing: Growth, conjunction: int) -> bool:
-    """Take a conjunction out, and the nodes that have nothing left; False where it is not there."""
+    """Delete a conjunction, and the nodes that become empty. False if it is not in the tree."""
     growth = viewed(growing)
     tree, sets = growth.tree, growth.sets
     node = np.int64(tree.homes[conjunction])
@@ -55,7 +55,7 @@ def _is_empty(tree: Growing, node: int) -> bool:
 
 @inner
 def _remove(tree: Growing, node: int) -> int:
-    """Remove an empty c-node, and its p-node if it is all of it; returns the c-node above."""
+    """Remove an empty c-node, and its p-node if it was the p-node's only c-node; returns the c-node above."""
     partition = np.int64(tree.partitions[node])
     up = _whole_of(tree, partition, node)
     if up < 0:
@@ -73,7 +73,7 @@ def _remove(tree: Growing, node: int) -> int:
 
 @inner
 def _whole_of(tree: Growing, partition: int, node: int) -> int:
-    """The c-node that one is a half of, -1 where it has all values of its p-node."""
+    """The c-node of which the given one is a half, or -1 if it covers all values of its p-node."""
     up, at = np.int64(-1), np.int64(tree.p_tops[partition])
     while at != node:
         up = at
@@ -95,7 +95,7 @@ def _remove_partition(tree: Growing, partition: int) -> None:
     last = len(slots) - 1
     empty = slot_of(tree, np.int64(owners[partition]), np.int64(fields[partition]))
     at = (empty + 1) & last
-    while slots[at] >= 0:  # move back whatever a search would now miss
+    while slots[at] >= 0:  # move back the entries that a search would now miss
         wanted = first_slot(owners[slots[at]], fields[slots[at]], len(slots))
         if (at - wanted) & last >= (at - empty) & last:
             slots[empty] = slots[at]

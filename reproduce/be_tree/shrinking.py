@@ -1,4 +1,4 @@
-"""How does a BE-tree shrink again? A conjunction goes, and each node that has nothing left."""
+"""A BE-tree from which conjunctions can be deleted, together with nodes that become empty."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from tocsin.papers.opindex.be_tree.kernels.nodes import NODES, PARTITIONS
 
 
 class ShrinkingTree(GrowingTree):
-    """A BE-tree that conjunctions can be taken out of."""
+    """A BE-tree with deletion."""
 
     def delete(self, number: int) -> bool:
-        """Delete a conjunction, and the nodes that are empty without it; False where it is not there.
+        """Delete a conjunction, and the nodes that become empty. False if it is not in the tree.
 
-        Cost: its l-node, its path, and the directories of the nodes that go.
+        Cost: its l-node, its path, and the directories of the removed nodes.
         """
         return bool(delete(self._growth(), number))
 
     def room(self) -> tuple[int, int]:
-        """How many c-nodes and p-nodes were ever there at once."""
+        """The largest numbers of c-nodes and p-nodes that existed at once."""
         return int(self._tree.state[NODES]), int(self._tree.state[PARTITIONS])

@@ -1,1 +1,1 @@
-"""What would a hundred machines do? A simulation from costs that were measured, held against what was run."""
+"""A simulation of a cluster, from measured costs, checked against real runs."""

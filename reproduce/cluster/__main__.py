@@ -1,11 +1,12 @@
-"""What would a hundred machines do? Costs are measured, held against runs, and put into a model of a cluster.
+"""Measure costs, check them against runs, and simulate a cluster of machines.
 
     python -m reproduce.cluster prepare FOLDER --subscriptions 1000000 3000000 --placements hash location keyword
     python -m reproduce.cluster costs FOLDER
     python -m reproduce.cluster check FOLDER
     python -m reproduce.cluster simulate FOLDER
 
-Messages and subscriptions are those of `reproduce.messages`, words by Zipf. FOLDER keeps data, indexes and figures.
+Messages and subscriptions are those of `reproduce.messages`, with Zipfian words. FOLDER keeps data, indexes and
+figures.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def main() -> int:
 
 
 def prepare(folder: Path, subscriptions: list[int], placements: list[str], *, executors: bool) -> None:
-    """Write what is matched, and compile it on two cores."""
+    """Write the data to match, and compile it on two cores."""
     pq.write_table(ZIPF.messages(GROUPS[0], EVENTS), folder / "events.parquet", row_group_size=ROW_GROUP)
     for count in subscriptions:
         path = folder / f"subscriptions-{count}.parquet"
@@ -88,19 +89,19 @@ def prepare(folder: Path, subscriptions: list[int], placements: list[str], *, ex
 
 
 def indexes_of(folder: Path) -> list[Path]:
-    """What was compiled, each by its placement and how many there are."""
+    """The compiled indexes, each named by its placement and number of subscriptions."""
     return [path.parent for path in folder.glob("*-*/manifest.json")]
 
 
 def known_costs(folder: Path) -> tuple[Costs, float]:
-    """What was measured, and the matches of an event for a million subscriptions."""
+    """The measured costs, and the matches of an event for a million subscriptions."""
     told = json.loads((folder / "costs.json").read_text())
     matches = told.pop("matches")
     return Costs(**told), matches
 
 
 def sample_of(folder: Path) -> tuple[Part, list[EventBatch], tocsin.Statistics]:
-    """Subscriptions and events by which placements are looked at."""
+    """Subscriptions and events for examining placements."""
     part, _ = read_part(ZIPF.subscriptions(SAMPLED, seed=3).table())
     wanted = Wanted(part.compiled.attributes)
     events = pq.read_table(folder / "events.parquet")
@@ -114,7 +115,7 @@ def load_of(folder: Path, subscriptions: int, matches: float, bytes_a_subscripti
 
 
 def checks(folder: Path, subscriptions: list[int], placements: list[str], *, executors: bool) -> Iterator[str]:
-    """Each index of so many by one of these placements, matched on one core and on two, beside what the model says."""
+    """Match each selected index on one core and on two, and compare with the model."""
     costs, matches = known_costs(folder)
     part, batches, statistics = sample_of(folder)
     yield "| index | routing | cores | CPU s | model | seconds | model | GB |\n|---|---|---|---|---|---|---|---|"
@@ -138,7 +139,7 @@ def checks(folder: Path, subscriptions: list[int], placements: list[str], *, exe
 
 
 def run_of(folder: Path, index: Path, routing: str, cores: int, *, executors: bool) -> dict[str, float]:
-    """What a run took: it is made once, and kept beside the others."""
+    """The times of a run, which is made once and then stored."""
     kept = folder / "runs.json"
     runs: dict[str, dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else {}
     name = f"{index.name} {routing} {cores}{' executors' if executors else ''}"
@@ -150,7 +151,7 @@ def run_of(folder: Path, index: Path, routing: str, cores: int, *, executors: bo
 
 
 def simulated(folder: Path) -> Iterator[str]:
-    """Each placement on clusters of some sizes, a million events at a time."""
+    """Each placement on clusters of several sizes, for a million events."""
     costs, matches = known_costs(folder)
     part, batches, statistics = sample_of(folder)
     bytes_a_subscription = measured_bytes(folder)
@@ -172,14 +173,14 @@ def simulated(folder: Path) -> Iterator[str]:
 
 
 def best(load: Load, name: str, executors: int, lies: dict[tuple[str, int], Lies], costs: Costs) -> Taken:
-    """As the planner has it: few parts where the index fits a machine, else one for each core."""
+    """The planner's choice: few parts if the index fits a machine, otherwise one per core."""
     cluster = Cluster(executors, CORES)
     few = taken(load, lies[name, PARTS], cluster, costs)
     return few if few.routing == "local" else taken(load, lies[name, CORES * executors], cluster, costs, "shuffle")
 
 
 def measured_bytes(folder: Path) -> float:
-    """Of a subscription, in the largest index there is."""
+    """The bytes of a subscription, in the largest index available."""
     held = [IndexFolder.read(index) for index in indexes_of(folder)]
     largest = max(held, key=lambda one: one.subscriptions)
     return bytes_of(largest) / (largest.subscriptions + largest.copies)

@@ -1,8 +1,8 @@
-"""What does one session of Spark measure? A session is one a process, so each of these runs in a process of its own.
+"""Measurements of one Spark session each, run in a process of their own.
 
     python -m reproduce.cluster.jobs compiled '{"cores": 2, "folder": ..., "subscriptions": 1000000, ...}'
 
-Prints one line of JSON; `running` starts them. Times are by the clock and of CPU, of all processes of the session.
+Prints one line of JSON; `running` starts them. Times are wall and CPU time of all processes of the session.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _LOOK_S = 0.2
 _TASKS = 64
 _PARTS = 8
 TASK_BYTES = 400_000
-"""Of a file of events a task reads so much: some tasks for each core."""
+"""The bytes of an events file that a task reads, so that each core gets several tasks."""
 
 
 def session_of(cores: int, executors: bool = False) -> Any:
-    """A session whose workers and Java have so many cores together, as a machine of that size has.
+    """A session whose workers and Java share a number of cores, like a machine of that size.
 
-    Or as many executors with a core each, Java processes of their own beside the driver's.
+    With `executors`, as many executors with one core each, as Java processes in addition to the driver's.
     """
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     settings = {"spark.sql.shuffle.partitions": 4, "spark.sql.files.maxPartitionBytes": TASK_BYTES}
@@ -48,7 +48,7 @@ def session_of(cores: int, executors: bool = False) -> Any:
 def compiled(
     cores: int, folder: str, index: str, subscriptions: int, partitions: int, placement: str, executors: bool = False
 ) -> dict[str, Any]:
-    """Compile subscriptions that lie in Parquet."""
+    """Compile subscriptions from Parquet."""
     session = session_of(cores, executors)
     frame = session.read.parquet(f"{folder}/subscriptions-{subscriptions}.parquet")
     known = spark.statistics(session.read.parquet(f"{folder}/events.parquet"))
@@ -58,7 +58,7 @@ def compiled(
 
 
 def matched(cores: int, folder: str, index: str, routing: str, executors: bool = False) -> dict[str, Any]:
-    """Match the events, into nowhere; the quicker round after a first one."""
+    """Match the events and discard the matches; the faster of the rounds after a first one."""
     session = session_of(cores, executors)
     events = session.read.parquet(f"{folder}/events.parquet")
     spark.warm(session, index)
@@ -67,7 +67,7 @@ def matched(cores: int, folder: str, index: str, routing: str, executors: bool =
 
 
 def rows_alone(cores: int, folder: str, matches: int = 0) -> dict[str, Any]:
-    """The events through Python and back, with so many matches each that nobody found; and tasks that do nothing."""
+    """Send the events through Python and back with `matches` made-up matches each; and run tasks that do nothing."""
     from pyspark.sql.types import ArrayType, DoubleType, LongType, StructField, StructType
 
     session = session_of(cores)
@@ -82,7 +82,7 @@ def rows_alone(cores: int, folder: str, matches: int = 0) -> dict[str, Any]:
 
 
 def rows_sent(cores: int, folder: str, copies: int, padding: int) -> dict[str, Any]:
-    """The events so many times, each with so many bytes more, through a shuffle by a number."""
+    """Shuffle copies of the events by a number, each with extra bytes."""
     session = session_of(cores)
     events = session.read.parquet(f"{folder}/events.parquet")
     sent = events.mapInArrow(_copied(copies, padding), _sent_schema(events.schema)).repartitionById(_PARTS, "part")
@@ -138,7 +138,7 @@ def _timed(work: Callable[[], Any]) -> dict[str, float]:
 
 @contextmanager
 def _watched() -> Iterator[list[int]]:
-    """How many bytes the machine could still give, now and then."""
+    """Records the available memory of the machine at intervals, in bytes."""
     seen, stop = [available()], threading.Event()
 
     def look() -> None:
@@ -153,7 +153,7 @@ def _watched() -> Iterator[list[int]]:
 
 
 def available() -> int:
-    """Bytes of memory that the machine can give without swapping; pages of files that are mapped count as such."""
+    """Bytes of memory available without swapping, including pages of mapped files."""
     line = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
     return int(line.split()[1]) * 1024
 

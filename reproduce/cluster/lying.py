@@ -1,4 +1,4 @@
-"""How do subscriptions lie by each placement, over how many parts? Worked out on some, with some events."""
+"""The distribution of subscriptions over parts by each placement, computed from a sample with some events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tocsin.placement import Router, keys_of_partitions, planned
 
 
 def lies_of(part: Part, name: str, parts: int, statistics: Statistics, batches: Sequence[EventBatch]) -> Lies:
-    """Visits, copies and balance: the busiest part over the mean, by its visits times what lies there."""
+    """Visits, copies and balance. Balance is the busiest part over the mean, by visits times subscriptions there."""
     placement, report = planned(part, name, parts, statistics)
     assignment = placement.assign(part)
     sizes = np.bincount(assignment.partitions[assignment.is_first], minlength=placement.count)

@@ -1,4 +1,4 @@
-"""What does each step cost? Measured in this process where no Spark is needed, else by jobs of their own."""
+"""Measures the cost of each step: in this process if Spark is not needed, otherwise by separate jobs."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _ROUNDS = 5
 _MATCHES = 200
 _PADDING = 1_000
 _OFTEN = 9
-"""Copies of each row that are sent: of few, what they cost is less than what two jobs differ by."""
+"""Copies of each row that are sent. With fewer, their cost would be below the difference between two runs."""
 
 
 class Matched(NamedTuple):
-    """What matching costs in a worker, in CPU seconds an event."""
+    """The cost of matching in a worker, in CPU seconds an event."""
 
     visit: float
     subscription: float
-    read: float  # to encode it
-    looked_up: float  # what it visits
-    matches: float  # an event finds of a million
+    read: float  # encoding the event
+    looked_up: float  # looking up the parts that it visits
+    matches: float  # matches of an event for a million subscriptions
 
 
 def in_a_worker(events: pa.Table) -> Matched:
-    """By segments of some sizes, and a line through what they take."""
+    """Measure segments of several sizes, and fit a line to their times."""
     batch = events.combine_chunks().to_batches()[0]
     asked = MatchOptions(tuple(batch.schema.names), tuple(batch.schema.names))
     taken, found = [], 0.0
@@ -69,7 +69,7 @@ def _answered(batch: pa.RecordBatch, asked: MatchOptions, snapshots: Snapshots) 
 
 
 def _looked_up(batch: pa.RecordBatch, asked: MatchOptions) -> float:
-    """To look up what an event visits, of a placement by keywords."""
+    """The time to look up the parts that an event visits, with a placement by keywords."""
     part, _ = read_part(ZIPF.subscriptions(SIZES[1]).table())
     placement, _ = planned(part, "keyword", 8)
     router = Router.of(placement, keys_of_partitions(placement.assign(part), placement))
@@ -79,7 +79,7 @@ def _looked_up(batch: pa.RecordBatch, asked: MatchOptions) -> float:
 
 
 def cpu_of(work: Callable[[], Any]) -> float:
-    """The median CPU seconds, after a first time."""
+    """The median CPU seconds, after a first call."""
     taken = []
     for _ in range(_ROUNDS + 1):
         begin = time.process_time()
@@ -89,7 +89,7 @@ def cpu_of(work: Callable[[], Any]) -> float:
 
 
 def costs_of(folder: Path, events: int, matched: Matched) -> Costs:
-    """Of rows, matches, shuffles and tasks: what jobs take that differ by one of them."""
+    """The costs of rows, matches, shuffles and tasks, from the differences between jobs."""
     plain = job(JOBS, "rows_alone", cores=1, folder=str(folder))
     found = job(JOBS, "rows_alone", cores=1, folder=str(folder), matches=_MATCHES)
     once, often, padded = (

@@ -1,4 +1,4 @@
-"""How long would a cluster take? From what an event, a visit, a match, a row and a byte of a shuffle, and a task cost.
+"""A cost model of a cluster, from the costs of events, visits, matches, shuffled rows and bytes, and tasks.
 
 The model, in CPU seconds of one core, for E events of S subscriptions, v visits an event and m matches:
 
@@ -7,10 +7,10 @@ The model, in CPU seconds of one core, for E events of S subscriptions, v visits
               second  E (v read + v visit + S subscription + m match)         by the parts, the largest last
               third   E (v sent + m match)
 
-A stage takes its seconds over as many cores as it can use; a job, and each shuffle, begin with seconds that no core
-shortens. Who meets a subscription at all, meets it wherever it lies: a placement saves visits and not candidates, so
-`S subscription` is the same for all. What is left out: how long a network takes beside the cores that serve it, events
-that do not come evenly, memory that is read the first time, and machines that fail.
+A stage takes its CPU seconds divided by the cores that it can use. A job, and each shuffle, begins with a time that no
+core shortens. An event that meets a subscription meets it wherever it is stored. So a placement saves visits, not
+candidates, and `S subscription` is the same for all placements. The model leaves out: network time beyond the cores
+that serve it, uneven arrival of events, memory that is read for the first time, and machines that fail.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """CPU seconds on one core, but for `job`, which is seconds by the clock."""
+    """CPU seconds on one core, except `job`, which is in wall seconds."""
 
-    event: float  # through Spark and Python and back, encoded, its visits looked up
-    read: float  # to encode it once more
-    visit: float  # of a part, whatever it holds
-    subscription: float  # for each that there is: so many are candidates
-    match: float  # on its way out
-    sent: float  # a row through a shuffle, out of Python and into it again
-    byte: float  # of it
+    event: float  # through Spark and Python and back, including encoding and looking up visits
+    read: float  # encoding it once more
+    visit: float  # of a part, whatever its size
+    subscription: float  # for each that exists, since candidates are proportional to them
+    match: float  # its way out
+    sent: float  # a row through a shuffle, out of Python and back in
+    byte: float  # of such a row
     task: float
-    shuffle: float  # that begins, in one place
-    job: float  # that begins
+    shuffle: float  # the fixed time of a shuffle
+    job: float  # the fixed time of a job
 
 
 class Load(NamedTuple):
-    """What is to be done."""
+    """The work to be done."""
 
     events: int
     subscriptions: int
-    matches: float  # of an event, a million subscriptions
+    matches: float  # of an event, for a million subscriptions
     bytes_an_event: float
     bytes_a_subscription: float
 
 
 class Lies(NamedTuple):
-    """How subscriptions lie by a placement: `PlacementReport` says it of a sample."""
+    """How subscriptions are distributed by a placement. `PlacementReport` measures it on a sample."""
 
     parts: int
     visits: float  # of an event
     copies: float  # of a subscription
-    balance: float  # the busiest part over the mean, by visits and what they meet
+    balance: float  # the busiest part over the mean, by visits times subscriptions
 
 
 class Cluster(NamedTuple):
-    """Executors that are alike, each a machine."""
+    """Identical executors, each a machine."""
 
     executors: int
     cores: int = 1
@@ -67,7 +67,7 @@ class Cluster(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a job would take."""
+    """The time and memory that a job would take."""
 
     routing: str
     cpu: float
@@ -79,7 +79,7 @@ TASKS_A_CORE = 4
 
 
 def taken(load: Load, lies: Lies, cluster: Cluster, costs: Costs, routing: str = "auto") -> Taken:
-    """How long the events take, matched where they are or where they are sent."""
+    """The time to match the events, either where they are or after a shuffle."""
     index_bytes = load.subscriptions * lies.copies * load.bytes_a_subscription
     if routing == "auto":
         routing = "local" if index_bytes <= cluster.memory / 2 else "shuffle"
@@ -96,10 +96,10 @@ def taken(load: Load, lies: Lies, cluster: Cluster, costs: Costs, routing: str =
 
 
 class _Stage(NamedTuple):
-    """Work that lies between two shuffles."""
+    """The work between two shuffles."""
 
     work: float  # CPU seconds
-    most: int  # cores that can share it
+    most: int  # the number of cores that can share it
     balance: float
 
 
@@ -119,7 +119,7 @@ def _shuffled(load: Load, lies: Lies, costs: Costs) -> list[_Stage]:
 
 
 def _matching(load: Load, lies: Lies, costs: Costs) -> float:
-    """Of one event."""
+    """The matching cost of one event."""
     candidates = load.subscriptions * costs.subscription
     return lies.visits * costs.visit + candidates + _matches(load) * costs.match
 

@@ -1,4 +1,4 @@
-"""Can an IR-tree change in place? The paper says so; here is one that does, which no engine and no index uses."""
+"""An IR-tree that changes in place, as the paper says is possible. No engine and no index uses it."""
 
 from reproduce.ir_tree.changing import LEAST_BRANCHING, ChangingIRTree
 

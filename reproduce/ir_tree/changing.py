@@ -1,12 +1,12 @@
-"""Which are the best intervals that a value stabs, while intervals come, go and change their scores? An IR-tree.
+"""An IR-tree for the best intervals that contain a value, with insertion, deletion and rescoring in place.
 
-Every interval lies in the list of one node of an interval tree, and the list is an R-tree in order of score, as in
-`ir_tree`. Here the interval tree is fixed, a balanced one over all codes, so that the node of an interval follows from
-its ends; and the R-trees grow and shrink as B+-trees do, with the extents of their nodes.
+Every interval is in the list of one node of an interval tree. The list is an R-tree in order of score, as in `ir_tree`.
+Here the interval tree is fixed and balanced over all codes, so the ends of an interval determine its node. The R-trees
+grow and shrink like B+-trees, and maintain the extents of their nodes.
 
-Cost: a query for k takes O((k + log c) b log_b n) for c codes. A change takes O(b log_b n) and now and then, when
-arrays have become too short or much too long, O(n log n). Memory: 24 bytes an entry of a node, nodes being a third to
-wholly full, and 30 to 60 an interval and 4 a code beside.
+Cost: a query for k takes O((k + log c) b log_b n) for c codes. A change takes O(b log_b n), or occasionally O(n log n),
+when arrays are too short or much too long. Memory: 24 bytes per entry of a node, with nodes a third to entirely full;
+also 30 to 60 per interval and 4 per code.
 
 Source: Machanavajjhala et al. 2008, section 3.1. Departs: docs/papers/ranked_pubsub.md.
 """
@@ -56,23 +56,23 @@ from tocsin.kernels.packing import Packed
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 LEAST_BRANCHING: Final = 4
-"""With fewer entries a node could be left with one, and a tree become as deep as it has intervals."""
+"""With fewer, a node could have a single entry, and a tree could become as deep as it has intervals."""
 
 _ROWS_EACH: Final = 8
-"""More rows of blocks than intervals can need each, spare ones included."""
+"""An upper bound on the rows of blocks per interval, spare ones included."""
 _FEW: Final = 1024
 
 
 class ChangingIRTree:
-    """Intervals in groups, each with a score and an owner, who has at most one in a group. For one thread at a time.
+    """Intervals in groups, each with a score and an owner; an owner has at most one per group. Not thread-safe.
 
-    Answers as a `Ranker` does; a place leads to `scores` and `owners` until the next change.
+    It answers like a `Ranker`. A place is valid in `scores` and `owners` until the next change.
     """
 
     def __init__(self, last: ArrayLike, branching: int = BRANCHING) -> None:
-        """Without intervals; group g's codes are 0 to last[g], (G,).
+        """An empty tree. The codes of group g are 0 to last[g], (G,).
 
-        Raises `InvalidInput` for a code or a branching factor that cannot be. Cost: linear in the codes of all groups.
+        Raises `InvalidInput` for an impossible code or branching factor. Cost: linear in the codes of all groups.
         """
         if not LEAST_BRANCHING <= branching <= MOST_BRANCHING:
             raise InvalidInput(
@@ -88,9 +88,9 @@ class ChangingIRTree:
 
     @classmethod
     def of(cls, intervals: ScoredIntervals, branching: int = BRANCHING) -> ChangingIRTree:
-        """With some intervals, whose places are the same; a node is three quarters full.
+        """A tree of the given intervals, with the same places. Nodes are three quarters full.
 
-        Raises `InvalidInput` where an owner has two in a group: give each an owner of its own. Cost: O(n log n).
+        Raises `InvalidInput` if an owner has two in a group: give each an owner of its own. Cost: O(n log n).
         """
         groups = np.repeat(np.arange(len(intervals.ranges.last)), np.diff(intervals.ranges.starts))
         checks.check_distinct(groups, intervals.owners.astype(np.int64))
@@ -99,34 +99,34 @@ class ChangingIRTree:
         return tree
 
     def __len__(self) -> int:
-        """How many intervals it holds."""
+        """The number of intervals."""
         return self._count
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self._last)
 
     @property
     def structure(self) -> ChangingTrees:
-        """Its arrays, which `index.scored.kernels.cursors` walks; good until the next change."""
+        """Its arrays, which `index.scored.kernels.cursors` walks; valid until the next change."""
         return self._trees
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """(N,) by place; of a place that is free, anything."""
+        """(N,) by place; undefined for free places."""
         return frozen(self._trees.scores, np.float64)
 
     @property
     def owners(self) -> NDArray[np.int32]:
-        """(N,) by place; of a place that is free, anything."""
+        """(N,) by place; undefined for free places."""
         return frozen(self._trees.items[HOLDER::ROW], np.int32)
 
     def insert(self, group: int, low: int, high: int, score: float, owner: int) -> None:
-        """Take in the codes from `low` to `high`, both included.
+        """Insert an interval of the codes from `low` to `high`, both included.
 
-        Raises `InvalidInput` for an interval that is reversed or reaches beyond the group's codes, a score that is not
-        finite, and an owner that has an interval in the group; then nothing is changed. Cost: O(b log_b n).
+        Raises `InvalidInput`, and changes nothing, for an interval that is reversed or exceeds the group's codes, a
+        score that is not finite, or an owner that has an interval in the group. Cost: O(b log_b n).
         """
         group, low, high, owner = index(group), index(low), index(high), index(owner)
         checks.check_interval(self._last, group, low, high, score, owner)
@@ -138,7 +138,7 @@ class ChangingIRTree:
         self._count += 1
 
     def delete(self, group: int, owner: int) -> None:
-        """Take an owner's interval out of a group; raises `InvalidInput` where there is none. Cost: O(b log_b n)."""
+        """Delete an owner's interval from a group. Raises `InvalidInput` if there is none. Cost: O(b log_b n)."""
         group, owner = index(group), index(owner)
         checks.check_holder(self._last, group, owner)
         self._changes += 1
@@ -150,9 +150,9 @@ class ChangingIRTree:
         self._tighten()
 
     def rescore(self, group: int, owner: int, score: float) -> None:
-        """Give an owner's interval in a group another score.
+        """Change the score of an owner's interval in a group.
 
-        Raises `InvalidInput` where there is none, and for a score that is not finite. Cost: O(b log_b n).
+        Raises `InvalidInput` if there is none, or if the score is not finite. Cost: O(b log_b n).
         """
         group, owner = index(group), index(owner)
         checks.check_holder(self._last, group, owner)
@@ -166,7 +166,7 @@ class ChangingIRTree:
     def insert_many(
         self, groups: ArrayLike, lows: ArrayLike, highs: ArrayLike, scores: ArrayLike, owners: ArrayLike
     ) -> None:
-        """`insert` of each row of columns that are equally long, (M,); where any is refused none is taken."""
+        """`insert` for each row of columns of equal length, (M,). If any row is refused, none is inserted."""
         own, holders = checks.whole("groups", groups), checks.whole("owners", owners)
         firsts, lasts = checks.whole("lows", lows), checks.whole("highs", highs)
         values = np.ascontiguousarray(scores, np.float64)
@@ -179,7 +179,7 @@ class ChangingIRTree:
         self._each(len(holders), lambda first: changes.insert_many(self._table, rows, values, first))
 
     def delete_many(self, groups: ArrayLike, owners: ArrayLike) -> None:
-        """`delete` of each row of columns that are equally long, (M,); where any is refused none goes."""
+        """`delete` for each row of columns of equal length, (M,). If any row is refused, none is deleted."""
         own, holders = self._known(groups, owners)
         checks.check_distinct(own, holders)
         numbers = own.astype(np.int32), holders.astype(np.int32)
@@ -187,9 +187,9 @@ class ChangingIRTree:
         self._tighten()
 
     def rescore_many(self, groups: ArrayLike, owners: ArrayLike, scores: ArrayLike) -> None:
-        """`rescore` of each row of columns that are equally long, (M,); where any is refused none is done.
+        """`rescore` for each row of columns of equal length, (M,). If any row is refused, none is changed.
 
-        Of an owner that comes twice the last score counts.
+        If an owner occurs twice, the last score counts.
         """
         own, holders = self._known(groups, owners)
         values = np.ascontiguousarray(scores, np.float64)
@@ -200,20 +200,20 @@ class ChangingIRTree:
         self._each(len(holders), lambda first: changes.rescore_many(self._table, *numbers, values, first))
 
     def intervals(self) -> ScoredIntervals:
-        """What it holds, as a static index takes it. Cost: O(n log n)."""
+        """The intervals that it holds, in the form for a static index. Cost: O(n log n)."""
         rows = self._trees.items.reshape(-1, ROW)[: self._trees.state[PLACES]]
         held = np.flatnonzero(rows[:, GROUP] != FREE)
         groups, lows, highs, owners = (rows[held, column] for column in (GROUP, FIRST, LAST, HOLDER))
         return ScoredIntervals.of(groups, lows, highs, self._trees.scores[held], owners, self._last)
 
     def new_state(self) -> NDArray[np.int64]:
-        """Room for a cursor."""
+        """Memory for a cursor."""
         return np.zeros(STATE_WIDTH, np.int64)
 
     def cursor(self, group: int, code: int) -> Iterator[int]:
-        """The places of the intervals of a group that a code stabs, best first, one by one.
+        """The places of the intervals of a group that a code stabs, best first.
 
-        Raises `InvalidInput` when it is asked for the next one after a change.
+        Raises `InvalidInput` when the next one is requested after a change.
         """
         state, begun = self.new_state(), self._changes
         if 0 <= code <= self._last[group]:
@@ -226,17 +226,17 @@ class ChangingIRTree:
     def best(self, groups: NDArray[np.int32], codes: NDArray[np.int32], k: int) -> BestPlaces:
         """The k best places of each query: a group and a code, which is negative for a value that stabs nothing.
 
-        Raises `InvalidInput` for a group or a code that there is not. Cost: O((k + log c) b log_b n) each.
+        Raises `InvalidInput` for an unknown group or code. Cost: O((k + log c) b log_b n) each.
         """
         return best_of(self._trees, self._last, min(k, max(len(self), 1)), self.new_state(), groups, codes)
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of the structure, room included, and of the scores and owners that it leads to."""
+        """Bytes of the structure, including spare room, and of the scores and owners."""
         scores = self._trees.scores.nbytes + self._trees.items.nbytes // ROW
         return {"structure": sum(int(array.nbytes) for array in self._trees) - scores, "scores": scores}
 
     def _known(self, groups: ArrayLike, owners: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Columns of groups and owners who have an interval there."""
+        """Columns of groups and owners, which must have intervals there."""
         own, holders = checks.whole("groups", groups), checks.whole("owners", owners)
         checks.check_lengths(own, holders)
         for group in own[(own < 0) | (own >= self.groups)][:1].tolist():
@@ -251,7 +251,7 @@ class ChangingIRTree:
         return found
 
     def _each(self, count: int, change: Callable[[int], int]) -> None:
-        """Let a kernel do as many changes, and make room when it stops before."""
+        """Let a kernel make `count` changes, and make room whenever it stops early."""
         self._changes += 1
         done = change(0)
         while done < count:
@@ -260,7 +260,7 @@ class ChangingIRTree:
         self._count = int(self._trees.state[COUNT])
 
     def _hold(self, intervals: ScoredIntervals) -> None:
-        """Hold these intervals and no others, in arrays with some room."""
+        """Hold exactly these intervals, in arrays with some room."""
         ranges, count = intervals.ranges, len(intervals)
         room = count + count // 4
         groups = np.repeat(np.arange(len(ranges.last), dtype=np.int32), np.diff(ranges.starts))
@@ -282,7 +282,7 @@ class ChangingIRTree:
             pack_lists(self._table, lists, order)
 
     def _state(self, count: int) -> NDArray[np.int64]:
-        """What `reproduce.ir_tree.kernels.layouts` says of so many intervals at the first places."""
+        """The state (see `reproduce.ir_tree.kernels.layouts`) for `count` intervals at the first places."""
         state = np.full(STATE, -1, np.int64)
         state[:LACKING] = 0
         state[[PLACES, COUNT, ROOM, FILL]] = count, count, self._branching, self._least
@@ -298,16 +298,16 @@ class ChangingIRTree:
         self._fewest = max(rows, (len(trees.scores) - _FEW) // 4)
 
     def _reserve(self) -> int:
-        """Rows that any one change can take."""
+        """The largest number of rows that one change can take."""
         levels = math.log(max(self._count, 2), self._least)
         return (int(levels) + 4) * (self._branching + 1)
 
     def _most_rows(self, count: int) -> int:
-        """More rows than this are a waste for so many intervals."""
+        """With more rows than this, too many are unused for this number of intervals."""
         return _ROWS_EACH * count + 2 * self._reserve() + _FEW
 
     def _make_room(self) -> None:
-        """Lengthen what a kernel found too short."""
+        """Enlarge the arrays that a kernel found too short."""
         trees, lacking = self._trees, self._trees.state[LACKING]
         if lacking == ENTRIES:
             rows = len(trees.keys) + len(trees.keys) // 2 + self._reserve()
@@ -327,12 +327,12 @@ class ChangingIRTree:
         self._adopt(trees._replace(entries=_longer(trees.entries, ROW * rows), keys=_longer(trees.keys, rows)))
 
     def _tighten(self) -> None:
-        """Where so much is gone that most room is empty, build afresh."""
+        """Rebuild if most of the room is unused after deletions."""
         if self._count < self._fewest:
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """Pack what it holds. Cost: O(n log n)."""
+        """Pack the current intervals. Cost: O(n log n)."""
         held = self.intervals()
         lists = np.empty(int(self._trees.state[PLACES]), np.int64)
         lists_of(self._table, lists)
@@ -341,7 +341,7 @@ class ChangingIRTree:
 
 
 def _longer(array: NDArray[Scalar], size: int) -> NDArray[Scalar]:
-    """A copy with so many elements, of which those behind the array's own are anything."""
+    """A copy with `size` elements; those after the array's own are undefined."""
     longer = np.empty(size, array.dtype)
     longer[: len(array)] = array
     return longer

@@ -1,4 +1,4 @@
-"""What may come into a changing IR-tree? One interval an owner and group, within its codes, of a finite score."""
+"""Checks of the input of a changing IR-tree: one interval per owner and group, in range, with a finite score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OWNERS = np.iinfo(np.int32)
 
 
 def domain_of(last: ArrayLike) -> NDArray[np.int64]:
-    """The highest code of each group; raises `InvalidInput` where there can be none such."""
+    """The highest code of each group. Raises `InvalidInput` if it is not possible."""
     given = whole("last", last).astype(np.int64)
     for group in np.flatnonzero((given < 0) | (given > HIGHEST_CODE))[:1].tolist():
         raise InvalidInput(f"the highest code of group {group} is {given[group]}; it must be 0 to {HIGHEST_CODE}")
@@ -23,7 +23,7 @@ def domain_of(last: ArrayLike) -> NDArray[np.int64]:
 
 
 def check_interval(last: NDArray[np.int64], group: int, low: int, high: int, score: float, owner: int) -> None:
-    """Raises `InvalidInput`, which says what may come."""
+    """Raises `InvalidInput` if the interval cannot be inserted."""
     check_group(last, group)
     if low > high:
         raise InvalidInput(f"the interval is [{low}, {high}]; its first code must not be above its last: swap them")
@@ -45,7 +45,7 @@ def check_intervals(
     scores: NDArray[np.float64],
     owners: NDArray[np.int64],
 ) -> None:
-    """The same of many: of the first that cannot come."""
+    """Raises `InvalidInput` for the first of many intervals that cannot be inserted."""
     bad = (groups < 0) | (groups >= len(last)) | (lows < 0) | (lows > highs) | ~np.isfinite(scores)
     bad |= (owners < _OWNERS.min) | (owners > _OWNERS.max)
     bad[~bad] = highs[~bad] > last[groups[~bad]]
@@ -54,13 +54,13 @@ def check_intervals(
 
 
 def check_group(last: NDArray[np.int64], group: int) -> None:
-    """Raises `InvalidInput` for a group that there is not."""
+    """Raises `InvalidInput` for an unknown group."""
     if not 0 <= group < len(last):
         raise InvalidInput(f"there is no group {group}; there are {len(last)}, numbered from 0")
 
 
 def check_holder(last: NDArray[np.int64], group: int, owner: int) -> None:
-    """Raises `InvalidInput` for a group that there is not, and for an owner that nobody can be."""
+    """Raises `InvalidInput` for an unknown group, or an impossible owner."""
     check_group(last, group)
     if not _OWNERS.min <= owner <= _OWNERS.max:
         refuse_unknown(group, owner)
@@ -73,7 +73,7 @@ def check_score(score: float) -> None:
 
 
 def check_distinct(groups: NDArray[np.int64], owners: NDArray[np.int64]) -> None:
-    """Raises `InvalidInput` where an owner comes twice in a group."""
+    """Raises `InvalidInput` if an owner occurs twice in a group."""
     pairs = groups << 32 | owners & (2**32 - 1)
     order = np.argsort(pairs, kind="stable")
     for i in np.flatnonzero(pairs[order][1:] == pairs[order][:-1])[:1].tolist():
@@ -84,7 +84,7 @@ def check_distinct(groups: NDArray[np.int64], owners: NDArray[np.int64]) -> None
 
 
 def refuse_taken(group: int, owner: int) -> NoReturn:
-    """Raises `InvalidInput` for an owner that has an interval."""
+    """Raises `InvalidInput` for an owner that has an interval already."""
     raise InvalidInput(
         f"owner {owner} has an interval in group {group} already; delete() it first, or rescore() it where only the "
         "score is another"
@@ -92,12 +92,12 @@ def refuse_taken(group: int, owner: int) -> NoReturn:
 
 
 def refuse_unknown(group: int, owner: int) -> NoReturn:
-    """Raises `InvalidInput` for an owner that has none."""
+    """Raises `InvalidInput` for an owner that has no interval."""
     raise InvalidInput(f"owner {owner} has no interval in group {group}; insert() one first")
 
 
 def whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """A column of whole numbers; raises `InvalidInput` for other ones."""
+    """A column of integers. Raises `InvalidInput` for other values."""
     column = np.asarray(values)
     if column.ndim != 1 or (len(column) and column.dtype.kind not in "iu"):
         raise InvalidInput(f"{name} are {column.dtype} in {column.ndim} dimensions; give a list of whole numbers")
@@ -105,6 +105,6 @@ def whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def check_lengths(*columns: NDArray[np.generic]) -> None:
-    """Raises `InvalidInput` for columns that are not equally long."""
+    """Raises `InvalidInput` for columns of different lengths."""
     if len({len(column) for column in columns}) > 1:
         raise InvalidInput(f"columns have {[len(column) for column in columns]} rows; they must have as many each")

@@ -1,1 +1,1 @@
-"""The figures of OpIndex, and its lists under insertions and deletions, which no index needs: segments never change."""
+"""The figures of OpIndex, and its lists with insertion and deletion. Indexes need neither: segments never change."""

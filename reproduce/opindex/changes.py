@@ -1,10 +1,10 @@
-"""How do an OpIndex's lists change one subscription at a time? By Algorithm 1, and by what undoes it.
+"""Insertion into and deletion from the lists of an OpIndex, one subscription at a time.
 
-The expressions that may come are compiled beforehand: so are the operands, as rank codes, and the frequencies that
-pivots are chosen by. What changes are the lists, their directories and signatures, and the counters.
+The expressions to insert are compiled beforehand. So operands, as rank codes, are fixed, and also the frequencies that
+determine pivots. Lists change, with their directories and signatures, and counters.
 
-Cost: O(gamma log(eta)) comparisons for an expression of gamma predicates (Lemma 5), and moving a part of a segment
-for each. A deletion costs up to three times that: the last counter of the pivot takes the place of the one that goes.
+Cost: O(gamma log(eta)) comparisons for an expression of gamma predicates (Lemma 5), plus moving a part of a segment for
+each. A deletion costs up to three times that, because the last counter of the pivot takes the freed place.
 
 Paper: Zhang, Chan, Tan 2014, section 4.3, Algorithm 1. Departs: the paper has no deletion.
 """
@@ -44,7 +44,7 @@ from tocsin.papers.opindex.opindex.rewriting import rewrite
 
 
 class OpIndexLists:
-    """Lists that hold none of some compiled expressions at first. For one thread at a time."""
+    """The lists of an OpIndex, empty at first, for some compiled expressions. Not thread-safe."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class OpIndexLists:
         segments: int = SEGMENTS,
         signature_bits: int = SIGNATURE_BITS,
     ) -> None:
-        """Raises what `OpIndexBuilder.build` raises, for any of the expressions that may come."""
+        """Raises the errors of `OpIndexBuilder.build`, for any of the expressions."""
         check_options(segments, signature_bits)
         self._options = segments, signature_bits
         self._rewriting = rewrite(compiled, statistics)
@@ -67,15 +67,15 @@ class OpIndexLists:
         self._lists = 0
         self._entries = Runs(np.int64, np.uint32)
         self._counters = Runs(np.int32, np.int32), Runs(np.uint64, np.int32)
-        self._rows_by_place: tuple[list[list[int]], ...] = tuple([] for _ in range(FORMS))  # of each pivot
+        self._rows_by_place: tuple[list[list[int]], ...] = tuple([] for _ in range(FORMS))  # by pivot
         self._places: tuple[dict[int, int], ...] = tuple({} for _ in range(FORMS))  # the place of each row
 
     def __len__(self) -> int:
-        """How many subscriptions it holds."""
+        """The number of subscriptions held."""
         return len(self._held)
 
     def insert(self, number: int) -> None:
-        """Take in one of the expressions, by its number; raises `DuplicateSubscription` where it is there."""
+        """Insert one of the expressions, by its number. Raises `DuplicateSubscription` if it is held already."""
         self._require(number)
         if number in self._held:
             raise DuplicateSubscription(f"subscription {number} is there already; delete it first")
@@ -84,7 +84,7 @@ class OpIndexLists:
             self._insert_row(form, row)
 
     def delete(self, number: int) -> None:
-        """Take out one that was inserted; raises `UnknownSubscription` where it was not."""
+        """Delete an inserted expression. Raises `UnknownSubscription` if it is not held."""
         if number not in self._held:
             raise UnknownSubscription(f"no subscription {number} is here; {len(self._held):,} are")
         self._held.remove(number)
@@ -92,12 +92,12 @@ class OpIndexLists:
             self._delete_row(form, row)
 
     def match(self, batch: EventBatch) -> Found:
-        """All matches of a batch among those it holds, as `OpIndex.match` has them. Cost: `packed`, beside it."""
+        """All matches of a batch among those held, like `OpIndex.match`. Cost: that of `packed` is added."""
         matching = Matching(self._compiled, self.packed(), *self._options)
         return matching.match(batch, self._binder.bind(batch), everyone(self._count))
 
     def packed(self) -> OpLists:
-        """A copy without gaps: what building afresh gives, where nothing was deleted and numbers came in order."""
+        """A copy without gaps. It equals a new build if nothing was deleted and numbers were inserted in order."""
         segments = self._options[0]
         fields = [f for f in np.flatnonzero(self._pivots >= 0).tolist() if self._holds_any(self._pivots[f])]
         chosen = self._pivots[fields].astype(np.int64)
@@ -128,7 +128,7 @@ class OpIndexLists:
         return self._rewriting.clauses if form == CLAUSES else self._rewriting.counted
 
     def _rows_of(self, number: int) -> Iterator[tuple[int, int]]:
-        """Where its simple subscriptions are: form and row."""
+        """The form and row of each of its simple subscriptions."""
         for form in range(FORMS):
             first, stop = np.searchsorted(self._simples(form).owners, (number, number + 1)).tolist()
             for row in range(first, stop):
@@ -146,7 +146,7 @@ class OpIndexLists:
         self._insert_entries(form, row, pivot, place)
 
     def _delete_row(self, form: int, row: int) -> None:
-        """Take its predicates out, and let the last counter of the pivot take its counter's place."""
+        """Remove its predicates, and move the last counter of the pivot to the place of its counter."""
         simples = self._simples(form)
         pivot = int(self._pivots[simples.pivots[row]])
         own_rows, counters = self._rows_by_place[form][pivot], self._counters[form]
@@ -164,7 +164,7 @@ class OpIndexLists:
         self._insert_entries(form, moved, pivot, place)
 
     def _pivot_of(self, field: int) -> int:
-        """The number of a pivot, which may be new."""
+        """The number of a pivot, which is created if missing."""
         if self._pivots[field] < 0:
             pivot = len(self._rows_by_place[0])
             self._pivots[field] = pivot
@@ -191,14 +191,14 @@ class OpIndexLists:
             self._signatures[segment] = signed(operator, self._entries.columns[0], first, stop, self._options[1])
 
     def _predicates(self, form: int, row: int, place: int) -> Iterator[tuple[int, int, int]]:
-        """Operator, key and pointer of each predicate of a row whose counter is at a place."""
+        """Operator, key and pointer of each predicate of a row with a counter at `place`."""
         simples = self._simples(form)
         for e in range(simples.starts[row], simples.starts[row + 1]):
             pointer = place << int(CLAUSE_BITS) | int(simples.clauses[e]) if form == CLAUSES else place
             yield int(simples.operators[e]), int(simples.keys[e]), pointer
 
     def _segment(self, pivot: int, form: int, operator: int, key: int) -> int:
-        """The segment of a predicate, in a list which may be new."""
+        """The segment of a predicate; its list is created if missing."""
         segments = self._options[0]
         at = WIDTH * pivot + OPERATORS * form + operator
         if self._rows[at] < 0:

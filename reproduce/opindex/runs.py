@@ -1,4 +1,4 @@
-"""How do many short lists grow and shrink in a few arrays? A full one moves behind the others, with more room."""
+"""Many short lists that grow and shrink in a few shared arrays. A full list moves to the end, with more room."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _FIRST_ROOM = 4
 
 
 class Runs:
-    """Runs of rows, a row being a value in each of some columns.
+    """Runs of rows; a row has a value in each of several columns.
 
-    A run that moves leaves a gap as large as it was: at most half of what is used is gaps, and half of the rest room.
+    A run that moves leaves a gap of its former size. At most half of the used space is gaps, and half of the rest spare
+    room.
     """
 
     def __init__(self, *kinds: DTypeLike) -> None:
@@ -26,18 +27,18 @@ class Runs:
         self._used = 0
 
     def reach(self, count: int) -> None:
-        """Make sure that there are so many runs; new ones are empty."""
+        """Ensure that there are `count` runs; new ones are empty."""
         if count > len(self.starts):
             size = max(count, 2 * len(self.starts))
             self.starts, self.stops = grown(self.starts, size), grown(self.stops, size)
             self._rooms = grown(self._rooms, size)
 
     def slices(self, run: int) -> list[NDArray[Any]]:
-        """The rows of a run, as a part of each column."""
+        """The rows of a run, as a slice of each column."""
         return [column[self.starts[run] : self.stops[run]] for column in self.columns]
 
     def insert(self, run: int, place: int, *values: int) -> None:
-        """Put a row before the one at `place`. Cost: linear in those behind it, now and then in the run."""
+        """Insert a row before the one at `place`. Cost: linear in the rows after it, sometimes in the whole run."""
         if self.stops[run] - self.starts[run] == self._rooms[run]:
             self._move(run)
         at, stop = int(self.starts[run]) + place, int(self.stops[run])
@@ -47,7 +48,7 @@ class Runs:
         self.stops[run] += 1
 
     def remove(self, run: int, place: int) -> None:
-        """Take a row out."""
+        """Remove a row."""
         at, stop = int(self.starts[run]) + place, int(self.stops[run])
         for column in self.columns:
             column[at : stop - 1] = column[at + 1 : stop]
@@ -66,7 +67,7 @@ class Runs:
         self._used += room
 
     def packed(self, runs: NDArray[np.int64]) -> list[NDArray[Any]]:
-        """Offsets (R + 1,) and columns of chosen runs, one after the other."""
+        """Offsets (R + 1,) and columns of the chosen runs, one after the other."""
         lengths = (self.stops - self.starts)[runs].astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(lengths)])
         rows = np.repeat(self.starts[runs] - starts[:-1], lengths) + np.arange(starts[-1])

@@ -1,1 +1,1 @@
-"""An R-tree that grows and shrinks one rectangle at a time, as the VCR paper's did: an engine's are packed."""
+"""An R-tree with insertion and deletion, as in the VCR paper; the one of engines is packed."""

@@ -1,4 +1,4 @@
-"""An R-tree that rectangles are inserted into and deleted from, the baseline of Wu, Chen and Yu 2004 as they had it."""
+"""An R-tree with insertion and deletion of rectangles, the baseline of Wu, Chen and Yu 2004 in its original form."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from reproduce.r_tree.kernels import NONE, USED, Growing, find, free, insert, remove, shorten
 
 Box = tuple[float, float, float, float]
-"""Left, lower, right, upper; edges included."""
+"""Left, lower, right, upper, including edges."""
 
 _HIGHEST = 64
-"""No tree is as high: it has at least two children a node."""
+"""More levels than a tree can have, because a node has at least two children."""
 
 
 class GrowingRTree:
-    """Rectangles by number; nodes have `branching` children at most, `fewest` at least, or two fifths.
+    """Rectangles by number. Nodes have at most `branching` children, and at least `fewest` or two fifths of that.
 
-    `insert` and `delete` cost O(log n) nodes where little overlaps; `find` O(nodes whose box has the point). Source:
+    `insert` and `delete` cost O(log n) nodes if few overlap, `find` O(nodes whose box contains the point). Source:
     Guttman 1984, with the quadratic split.
     """
 
@@ -46,18 +46,18 @@ class GrowingRTree:
 
     @property
     def tree(self) -> Growing:
-        """What it is made of."""
+        """The tree's arrays."""
         return self._tree
 
     def insert(self, number: int, box: Box) -> None:
-        """Raises `ValueError` for one that is there."""
+        """Insert a rectangle. Raises `ValueError` if its number is in the tree."""
         if number in self._boxes:
             raise ValueError(f"rectangle {number} is there already")
         self._put(np.array(box, np.float64), number, 0)
         self._boxes[number] = box
 
     def delete(self, number: int) -> None:
-        """Raises `KeyError` for one that is not there."""
+        """Delete a rectangle. Raises `KeyError` if its number is not in the tree."""
         path = self._take(np.array(self._boxes.pop(number), np.float64), number)
         for node in path[path[:, 1] == 1, 0].tolist():
             first = node * self._places
@@ -68,22 +68,22 @@ class GrowingRTree:
         self._shorten()
 
     def _put(self, box: NDArray[np.float64], child: int, height: int) -> NDArray[np.int32]:
-        """Put a rectangle or a node below one of some height: (n, 2) the nodes from there up, and their splits."""
+        """Insert a rectangle or node below a node of some height: (n, 2) the nodes from there up, and their splits."""
         self._make_room()
         path = np.empty((_HIGHEST, 2), np.int32)
         return path[: insert(self._tree, box, child, height, self._fewest, path)]
 
     def _take(self, box: NDArray[np.float64], number: int) -> NDArray[np.int32]:
-        """Take a rectangle out: (n, 2) the nodes from its leaf up, and whether each was cut off."""
+        """Remove a rectangle: (n, 2) the nodes from its leaf up, and whether each was removed."""
         path = np.empty((_HIGHEST, 2), np.int32)
         return path[: remove(self._tree, box, number, self._fewest, path)]
 
     def _shorten(self) -> None:
-        """Where the root has one child that is a node, let that be the root."""
+        """If the root has a single child that is a node, make that child the root."""
         shorten(self._tree)
 
     def find(self, x: float, y: float) -> list[int]:
-        """Those that cover a point, ascending."""
+        """The rectangles that cover a point, ascending."""
         stack, out = np.empty(len(self._tree.counts), np.int32), np.empty(1024, np.int32)
         count = find(self._tree, float(x), float(y), stack, out)
         if count > len(out):
@@ -92,7 +92,7 @@ class GrowingRTree:
         return np.sort(out[:count]).tolist()
 
     def _make_room(self) -> None:
-        """For a split of every node on one way down, and a new root."""
+        """Make room for a split of every node on a path, and a new root."""
         used, room = int(self._tree.state[USED]), len(self._tree.counts)
         if used + _HIGHEST <= room:
             return

@@ -1,6 +1,7 @@
-"""How does an R-tree grow and shrink? Guttman 1984: least enlargement, quadratic splits, underfull nodes come again.
+"""Insertion into and deletion from an R-tree: Guttman 1984, with quadratic splits and reinsertion after underflow.
 
-A node has up to M children and one place more, for the one that makes it split. A place's box is around all below it.
+A node has up to M children, and one more place for the child that causes a split. A place's box bounds everything
+below.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ NONE: Final = -1
 class Growing(NamedTuple):
     """A tree. N room for nodes, each with W = M + 1 places; place p of node n has number n W + p."""
 
-    state: NDArray[np.int64]  # (3,) the ROOT, how many nodes were ever USED, the first FREE one
+    state: NDArray[np.int64]  # (3,) the ROOT, the number of nodes ever USED, the first FREE one
     children: NDArray[np.int32]  # (N W,) rectangles in leaves, nodes above
     boxes: Annotated[NDArray[np.float64], 2]  # (N W, 4) left, lower, right, upper
     counts: NDArray[np.int32]  # (N,)
-    parents: NDArray[np.int32]  # (N,) of a free node the next one
-    heights: NDArray[np.int32]  # (N,) 0 of leaves
+    parents: NDArray[np.int32]  # (N,) for a free node, the next free one
+    heights: NDArray[np.int32]  # (N,) 0 for leaves
 
 
 @kernel
 def insert(
     growing: Growing, box: NDArray[np.float64], child: int, height: int, fewest: int, path: NDArray[np.int32]
 ) -> int:
-    """Put a rectangle (height 0) or a node below one of some height. There is room for the nodes that splits make.
+    """Insert a rectangle (height 0) or a node below a node of some height. There must be room for new nodes.
 
-    Writes the nodes from there up, up to the root as it was, and beside each what was split off, or NONE; how many.
+    Writes the nodes from there up to the old root, each with its split-off node, or NONE; returns how many.
     """
     tree = viewed(growing)
     children, boxes, counts, heights = tree.children, tree.boxes, tree.counts, tree.heights
@@ -67,9 +68,9 @@ def insert(
 
 @kernel
 def remove(growing: Growing, box: NDArray[np.float64], child: int, fewest: int, path: NDArray[np.int32]) -> int:
-    """Take a rectangle out. Writes the nodes from its leaf up to the root, and beside each whether it was cut off.
+    """Remove a rectangle. Writes the nodes from its leaf up to the root, and for each whether it was removed.
 
-    How many there are, NONE where it is not there. The children of what was cut off are to be inserted again.
+    Returns how many, or NONE if the rectangle is not there. The caller must reinsert the children of removed nodes.
     """
     tree = viewed(growing)
     boxes, counts, parents = tree.boxes, tree.counts, tree.parents
@@ -97,7 +98,7 @@ def remove(growing: Growing, box: NDArray[np.float64], child: int, fewest: int, 
 
 @kernel
 def free(growing: Growing, node: int) -> None:
-    """Let a node be used again."""
+    """Make a node available for reuse."""
     tree = viewed(growing)
     tree.parents[node] = tree.state[FREE]
     tree.state[FREE] = node
@@ -105,7 +106,7 @@ def free(growing: Growing, node: int) -> None:
 
 @kernel
 def shorten(growing: Growing) -> None:
-    """Where the root has but one child that is a node, that is the root."""
+    """If the root has a single child that is a node, make that child the root."""
     tree = viewed(growing)
     places = len(tree.children) // len(tree.counts)
     root = tree.state[ROOT]
@@ -119,7 +120,7 @@ def shorten(growing: Growing) -> None:
 
 @kernel
 def find(growing: Growing, x: float, y: float, stack: NDArray[np.int32], out: NDArray[np.int32]) -> int:
-    """Write the rectangles that cover a point, edges included, as far as there is room; how many there are."""
+    """Write the rectangles that cover a point, edges included, as far as there is room; returns how many there are."""
     tree = viewed(growing)
     children, boxes, counts, heights = tree.children, tree.boxes, tree.counts, tree.heights
     places = len(children) // len(counts)
@@ -142,7 +143,7 @@ def find(growing: Growing, x: float, y: float, stack: NDArray[np.int32], out: ND
 
 @inner
 def _least_enlarged(tree: Growing, node: int, places: int, box: NDArray[np.float64]) -> int:
-    """The place whose box grows least by another; of those the smallest."""
+    """The place whose box is enlarged least by another box; ties go to the smallest."""
     best, least, smallest = node * places, np.inf, np.inf
     for place in range(node * places, node * places + tree.counts[node]):
         area = _area(tree.boxes[place])
@@ -165,7 +166,7 @@ def _area_of_both(one: NDArray[np.float64], other: NDArray[np.float64]) -> float
 
 @inner
 def _put(tree: Growing, node: int, places: int, box: NDArray[np.float64], child: int) -> None:
-    """Give a node a child; boxes above are the caller's."""
+    """Add a child to a node; the caller updates the boxes above."""
     place = node * places + tree.counts[node]
     tree.counts[node] += 1
     tree.children[place] = child
@@ -177,7 +178,7 @@ def _put(tree: Growing, node: int, places: int, box: NDArray[np.float64], child:
 
 @inner
 def _drop(tree: Growing, node: int, places: int, place: int) -> None:
-    """Take a child from a node: the last one takes its place."""
+    """Remove a child from a node; the last child takes its place."""
     tree.counts[node] -= 1
     last = node * places + tree.counts[node]
     tree.children[place] = tree.children[last]
@@ -195,7 +196,7 @@ def _place_in(tree: Growing, parent: int, places: int, node: int) -> int:
 
 @inner
 def _bound(tree: Growing, node: int, places: int, out: NDArray[np.float64]) -> None:
-    """Write the box around a node's children."""
+    """Write the bounding box of a node's children."""
     first = node * places
     for edge in range(4):
         out[edge] = tree.boxes[first, edge]
@@ -229,7 +230,7 @@ def _new_root(tree: Growing, node: int, other: int, places: int) -> None:
 
 @inner
 def _split(tree: Growing, node: int, places: int, fewest: int) -> int:
-    """Deal the children of an overfull node to it and a new one, which is returned (section 3.5.2, quadratic)."""
+    """Distribute the children of an overfull node to it and a new node; returns that (section 3.5.2, quadratic)."""
     first = node * places
     boxes, children = tree.boxes[first : first + places].copy(), tree.children[first : first + places].copy()
     seeds = _seeds(boxes)
@@ -254,7 +255,7 @@ def _split(tree: Growing, node: int, places: int, fewest: int) -> int:
 
 @inner
 def _seeds(boxes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The two that would waste most area together (PS1)."""
+    """The two boxes that together would waste the most area (PS1)."""
     worst, seeds = -np.inf, np.array([0, 1])
     for i in range(len(boxes)):
         for j in range(i + 1, len(boxes)):
@@ -275,7 +276,7 @@ def _next(
     rest: int,
     fewest: int,
 ) -> tuple[int, int]:
-    """Which group takes which child next: the one that needs all that are left; else what prefers one most (PN1)."""
+    """The next child, and its group: a group that needs all remaining ones, else the strongest preference (PN1)."""
     short = NONE
     for side in range(2):
         if tree.counts[groups[side]] + rest <= fewest:
@@ -296,7 +297,7 @@ def _next(
 
 @inner
 def _find_leaf(tree: Growing, places: int, box: NDArray[np.float64], child: int) -> int:
-    """The place of a rectangle in a leaf, NONE where it is not there."""
+    """The place of a rectangle in a leaf, NONE if it is not there."""
     stack = np.empty(len(tree.counts), np.int64)
     stack[0] = tree.state[ROOT]
     depth = 1

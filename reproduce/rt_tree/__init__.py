@@ -1,1 +1,1 @@
-"""R^t-trees that grow and shrink a subscription at a time, as Yu, Li et al. 2015 have them: an engine's are packed."""
+"""R^t-trees with insertion and deletion, as in Yu, Li et al. 2015; those of engines are packed."""

@@ -1,10 +1,10 @@
-"""The paper's own trees: subscriptions are inserted and deleted one at a time, in place.
+"""The paper's own trees, with insertion and deletion of single subscriptions in place.
 
-An engine's are packed of what there is, and what comes and goes meanwhile is its delta's. Those that may come are
-compiled beforehand, so each has a region and tokens; which of them is when is chosen as each comes.
+Engines pack their trees, and keep later changes in a delta. Here the subscriptions are compiled beforehand, so each has
+a region and tokens. The order of its tokens is chosen when it is inserted.
 
-Cost: `insert` and `delete` O(H |s|) for H levels, splits included, on average: see `tracking`. `match` is that of the
-packed tree, where the same lies together.
+Cost: `insert` and `delete` O(H |s|) for H levels, splits included, on average: see `tracking`. `match` costs the same
+as on a packed tree with the same layout.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST: Final = 50
 
 
 class ChangingTree:
-    """One of `TREES`, which holds none of some compiled expressions at first. For one thread at a time."""
+    """One of `TREES`, empty at first, for some compiled expressions. Not thread-safe."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ChangingTree:
         most: int = MOST,
         selection: int = LOCALITY,
     ) -> None:
-        """Raises `UnsuitableIndex` where any has no region with keywords, or it is another attribute's."""
+        """Raises `UnsuitableIndex` for expressions without a region with keywords, or on several attributes."""
         held = self._held = Held.of(compiled)
         others = np.flatnonzero(held.regions.owners > 0)
         if len(others):
@@ -62,16 +62,16 @@ class ChangingTree:
         self._tree: TrackedRTree = tree(self._turns, least, most)
 
     def __len__(self) -> int:
-        """How many subscriptions it holds; those that are never satisfied it does not."""
+        """The number of subscriptions held, without those that are never satisfied."""
         return len(self._tree)
 
     @property
     def structure(self) -> CountedTree | ListedTree:
-        """What it is made of."""
+        """The tree's tables."""
         return self._tree.structure
 
     def insert(self, number: int) -> None:
-        """Take in one of the expressions, by its number; raises `DuplicateSubscription` where it is there."""
+        """Insert one of the expressions, by its number. Raises `DuplicateSubscription` if it is held already."""
         regions = self._held.regions
         if regions.owners[number] == ABSENT:
             return
@@ -84,7 +84,7 @@ class ChangingTree:
         self._frequencies.add(number, regions.tokens[own], 1)
 
     def delete(self, number: int) -> None:
-        """Take out one that was inserted; raises `UnknownSubscription` where it was not."""
+        """Delete an inserted expression. Raises `UnknownSubscription` if it is not held."""
         regions = self._held.regions
         if regions.owners[number] == ABSENT:
             return
@@ -95,7 +95,7 @@ class ChangingTree:
         self._frequencies.add(number, regions.tokens[own], -1)
 
     def match(self, batch: EventBatch) -> Found:
-        """All matches of a batch among those it holds."""
+        """All matches of a batch among those held."""
         held, bound = self._held, self._binder.bind_to_walk(batch)
         coming = Coming(batch.arrays, bound, frozen(everyone(len(held.expressions)), np.uint64), False)
         found = found_by(self.structure, held.tables, coming, self._seen)

@@ -1,7 +1,7 @@
-"""Which token of a subscription that comes goes first? By how frequent tokens are among those that are there.
+"""The order of a new subscription's tokens, by their current frequencies.
 
-Source: Yu et al. 2015, section 4.2, Updates: those that were there before keep their order. Departs: df is the
-frequency of now, without the greedy cover.
+Source: Yu et al. 2015, section 4.2, Updates: earlier subscriptions keep their order. Departs: df is the current
+frequency, without the greedy cover.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tocsin.papers.location_aware.rt_trees.ordering import CELLS, DF, LOCALITY, 
 
 
 class Frequencies:
-    """How often tokens are asked for, in all and in each cell of a grid over all regions that may come."""
+    """The frequencies of tokens, in total and in each cell of a grid over all regions that may be inserted."""
 
     def __init__(self, regions: Regions, tokens: int, selection: int) -> None:
         self._selection = selection
@@ -27,7 +27,7 @@ class Frequencies:
         self._random = np.random.default_rng(1)
 
     def ordered(self, number: int, tokens: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The tokens of a subscription, by what there is now; ties are for the lower token."""
+        """The tokens of a subscription in the current order; ties go to the lower token."""
         if self._selection == RANDOM:
             return self._random.permutation(tokens)
         counts = self._counts[tokens]
@@ -38,7 +38,7 @@ class Frequencies:
         return tokens[np.argsort(-counts if self._selection == DF else counts, kind="stable")]
 
     def add(self, number: int, tokens: NDArray[np.int32], by: int) -> None:
-        """Let one come (1) or go (-1)."""
+        """Count a subscription that is inserted (1) or deleted (-1)."""
         self._counts[tokens] += by
         cell = int(self._cells[number])
         for token in tokens.tolist():
@@ -48,7 +48,7 @@ class Frequencies:
 
 
 def _cells_of(boxes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(S,) where the middle of each box lies."""
+    """(S,) the cell of each box's centre."""
     middles = np.stack([boxes[:, LEFT] / 2 + boxes[:, RIGHT] / 2, boxes[:, LOWER] / 2 + boxes[:, UPPER] / 2], axis=1)
     lows, highs = middles.min(axis=0, initial=0), middles.max(axis=0, initial=0)
     parts = (middles / 2 - lows / 2) / np.maximum(highs / 2 - lows / 2, 1e-300)

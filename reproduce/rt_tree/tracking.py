@@ -1,11 +1,11 @@
-"""An R-tree whose nodes know tokens of what is below them, whatever comes, goes, and moves as nodes split.
+"""A growing R-tree that tracks the tokens below its nodes through insertions, deletions and splits.
 
-A split moves what is below the new node from the old one's tokens to its own: O(|s|) for each, and a node splits once
-in as many insertions as make half of it. Where the root changes all is placed anew: in an R^t++-tree each token then
-is one level deeper or higher. That happens once for each level of the tree, so it costs O(|s|) an insertion, too, but
-all at once.
+A split moves the tokens of everything below the new node from the old node to the new one. That costs O(|s|) for each
+subscription, and a node splits once per half a node of insertions. When the root changes, all tokens are placed anew,
+because in an R^t++-tree each token then is one level deeper or higher. This happens once for each level of the tree. So
+it also costs O(|s|) an insertion, but all at once.
 
-Source: Yu et al. 2015, sections 3.1, 4.1 and 5.1, Updates, which say nothing of splits.
+Source: Yu et al. 2015, sections 3.1, 4.1 and 5.1, Updates, which do not mention splits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Numbers = NDArray[np.int32]
 
 
 class TrackedRTree(GrowingRTree):
-    """A growing R-tree that keeps something for nodes and tokens. Whose turn is when is told before one is inserted."""
+    """A growing R-tree with data for nodes and tokens. The order of tokens must be set before an insertion."""
 
     def __init__(self, turns: Turns, least: int, most: int) -> None:
         super().__init__(most, least)
@@ -38,15 +38,15 @@ class TrackedRTree(GrowingRTree):
     @property
     @abstractmethod
     def structure(self) -> CountedTree | ListedTree:
-        """What a message is matched with."""
+        """The tables that messages are matched with."""
 
     @abstractmethod
     def _enter(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
-        """Let subscriptions be known to the nodes of a way up, the first of them `depth` below the root."""
+        """Add subscriptions to the nodes of an upward path, the first of which is `depth` below the root."""
 
     @abstractmethod
     def _leave(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
-        """The contrary."""
+        """Remove subscriptions from the nodes of an upward path."""
 
     def insert(self, number: int, box: Box) -> None:
         super().insert(number, box)
@@ -79,7 +79,7 @@ class TrackedRTree(GrowingRTree):
         return path
 
     def _come(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
-        """`_enter`, with room."""
+        """`_enter`, after making room."""
         lengths = self._turns.stops[ones] - self._turns.firsts[ones]
         self._reach(int(lengths.sum()) * len(nodes))
         self._enter(ones, np.ascontiguousarray(nodes), depth)
@@ -95,7 +95,7 @@ class TrackedRTree(GrowingRTree):
         self._is_stale |= bool(self._tree.state[ROOT] != root)
 
     def _renew(self) -> None:
-        """Let all be known anew where the root is another."""
+        """If the root has changed, enter all subscriptions anew."""
         if not self._is_stale:
             return
         self._is_stale = False
@@ -111,7 +111,7 @@ class TrackedRTree(GrowingRTree):
                 self._come(children.copy(), np.array(way, np.int32), len(way) - 1)
 
     def _reach(self, more: int) -> None:
-        """Have free slots for so many keys, and half of all."""
+        """Ensure free slots for `more` keys, with at most half of all slots used."""
         used, size = int(self._table.used[0]), len(self._table.keys)
         if 2 * (used + more) <= size:
             return
@@ -124,7 +124,7 @@ class TrackedRTree(GrowingRTree):
 
 
 class CountedRTree(TrackedRTree):
-    """An R^t-tree or R^t+-tree, as turns are those of all tokens or of one."""
+    """An R^t-tree or R^t+-tree: turns contain all tokens, or one token of each subscription."""
 
     @property
     def structure(self) -> CountedTree:

@@ -1,1 +1,1 @@
-"""The figures of VCR indexing, and an index that changes one rectangle at a time, as the paper has it."""
+"""The figures of VCR indexing, and an index with insertion and deletion of single rectangles, as in the paper."""

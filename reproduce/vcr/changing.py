@@ -1,6 +1,6 @@
 """The paper's own index: closed rectangles of integers on a map, inserted and deleted one at a time.
 
-An engine's `vcr` is built of what there is, over the operands' order, and what comes and goes meanwhile is its delta's.
+An engine's `vcr` is built over the order of the operands. Later changes are in the engine's delta.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Rectangle = tuple[int, int, int, int]
 
 
 class ChangingVCR:
-    """Rectangles on a map of points 0 to `width`, 0 to `height`; the largest VCR has sides of 2 ** kx and 2 ** ky.
+    """Rectangles on a map of points 0 to `width`, 0 to `height`. The largest VCR has sides of 2 ** kx and 2 ** ky.
 
     `insert` costs O(VCRs of the rectangle), `delete` half of their lists, `find` O(Lx Ly) lists (sections 2.2 to 2.4).
     """
 
     def __init__(self, width: int, height: int, kx: int, ky: int, *, overlapped: bool = False) -> None:
         self._kx, self._ky, self._overlapped = kx, ky, overlapped
-        self._margin = 1 << kx, 1 << ky  # on the left, and below
+        self._margin = 1 << kx, 1 << ky  # on the left and below
         self._width = width + 1 + self._margin[0]
         self._distances = distance_table(kx, ky, self._width, True)
         count = (kx + 1) * (ky + 1) * self._width * (height + 1 + self._margin[1])
@@ -37,13 +37,13 @@ class ChangingVCR:
         return len(self._pieces)
 
     def insert(self, owner: int, rectangle: Rectangle) -> None:
-        """Raises `ValueError` for one that is there, or has no area: the paper's are as wide and high as 1 at least."""
+        """Raises `ValueError` if it is there already, or has no area: the paper's sides are at least 1."""
         left, lower, width, height = rectangle
         if owner in self._pieces or min(width, height) < 1:
             raise ValueError(f"rectangle {owner} {rectangle} is there already, or has no area")
         pieces = np.empty((0, 4), np.int64)
         at = left + self._margin[0], lower + self._margin[1], width, height
-        for _ in range(2):  # to count, and to write
+        for _ in range(2):  # first count, then write
             count = decompose(self._kx, self._ky, *at, self._overlapped, pieces)
             pieces = pieces if len(pieces) else np.empty((count, 4), np.int64)
         numbers = np.ascontiguousarray(self._number(*pieces.T))
@@ -52,13 +52,13 @@ class ChangingVCR:
         self._pieces[owner] = numbers
 
     def delete(self, owner: int) -> None:
-        """Raises `KeyError` for one that is not there."""
+        """Raises `KeyError` if it is not there."""
         numbers = self._pieces.pop(owner)
         unlink(self._lists, numbers, owner)
         self._used -= len(numbers)
 
     def find(self, x: int, y: int) -> list[int]:
-        """Those that cover a point, ascending; a point on an edge within a rectangle is on both sides' lists."""
+        """The rectangles that cover a point, ascending. A point on an inner edge is on the lists of both sides."""
         pivot = int(self._number(x, y, 0, 0))  # of (x - Lx, y - Ly), with the margin
         out = np.empty(1024, np.int32)
         count = covering(self._lists, pivot, self._distances, out)
@@ -68,11 +68,11 @@ class ChangingVCR:
         return np.unique(out[:count]).tolist()
 
     def _number(self, x: Any, y: Any, i: Any, j: Any) -> Any:
-        """Equation 1."""
+        """The number of a VCR, by equation 1."""
         return (self._kx + 1) * (self._ky + 1) * (x + y * self._width) + j * (self._kx + 1) + i
 
     def _make_room(self, count: int) -> None:
-        """As many free entries as a rectangle takes."""
+        """Ensure `count` free entries."""
         heads, nexts, owners = self._lists
         self._used += count
         if self._used <= len(nexts):

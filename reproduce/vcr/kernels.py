@@ -1,4 +1,4 @@
-"""How does a rectangle come onto the linked lists of its VCRs, and off? Wu, Chen and Yu 2004, sections 2.2 and 2.4."""
+"""Linked lists of rectangles by VCR, with insertion and deletion. Wu, Chen and Yu 2004, sections 2.2 and 2.4."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from tocsin.kernels.packing import viewed
 
 
 class Linked(NamedTuple):
-    """A list of rectangles for each VCR, and one of entries that are free. V VCRs, E room for entries."""
+    """A list of rectangles for each VCR, and a list of free entries. V VCRs, E room for entries."""
 
-    heads: NDArray[
-        np.int64
-    ]  # (V + 1,) the first entry of each; the last is the list of those that are free; -1 for none
+    heads: NDArray[np.int64]  # (V + 1,) the first entry of each; last the list of free entries; -1 for none
     nexts: NDArray[np.int64]  # (E,)
     owners: NDArray[np.int32]  # (E,)
 
 
 @kernel
 def link(lists: Linked, numbers: NDArray[np.int64], owner: int) -> None:
-    """Put a rectangle at the head of the lists of its VCRs. There are as many free entries."""
+    """Put a rectangle at the head of the lists of its VCRs. There must be enough free entries."""
     linked = viewed(lists)
     heads, nexts, owners = linked.heads, linked.nexts, linked.owners
     free = len(heads) - 1
@@ -36,7 +34,7 @@ def link(lists: Linked, numbers: NDArray[np.int64], owner: int) -> None:
 
 @kernel
 def unlink(lists: Linked, numbers: NDArray[np.int64], owner: int) -> None:
-    """Take a rectangle off the lists of its VCRs, each walked until it comes."""
+    """Remove a rectangle from the lists of its VCRs, which are walked to find it."""
     linked = viewed(lists)
     heads, nexts, owners = linked.heads, linked.nexts, linked.owners
     free = len(heads) - 1
@@ -54,7 +52,7 @@ def unlink(lists: Linked, numbers: NDArray[np.int64], owner: int) -> None:
 
 @kernel
 def covering(lists: Linked, pivot: int, distances: NDArray[np.int64], out: NDArray[np.int32]) -> int:
-    """Write what is on the lists at these distances from the pivot's, as far as there is room; how much it is."""
+    """Write the rectangles on the lists at these distances from the pivot, if there is room; returns how many."""
     linked = viewed(lists)
     heads, nexts, owners = linked.heads, linked.nexts, linked.owners
     count = 0

@@ -1,7 +1,7 @@
-"""How do intervals come into changing IR-trees, go, and change their scores? By group and owner, each at a place.
+"""Insertion, deletion and rescoring of intervals in changing IR-trees, by group and owner.
 
-A kernel makes no room: where arrays are too short it says which in state[LACKING] and does nothing; its caller makes
-them longer and calls again.
+A kernel does not allocate. If an array is too short, it names it in state[LACKING] and does nothing. The caller
+enlarges the array and calls again.
 
 Paper: Machanavajjhala et al. 2008, section 3.1.
 """
@@ -52,14 +52,14 @@ def list_of(trees: ChangingTrees, group: int, low: int, high: int) -> int:
 
 @inlined
 def _home(trees: ChangingTrees, group: int, owner: int) -> int:
-    """Where a search for an owner begins."""
+    """The slot where the search for an owner begins."""
     mixed = scattered(np.uint64(group) << np.uint64(32) ^ np.uint64(owner))
     return np.int64((mixed >> np.uint64(32)) & np.uint64(len(trees.slots) - 1))
 
 
 @inlined
 def slot_of(trees: ChangingTrees, group: int, owner: int) -> int:
-    """The slot that an owner's interval in a group has, or would have: then it is empty."""
+    """The slot of an owner's interval in a group, or the empty slot where it would be."""
     slot, last = _home(trees, group, owner), len(trees.slots) - 1
     while True:
         place = np.int64(trees.slots[slot])
@@ -70,7 +70,7 @@ def slot_of(trees: ChangingTrees, group: int, owner: int) -> int:
 
 @inlined
 def _empty_slot(trees: ChangingTrees, slot: int) -> None:
-    """Empty a slot, and let what was turned away from it move up."""
+    """Empty a slot, and move back the entries that it had displaced."""
     last = len(trees.slots) - 1
     other = slot
     while True:
@@ -87,7 +87,7 @@ def _empty_slot(trees: ChangingTrees, slot: int) -> None:
 
 @inlined
 def _lacks(trees: ChangingTrees, code: int, more: int) -> bool:
-    """Whether there may be no room for a change in a list, or for one more interval."""
+    """Whether there may not be enough room for a change in a list, or for `more` intervals."""
     root = np.int64(trees.roots[code])
     levels = level_of(trees, root) if root >= 0 else np.int64(0)
     lacking = 0
@@ -103,7 +103,7 @@ def _lacks(trees: ChangingTrees, code: int, more: int) -> bool:
 
 @inner
 def _insert(trees: ChangingTrees, group: int, low: int, high: int, score: float, owner: int) -> int:
-    """The place that an interval gets; NO_ROOM, or NONE where the owner has one in the group already."""
+    """Insert an interval; returns its place, or NO_ROOM, or NONE if the owner already has one in the group."""
     code = list_of(trees, group, low, high)
     if _lacks(trees, code, 1):
         return NO_ROOM
@@ -129,14 +129,14 @@ def _insert(trees: ChangingTrees, group: int, low: int, high: int, score: float,
 
 @inlined
 def _code_of(trees: ChangingTrees, place: int) -> int:
-    """The number of the list that a place's interval is in."""
+    """The number of the list that holds the interval of a place."""
     at = ROW * place
     return list_of(trees, trees.items[at + GROUP], trees.items[at + FIRST], trees.items[at + LAST])
 
 
 @inner
 def _delete(trees: ChangingTrees, group: int, owner: int, path: NDArray[np.int64]) -> int:
-    """The place that an owner's interval had; NO_ROOM, or NONE where it has none."""
+    """Delete an owner's interval; returns the place that it had, or NO_ROOM, or NONE if it has none."""
     slot = slot_of(trees, group, owner)
     place = np.int64(trees.slots[slot])
     if place < 0:
@@ -154,7 +154,7 @@ def _delete(trees: ChangingTrees, group: int, owner: int, path: NDArray[np.int64
 
 @inner
 def _rescore(trees: ChangingTrees, group: int, owner: int, score: float, path: NDArray[np.int64]) -> int:
-    """The place of an owner's interval; NO_ROOM, or NONE where it has none."""
+    """Rescore an owner's interval; returns its place, or NO_ROOM, or NONE if it has none."""
     place = np.int64(trees.slots[slot_of(trees, group, owner)])
     if place < 0:
         return NONE
@@ -170,27 +170,27 @@ def _rescore(trees: ChangingTrees, group: int, owner: int, score: float, path: N
 
 @kernel
 def insert_one(table: NDArray[np.int64], group: int, low: int, high: int, score: float, owner: int) -> int:
-    """`_insert`, into what a `Packed` has the places of."""
+    """`_insert`, into the table of a `Packed`."""
     return _insert(view(table, CHANGING), group, low, high, score, owner)
 
 
 @kernel
 def delete_one(table: NDArray[np.int64], group: int, owner: int) -> int:
-    """`_delete`, from what a `Packed` has the places of."""
+    """`_delete`, from the table of a `Packed`."""
     return _delete(view(table, CHANGING), group, owner, np.empty(LONGEST_PATH, np.int64))
 
 
 @kernel
 def rescore_one(table: NDArray[np.int64], group: int, owner: int, score: float) -> int:
-    """`_rescore`, in what a `Packed` has the places of."""
+    """`_rescore`, in the table of a `Packed`."""
     return _rescore(view(table, CHANGING), group, owner, score, np.empty(LONGEST_PATH, np.int64))
 
 
 @kernel
 def insert_many(table: NDArray[np.int64], ends: NDArray[np.int32], scores: NDArray[np.float64], first: int) -> int:
-    """Insert intervals from number `first` on; returns how far it came.
+    """Insert intervals from number `first` on; returns the number of the first one not inserted.
 
-    Rows of `ends`: GROUP, FIRST, LAST, HOLDER, of owners that have none in their group yet.
+    Rows of `ends`: GROUP, FIRST, LAST, HOLDER. Their owners must not have one in their group yet.
     """
     trees = view(table, CHANGING)
     for i in range(first, len(scores)):
@@ -204,7 +204,7 @@ def insert_many(table: NDArray[np.int64], ends: NDArray[np.int32], scores: NDArr
 
 @kernel
 def delete_many(table: NDArray[np.int64], groups: NDArray[np.int32], owners: NDArray[np.int32], first: int) -> int:
-    """Delete owners' intervals from number `first` on; returns how far it came."""
+    """Delete owners' intervals from number `first` on; returns the number of the first one not deleted."""
     trees = view(table, CHANGING)
     path = np.empty(LONGEST_PATH, np.int64)
     for i in range(first, len(owners)):
@@ -221,7 +221,7 @@ def rescore_many(
     scores: NDArray[np.float64],
     first: int,
 ) -> int:
-    """Give owners' intervals new scores from number `first` on; returns how far it came."""
+    """Rescore owners' intervals from number `first` on; returns the number of the first one not rescored."""
     trees = view(table, CHANGING)
     path = np.empty(LONGEST_PATH, np.int64)
     for i in range(first, len(owners)):
@@ -234,7 +234,7 @@ def rescore_many(
 def find(
     table: NDArray[np.int64], groups: NDArray[np.int64], owners: NDArray[np.int64], out: NDArray[np.int32]
 ) -> None:
-    """Write the places of owners' intervals, -1 where there is none."""
+    """Write the places of owners' intervals, -1 for owners without one."""
     trees = view(table, CHANGING)
     for i in range(len(owners)):
         out[i] = trees.slots[slot_of(trees, groups[i], owners[i])]
@@ -242,7 +242,7 @@ def find(
 
 @kernel
 def enter_slots(table: NDArray[np.int64]) -> None:
-    """Enter all places into slots that are empty."""
+    """Enter all places into empty slots."""
     trees = view(table, CHANGING)
     for place in range(trees.state[PLACES]):
         at = ROW * place

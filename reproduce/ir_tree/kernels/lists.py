@@ -1,8 +1,8 @@
-"""How does the list of one node of an interval tree take an interval in and give one up? As a B+-tree with extents.
+"""Insertion into and deletion from the list of a node of an interval tree, which is a B+-tree with extents.
 
-Cost: O(b log_b n) either way, for the extents; most of it is moving the entries of a leaf.
+Cost: O(b log_b n) for both, because of the extents. Most of the time is spent moving the entries of a leaf.
 
-Paper: Machanavajjhala et al. 2008, section 3.1, which says that IR-trees can be updated, and not how.
+Paper: Machanavajjhala et al. 2008, section 3.1. It says that IR-trees can be updated, but not how.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from reproduce.ir_tree.kernels.nodes import (
 from tocsin.kernels.jit import inlined, inner
 
 LONGEST_PATH = 34
-"""Levels that a list can have, and more: a node has two entries at least, and there are fewer than 2**31 intervals."""
+"""An upper bound on the levels of a list: a node has two or more entries, and there are fewer than 2**31 intervals."""
 
 
 @inner
 def put_in_list(trees: ChangingTrees, code: int, place: int) -> None:
-    """Insert the interval of a place into the list of a code's number; full nodes are split on the way down."""
+    """Insert the interval of a place into the list of a code; full nodes are split on the way down."""
     at = ROW * place
     low, high = np.int64(trees.items[at + FIRST]), np.int64(trees.items[at + LAST])
     key, owner = key_of(trees.scores[place]), np.int64(trees.items[at + HOLDER])
@@ -71,7 +71,7 @@ def put_in_list(trees: ChangingTrees, code: int, place: int) -> None:
         if count_of(trees, below(trees, entry)) == trees.state[BRANCHING]:
             split_below(
                 trees, node, entry
-            )  # which may raise the entry's bound above ours: it belongs here all the same
+            )  # this may raise the entry's bound above the interval's, which belongs here all the same
             following = trees.entries[ROW * (entry + 1) + OWNER]
             if not comes_before(key, owner, trees.keys[entry + 1], following):
                 entry += 1
@@ -85,7 +85,7 @@ def put_in_list(trees: ChangingTrees, code: int, place: int) -> None:
 
 @inlined
 def _root_with_room(trees: ChangingTrees, root: int) -> int:
-    """The root, or what takes its place because it is full: a larger block, or a node above its halves."""
+    """The root or, if it is full, its replacement: a larger block, or a node above its halves."""
     count, level, branching = count_of(trees, root), level_of(trees, root), trees.state[BRANCHING]
     if count == branching:
         top = take(trees, size_for(trees, branching), level + 1)
@@ -102,7 +102,7 @@ def _root_with_room(trees: ChangingTrees, root: int) -> int:
 
 @inlined
 def _resized(trees: ChangingTrees, leaf: int, size: int, new_size: int) -> int:
-    """A root that is a leaf, in a block of another size."""
+    """Move a root that is a leaf to a block of another size."""
     count = count_of(trees, leaf)
     new = take(trees, new_size, 0)
     move_rows(trees, leaf, new, count + 1)
@@ -112,7 +112,7 @@ def _resized(trees: ChangingTrees, leaf: int, size: int, new_size: int) -> int:
 
 @inner
 def take_from_list(trees: ChangingTrees, code: int, place: int, path: NDArray[np.int64]) -> None:
-    """Delete the interval of a place from the list that it is in. `path` has room for LONGEST_PATH numbers."""
+    """Delete the interval of a place from its list. `path` has room for LONGEST_PATH numbers."""
     at = ROW * place
     low, high = trees.items[at + FIRST], trees.items[at + LAST]
     key, owner = key_of(trees.scores[place]), np.int64(trees.items[at + HOLDER])
@@ -139,7 +139,7 @@ def take_from_list(trees: ChangingTrees, code: int, place: int, path: NDArray[np
 
 @inlined
 def _settled_root(trees: ChangingTrees, root: int) -> int:
-    """What is the root once an entry of it is gone: -1 for none, its only child, or itself, in a block that fits."""
+    """The root after a deletion: -1 if empty, an only child, or itself, in a block of fitting size."""
     count, level = count_of(trees, root), level_of(trees, root)
     largest = size_for(trees, trees.state[BRANCHING])
     if level > 0:

@@ -1,7 +1,7 @@
-"""How do nodes of a changing IR-tree split, join and keep their extents? Blocks of rows, most of one size.
+"""Nodes of a changing IR-tree, as blocks of rows: splitting, joining and maintaining extents.
 
-A node is told by its header's row, an entry by its own; what describes a node is the entry that leads to it, of a root
-its header.
+A node is identified by its header's row, an entry by its own row. A node is described by the entry that leads to it; a
+root by its header.
 
 Paper: Machanavajjhala et al. 2008, section 3.1; nodes as in a B+-tree (Bayer and McCreight 1972).
 """
@@ -31,31 +31,31 @@ _LEVELS = np.int64((1 << LEVEL_BITS) - 1)
 
 @inlined
 def count_of(trees: ChangingTrees, node: int) -> int:
-    """How many entries a node has."""
+    """The number of entries of a node."""
     return np.int64(trees.entries[ROW * node + LINK]) >> LEVEL_BITS
 
 
 @inlined
 def level_of(trees: ChangingTrees, node: int) -> int:
-    """How far a node is above the leaves."""
+    """The level of a node above the leaves."""
     return np.int64(trees.entries[ROW * node + LINK]) & _LEVELS
 
 
 @inlined
 def set_count(trees: ChangingTrees, node: int, count: int, level: int) -> None:
-    """Say how many entries a node has, and its level."""
+    """Set the number of entries of a node, and its level."""
     trees.entries[ROW * node + LINK] = count << LEVEL_BITS | level
 
 
 @inlined
 def below(trees: ChangingTrees, entry: int) -> int:
-    """The node that an entry above the leaves leads to, the place of one of a leaf."""
+    """The node below an entry or, in a leaf, the entry's place."""
     return np.int64(trees.entries[ROW * entry + LINK])
 
 
 @inlined
 def size_for(trees: ChangingTrees, count: int) -> int:
-    """The size of the smallest block that so many entries fit in."""
+    """The size of the smallest block for `count` entries."""
     size = np.int64(0)
     most = min(count, trees.state[BRANCHING])
     while SMALLEST << size < most:
@@ -65,13 +65,13 @@ def size_for(trees: ChangingTrees, count: int) -> int:
 
 @inlined
 def room_of(trees: ChangingTrees, size: int) -> int:
-    """How many entries fit in a block of a size."""
+    """The number of entries that fit in a block of a size."""
     return min(np.int64(SMALLEST << size), trees.state[BRANCHING])
 
 
 @inner
 def take(trees: ChangingTrees, size: int, level: int) -> int:
-    """A node without entries in a block of a size; the caller has seen to it that there is room."""
+    """A node without entries in a block of a size; the caller ensures that there is room."""
     node = trees.state[FREE_BLOCKS + size]
     if node >= 0:
         trees.state[FREE_BLOCKS + size] = trees.entries[ROW * node + LINK]
@@ -99,7 +99,7 @@ def copy_row(trees: ChangingTrees, source: int, target: int) -> None:
 
 @inner
 def move_rows(trees: ChangingTrees, source: int, target: int, count: int) -> None:
-    """Copy entries that lie side by side; source and target may overlap."""
+    """Copy adjacent entries; source and target may overlap."""
     if source < target:
         for i in range(count - 1, -1, -1):
             copy_row(trees, source + i, target + i)
@@ -110,7 +110,7 @@ def move_rows(trees: ChangingTrees, source: int, target: int, count: int) -> Non
 
 @inlined
 def set_row(trees: ChangingTrees, entry: int, low: int, high: int, key: int, owner: int) -> None:
-    """Write an entry, but for where it leads."""
+    """Write an entry, except for its link."""
     at = ROW * entry
     trees.entries[at + LOW], trees.entries[at + HIGH], trees.entries[at + OWNER] = low, high, owner
     trees.keys[entry] = key
@@ -118,7 +118,7 @@ def set_row(trees: ChangingTrees, entry: int, low: int, high: int, key: int, own
 
 @inner
 def describe(trees: ChangingTrees, entry: int, node: int) -> None:
-    """Write a node's extent and bound into what describes it. Cost: O(b)."""
+    """Write a node's extent and bound into its description. Cost: O(b)."""
     first = node + 1
     low, high = trees.entries[ROW * first + LOW], trees.entries[ROW * first + HIGH]
     for row in range(first + 1, first + count_of(trees, node)):
@@ -128,7 +128,7 @@ def describe(trees: ChangingTrees, entry: int, node: int) -> None:
 
 @inlined
 def widen(trees: ChangingTrees, entry: int, low: int, high: int, key: int, owner: int) -> None:
-    """Let what describes a node hold for one more interval below it."""
+    """Extend the description of a node to include one more interval below it."""
     at = ROW * entry
     trees.entries[at + LOW] = min(trees.entries[at + LOW], low)
     trees.entries[at + HIGH] = max(trees.entries[at + HIGH], high)
@@ -138,7 +138,7 @@ def widen(trees: ChangingTrees, entry: int, low: int, high: int, key: int, owner
 
 @inlined
 def entry_after(trees: ChangingTrees, node: int, key: int, owner: int) -> int:
-    """The first entry of a node that comes after (key, owner), or where its entries end. Cost: O(log b)."""
+    """The first entry of a node that comes after (key, owner), or the end of its entries. Cost: O(log b)."""
     first, stop = node + 1, node + 1 + count_of(trees, node)
     while first < stop:
         middle = (first + stop) >> 1
@@ -151,13 +151,13 @@ def entry_after(trees: ChangingTrees, node: int, key: int, owner: int) -> int:
 
 @inlined
 def entry_for(trees: ChangingTrees, node: int, key: int, owner: int) -> int:
-    """The entry of a node above the leaves, below which (key, owner) is if it is anywhere, and belongs if not."""
+    """The entry of an inner node below which (key, owner) is, or would be inserted."""
     return max(entry_after(trees, node, key, owner) - 1, node + 1)
 
 
 @inlined
 def open_entry(trees: ChangingTrees, node: int, entry: int) -> None:
-    """Make an entry of a node that has room free, and those behind it move on."""
+    """Make room for an entry in a node that is not full; the following entries move on."""
     count = count_of(trees, node)
     move_rows(trees, entry, entry + 1, node + 1 + count - entry)
     set_count(trees, node, count + 1, level_of(trees, node))
@@ -165,7 +165,7 @@ def open_entry(trees: ChangingTrees, node: int, entry: int) -> None:
 
 @inlined
 def close_entry(trees: ChangingTrees, node: int, entry: int) -> None:
-    """Take an entry out of a node; those behind it move up."""
+    """Remove an entry from a node; the following entries move up."""
     count = count_of(trees, node) - 1
     move_rows(trees, entry + 1, entry, node + 1 + count - entry)
     set_count(trees, node, count, level_of(trees, node))
@@ -173,7 +173,7 @@ def close_entry(trees: ChangingTrees, node: int, entry: int) -> None:
 
 @inner
 def split_below(trees: ChangingTrees, node: int, entry: int) -> None:
-    """Split the full node that an entry of `node`, which has room, leads to; the new half comes behind it."""
+    """Split the full node below an entry of `node`, which has room; the new half comes after it."""
     left = below(trees, entry)
     level, count = level_of(trees, left), count_of(trees, left)
     right = take(trees, size_for(trees, trees.state[BRANCHING]), level)
@@ -189,7 +189,7 @@ def split_below(trees: ChangingTrees, node: int, entry: int) -> None:
 
 @inner
 def fill_up(trees: ChangingTrees, node: int, entry: int) -> None:
-    """Let the node that an entry of `node` leads to share all with a neighbour, or be one with it where that fits."""
+    """Balance the node below an entry of `node` with a neighbour, or join the two if they fit in one."""
     left = max(entry - 1, node + 1)
     one, other = below(trees, left), below(trees, left + 1)
     count, others, level = count_of(trees, one), count_of(trees, other), level_of(trees, one)

@@ -1,4 +1,4 @@
-"""How do many intervals become changing IR-trees at once? List by list, nodes three quarters full, level upon level.
+"""Packs many intervals into changing IR-trees at once: list by list, level by level, nodes three quarters full.
 
 Paper: Machanavajjhala et al. 2008, section 3.1.
 """
@@ -30,7 +30,7 @@ from tocsin.kernels.packing import view
 
 @kernel
 def lists_of(table: NDArray[np.int64], out: NDArray[np.int64]) -> None:
-    """Write the number of the list that each place's interval is in, -1 where the place is free."""
+    """Write the number of the list that holds each place's interval, -1 if the place is free."""
     trees = view(table, CHANGING)
     for place in range(len(out)):
         at = ROW * place
@@ -41,7 +41,7 @@ def lists_of(table: NDArray[np.int64], out: NDArray[np.int64]) -> None:
 
 @inlined
 def _parts(count: int, branching: int, least: int) -> int:
-    """How many nodes so many entries are dealt to evenly: one if it holds them, else three quarters full, or nearly."""
+    """The number of nodes for `count` entries: one if they fit, otherwise evenly filled to about three quarters."""
     if count <= branching:
         return np.int64(1)
     full = max(3 * branching // 4, least)
@@ -50,7 +50,7 @@ def _parts(count: int, branching: int, least: int) -> int:
 
 @kernel
 def rows_needed(lists: NDArray[np.int64], branching: int, least: int) -> int:
-    """How many rows `pack_lists` takes for intervals whose lists are these, in order."""
+    """The number of rows that `pack_lists` needs for intervals with these lists, in order."""
     total, begun = 0, 0
     for i in range(1, len(lists) + 1):
         if i < len(lists) and lists[i] == lists[begun]:
@@ -72,7 +72,7 @@ def rows_needed(lists: NDArray[np.int64], branching: int, least: int) -> int:
 
 @kernel
 def pack_lists(table: NDArray[np.int64], lists: NDArray[np.int64], order: NDArray[np.int64]) -> None:
-    """Make the lists of places that come in order: by list, which `lists` has of each, then best first."""
+    """Make the lists of places in the given order: by list, which `lists` has for each, then best first."""
     trees = view(table, CHANGING)
     nodes = np.empty(len(order) // 2 + 1, np.int64)
     begun = 0
@@ -91,7 +91,7 @@ def pack_lists(table: NDArray[np.int64], lists: NDArray[np.int64], order: NDArra
 
 @inlined
 def _leaves(trees: ChangingTrees, places: NDArray[np.int64], nodes: NDArray[np.int64]) -> int:
-    """Leaves of places in order; returns how many."""
+    """Make leaves of places in order; returns how many."""
     branching = trees.state[BRANCHING]
     parts = _parts(len(places), branching, trees.state[LEAST])
     size = size_for(trees, branching if parts > 1 else len(places))
@@ -110,7 +110,7 @@ def _leaves(trees: ChangingTrees, places: NDArray[np.int64], nodes: NDArray[np.i
 
 @inlined
 def _above(trees: ChangingTrees, nodes: NDArray[np.int64], count: int, level: int) -> int:
-    """The nodes above so many, in their stead; returns how many."""
+    """Replace nodes by the nodes above them; returns how many."""
     branching = trees.state[BRANCHING]
     parts = _parts(count, branching, trees.state[LEAST])
     for part in range(parts):

@@ -1,7 +1,7 @@
-"""Which intervals of a changing IR-tree does a value stab, best first? A path of codes, each with a list in order.
+"""Best-first search of a changing IR-tree: a path of codes, each with an ordered list.
 
-As in `interval_trees`: a list stands in the stream by a bound of all that it has, and is searched only once that would
-be next. Lists whose extent is not stabbed are left out at once.
+As in `interval_trees`, a list is first represented in the stream by a bound of its entries. It is searched only when
+that bound would be next. Lists whose extent is not stabbed are skipped.
 
 Paper: Machanavajjhala et al. 2008, sections 2.2.2 and 3.1.
 """
@@ -19,19 +19,19 @@ from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, register
 from tocsin.kernels.jit import highest_bit, inlined
 
 MOST_PATH: Final = 32
-"""More codes than are on a path: each is a bit of a code."""
+"""An upper bound on the codes of a path, since each is a bit of a code."""
 
-# A state: how many streams there are, and of each the next it has to give; EXAMINED is as in that of an R-tree.
+# A state: the number of streams, and the next entry of each; EXAMINED is as in that of an R-tree.
 _COUNT: Final = 0
-_KEYS: Final = 3  # DONE for a stream that has nothing more
+_KEYS: Final = 3  # DONE for an exhausted stream
 _OWNERS: Final = _KEYS + MOST_PATH
-_NEXT: Final = _OWNERS + MOST_PATH  # the place; CLOSED for a list that is not searched yet
-_LISTS: Final = _NEXT + MOST_PATH  # of each stream where its search is: the level, the highest, and two numbers a level
+_NEXT: Final = _OWNERS + MOST_PATH  # the place; CLOSED for a list not searched yet
+_LISTS: Final = _NEXT + MOST_PATH  # each stream's search position: the level, the highest, two numbers a level
 _CLOSED: Final = -1
 _LEVEL: Final = 0
-_TOP: Final = 1  # before a search the root
-_AT: Final = 2  # + 2 level: the next entry to be looked at
-_STOP: Final = 3  # + 2 level: where the node's entries end
+_TOP: Final = 1  # before a search, the root
+_AT: Final = 2  # + 2 level: the next entry to look at
+_STOP: Final = 3  # + 2 level: the end of the node's entries
 _WIDTH: Final = _AT + 2 * LONGEST_PATH
 STATE_WIDTH: Final = _LISTS + MOST_PATH * _WIDTH
 
@@ -45,7 +45,7 @@ _LINK = np.uint64(LINK)
 
 @inlined
 def open_codes(trees: ChangingTrees, group: int, code: int, state: NDArray[np.int64]) -> None:
-    """Begin with the lists on the way from the highest code of a group's tree to a code."""
+    """Begin with the lists on the path from the highest code of a group's tree to a code."""
     roots, entries, keys = trees.roots, trees.entries, trees.keys
     start, codes = trees.starts[group], trees.starts[group + 1] - trees.starts[group]
     own = np.int64(code) + 1
@@ -72,7 +72,7 @@ def open_codes(trees: ChangingTrees, group: int, code: int, state: NDArray[np.in
 
 @inlined
 def next_of_codes(trees: ChangingTrees, code: int, state: NDArray[np.int64]) -> int:
-    """The place of the next best interval that a code stabs; -1 when there is none any more."""
+    """The place of the next best interval that a code stabs; -1 if there is none left."""
     entries, keys = trees.entries, trees.keys
     while True:
         stream = _first_stream(state)
@@ -96,7 +96,7 @@ def next_of_codes(trees: ChangingTrees, code: int, state: NDArray[np.int64]) -> 
 
 @inlined
 def _first_stream(state: NDArray[np.int64]) -> int:
-    """The stream of the lowest key, ties by owner; the first where there is none, which is DONE."""
+    """The stream of the lowest key, ties by owner; the first stream, which is DONE, if all are exhausted."""
     found = np.uint64(0)
     count = np.uint64(state[_COUNT])
     if count == np.uint64(0):
@@ -123,7 +123,7 @@ def _open_list(entries: NDArray[np.int32], state: NDArray[np.int64], base: int) 
 
 @inlined
 def _next_in_list(entries: NDArray[np.int32], code: int, state: NDArray[np.int64], base: int) -> int:
-    """The row of the next interval of a list that a code stabs; -1 when there is none any more."""
+    """The row of the next interval of a list that a code stabs; -1 if there is none left."""
     level, top = np.uint64(state[base + np.uint64(_LEVEL)]), np.uint64(state[base + np.uint64(_TOP)])
     while level <= top:
         at = base + np.uint64(_AT) + _TWO * level

@@ -1,6 +1,6 @@
-"""How do the tokens at nodes change as subscriptions come and go? A count up or down, or an entry of a list.
+"""Updates of the tokens at nodes as subscriptions are inserted and deleted: counts, or entries of lists.
 
-`nodes` is a way up: the first one is `depth` below the root, each of the others one less.
+`nodes` is a path upwards. The first node is `depth` below the root, each following one a level higher.
 
 Source: Yu et al. 2015, sections 3.1, 4.1 and 5.1, Updates.
 """
@@ -19,7 +19,7 @@ from tocsin.kernels.packing import viewed
 
 @kernel
 def below(growing: Growing, node: int, out: NDArray[np.int32]) -> int:
-    """Write the subscriptions below a node; how many there are."""
+    """Write the subscriptions below a node; returns how many there are."""
     tree = viewed(growing)
     places = len(tree.children) // len(tree.counts)
     stack = np.empty(len(tree.counts), np.int32)
@@ -40,7 +40,7 @@ def below(growing: Growing, node: int, out: NDArray[np.int32]) -> int:
 
 @kernel
 def count(structure: CountedTree, ones: NDArray[np.int32], nodes: NDArray[np.int32], by: int) -> None:
-    """Add `by` for each token of some subscriptions at some nodes. There are free slots."""
+    """Add `by` for each token of some subscriptions at some nodes. There must be free slots."""
     held = viewed(structure)
     turns, table = held.turns, held.table
     for one in ones:
@@ -51,7 +51,7 @@ def count(structure: CountedTree, ones: NDArray[np.int32], nodes: NDArray[np.int
 
 @kernel
 def link(structure: ListedTree, ones: NDArray[np.int32], nodes: NDArray[np.int32], depth: int) -> None:
-    """Put subscriptions on a node's list by the token whose turn it is there, in a leaf by all that are left."""
+    """Put subscriptions on the nodes' lists, by their token of the level; in a leaf, by all remaining tokens."""
     held = viewed(structure)
     heights = held.tree.heights
     for one in ones:
@@ -63,7 +63,7 @@ def link(structure: ListedTree, ones: NDArray[np.int32], nodes: NDArray[np.int32
 
 @kernel
 def unlink(structure: ListedTree, ones: NDArray[np.int32], nodes: NDArray[np.int32], depth: int) -> None:
-    """Take them off these lists."""
+    """Remove subscriptions from these lists."""
     held = viewed(structure)
     heights = held.tree.heights
     for one in ones:
@@ -75,7 +75,7 @@ def unlink(structure: ListedTree, ones: NDArray[np.int32], nodes: NDArray[np.int
 
 @inlined
 def _turns_at(held: ListedTree, one: int, level: int, is_leaf: bool) -> tuple[int, int]:
-    """Which turns of a subscription are at its ancestor of a level; a root has none of level 0 unless it is a leaf."""
+    """The turns of a subscription at its ancestor of a level. A root, level 0, has none unless it is a leaf."""
     first, stop = held.turns.firsts[one], held.turns.stops[one]
     if level == 0:
         return np.int64(stop), np.int64(stop)

@@ -1,4 +1,4 @@
-"""Which subscriptions of a tree that changes does a message satisfy? From the root down, as in the packed ones.
+"""The search of a changing tree for the subscriptions that a message satisfies, from the root as in packed trees.
 
 Source: Yu et al. 2015, section 3.2, Algorithm 1, and section 5.2. Departs: boxes are compared by their sides.
 """
@@ -23,7 +23,7 @@ _HIGHEST: Final = 64
 
 
 def enter(structure: Any, regions: Regions, node: int, message: Message, seen: Seen, found: int) -> tuple[bool, int]:
-    """Whether anything below a node may be satisfied; writes to `seen.hits` what is."""
+    """Whether any subscription below a node may match; writes those that do to `seen.hits`."""
     raise NotImplementedError("for kernels")
 
 
@@ -31,7 +31,7 @@ def enter(structure: Any, regions: Regions, node: int, message: Message, seen: S
 def _enter_where_counted(
     structure: CountedTree, regions: Regions, node: int, message: Message, seen: Seen, found: int
 ) -> tuple[bool, int]:
-    """Into a node below which anybody has a token of the message."""
+    """Whether any subscription below a node has a token of the message."""
     for i in range(message.tokens):
         if value_of(structure.table, node, np.int64(seen.tokens[i])) > 0:
             return True, found
@@ -42,7 +42,7 @@ def _enter_where_counted(
 def _enter_where_listed(
     structure: ListedTree, regions: Regions, node: int, message: Message, seen: Seen, found: int
 ) -> tuple[bool, int]:
-    """Into a node where anybody was in as many lists as the level says, and has more tokens (Lemma 5)."""
+    """Whether a subscription was in one list per level so far, and has more tokens (Lemma 5)."""
     tree, chains, waits = structure.tree, structure.chains, False
     level = max(np.int64(tree.heights[tree.state[ROOT]]) - np.int64(tree.heights[node]), np.int64(1))
     for i in range(message.tokens):
@@ -63,7 +63,7 @@ def _enter_where_listed(
 
 @inlined
 def _walk(structure: Any, regions: Regions, message: Message, seen: Seen, found: int) -> int:
-    """`find`, by depth first. A root that is a leaf is entered like others."""
+    """`find`, depth first. A root that is a leaf is entered like other nodes."""
     tree = structure.tree
     places = len(tree.children) // len(tree.counts)
     at, end = np.empty(_HIGHEST, np.int64), np.empty(_HIGHEST, np.int64)
@@ -96,13 +96,13 @@ def _walk(structure: Any, regions: Regions, message: Message, seen: Seen, found:
 
 @inner
 def find_counted(structure: CountedTree, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
-    """`find`: leaves are verified."""
+    """`find`: verifies the entries of leaves."""
     return _walk(structure, regions, message, seen, found)
 
 
 @inner
 def find_listed(structure: ListedTree, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
-    """`find`: nobody is verified, but for the region of who has all tokens."""
+    """`find`: verifies only the regions of subscriptions with all of their tokens."""
     return _walk(structure, regions, message, seen, found)
 
 

@@ -1,4 +1,4 @@
-"""What is an R^t-tree that changes? A growing R-tree, tokens in the order of their turns, and a table for all nodes."""
+"""The layout of a changing R^t-tree: a growing R-tree, tokens in order of their turns, and a table for all nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reproduce.rt_tree.kernels.tables import Table
 
 
 class Turns(NamedTuple):
-    """Whose turn is when. S subscriptions, T tokens."""
+    """The order of tokens: a turn is a position in it. S subscriptions, T tokens."""
 
     firsts: NDArray[np.int64]  # (S,) tokens [firsts[s], stops[s]) are at nodes
     stops: NDArray[np.int64]  # (S,)
@@ -20,15 +20,15 @@ class Turns(NamedTuple):
 
 
 class Chains(NamedTuple):
-    """Lists of turns, doubly linked; each is in one at most. T tokens."""
+    """Doubly linked lists of turns; each turn is in at most one. T tokens."""
 
-    nexts: NDArray[np.int32]  # (T,) 1 + the next turn of the list, 0 behind the last
-    befores: NDArray[np.int32]  # (T,) 1 + the one before, 0 for the first
+    nexts: NDArray[np.int32]  # (T,) 1 + the next turn of the list, 0 after the last
+    befores: NDArray[np.int32]  # (T,) 1 + the previous turn, 0 before the first
     owners: NDArray[np.int32]  # (T,) the subscription
 
 
 class CountedTree(NamedTuple):
-    """An R^t-tree or R^t+-tree: how many subscriptions below a node have a token, if any."""
+    """An R^t-tree or R^t+-tree, with the number of subscriptions below a node that have a token."""
 
     tree: Growing
     turns: Turns
@@ -36,7 +36,7 @@ class CountedTree(NamedTuple):
 
 
 class ListedTree(NamedTuple):
-    """An R^t++-tree: 1 + the first turn of the list of a node and a token, or 0."""
+    """An R^t++-tree, with 1 + the first turn of the list of a node and a token, or 0."""
 
     tree: Growing
     turns: Turns

@@ -1,4 +1,4 @@
-"""Which number is kept for a node and a token? A hash table for all nodes of a tree; what is 0 is not there.
+"""A hash table from (node, token) to a number, for all nodes of a tree; 0 means absent.
 
 Source: Yu et al. 2015, section 3.1, Updates. Departs: one table instead of one for each node.
 """
@@ -22,14 +22,14 @@ _LEFT = np.uint64(32)
 class Table(NamedTuple):
     """Open addressing. H slots, a power of two."""
 
-    used: NDArray[np.int64]  # (1,) slots that are not FREE, those of 0 among them
+    used: NDArray[np.int64]  # (1,) slots that are not FREE, including those with value 0
     keys: NDArray[np.int64]  # (H,) FREE, or node << 32 | token
     values: NDArray[np.int32]  # (H,)
 
 
 @inlined
 def _slot(table: Table, key: int) -> int:
-    """The slot of a key, or the free one where it would lie."""
+    """The slot of a key, or the free slot where it would be."""
     keys = table.keys
     last = np.uint64(len(keys) - 1)
     at = (scattered(key) >> _DOWN) & last
@@ -45,14 +45,14 @@ def _key(node: int, token: int) -> int:
 
 @inlined
 def value_of(table: Table, node: int, token: int) -> int:
-    """What is kept for a node and a token, or 0."""
+    """The number of a node and a token, or 0."""
     slot = _slot(table, _key(node, token))
     return np.int64(0) if table.keys[slot] == FREE else np.int64(table.values[slot])
 
 
 @inner
 def slot_for(table: Table, node: int, token: int) -> int:
-    """The slot of a node and a token, which takes a free one where it has none. There are free ones."""
+    """The slot of a node and a token, which takes a free one if it has none. There must be a free one."""
     key = _key(node, token)
     slot = _slot(table, key)
     if table.keys[slot] == FREE:
@@ -63,7 +63,7 @@ def slot_for(table: Table, node: int, token: int) -> int:
 
 @kernel
 def copy_living(old: Table, new: Table) -> None:
-    """Put what is not 0 into another table, which is free and large enough."""
+    """Copy the entries other than 0 into another table, which must be empty and large enough."""
     source, target = viewed(old), viewed(new)
     for slot in range(len(source.keys)):
         key = source.keys[slot]

@@ -1,1 +1,4 @@
-"""The hot loops: Numba functions over flat arrays, and nothing else. They cannot fail: all is checked before."""
+"""The hot loops: Numba functions over flat arrays.
+
+They never raise errors, because callers validate everything beforehand.
+"""

@@ -1,16 +1,16 @@
-"""Does a point lie in a polygon? By its cell, where no edge comes near; else by the edges that a ray from it crosses.
+"""Point-in-polygon tests: by a grid of cells, then by ray crossing.
 
-Each polygon's box is cut into 16 by 16 cells. Cells that the box of no edge reaches lie inside or outside as a whole;
-in the others the edges that reach into the cell's row are looked at, as two runs along the rings. A coordinate's cell
-is computed in the same way for points and for edges, and never falls as the coordinate rises: so rounding cannot part
-a point from an edge that it lies on.
+Each polygon's bounding box is divided into 16 by 16 cells. A cell that no edge's box reaches lies entirely inside or
+outside. For any other cell, the kernel tests the edges that reach the cell's row. They are stored as two runs along the
+rings. Points and edges get their cells by the same monotone formula, so rounding cannot separate a point from an edge
+that it lies on.
 
-Whether a point lies left of an edge is the sign of a determinant; where that is within its rounding error of 0, and on
-every edge and corner, nothing is said, and whoever asks must use exact arithmetic. Source: Shewchuk, Adaptive Precision
-Floating-Point Arithmetic, 1997, the first bound of orient2d.
+The sign of a determinant tells whether a point lies left of an edge. Within the determinant's rounding error of 0, and
+on edges and corners, the result is UNDECIDED, and the caller must use exact arithmetic. Source: Shewchuk, Adaptive
+Precision Floating-Point Arithmetic, 1997, the first bound of orient2d.
 
-Of a million polygons nearly every one that a point asks about lies far from the processor. So first the cells of all
-pairs are looked up, then the runs of those that are open, then their edges, which are asked for ahead.
+With a million polygons, most of the data that a point needs is not in the processor's cache. So the kernel makes three
+passes: the cells of all pairs, the runs of the open pairs, then their edges, which it prefetches.
 """
 
 from __future__ import annotations
@@ -30,38 +30,39 @@ UNDECIDED: Final = 2
 _ERROR: Final = 3.3306690738754716e-16
 """(3 + 16 u) u, with u = 2 ** -53."""
 _TINY: Final = 1e-280
-"""Below it products lose bits that the bound does not count."""
+"""Below this, products lose bits that the error bound does not cover."""
 
 
 SIDE: Final = 16
 
-# What a record has: the frame, as the bits of where the cells begin and how many there are to a unit, on each axis; the
+# Layout of a record. First the frame as bits: for each axis the origin of the cells and the cells per unit. Then the
+# states of the cells, row by row, 2 bits each, low bits first. Then three numbers.
 # states of the cells, row by row, 2 bits each, low ones first; and three numbers.
 CELLS: Final = 4
 WORDS: Final = 2 * SIDE * SIDE // 64
-FIRST: Final = CELLS + WORDS  # the first of the polygon's corners
+FIRST: Final = CELLS + WORDS  # the polygon's first corner
 LAST: Final = FIRST + 1
-SHIFT: Final = LAST + 1  # runs are told in units of 2 ** shift corners
+SHIFT: Final = LAST + 1  # runs are stored in units of 2 ** shift corners
 RECORD: Final = 16  # two cache lines
 
 _END: Final = 16
-"""Bits of an end of a run; a row has four ends in a word: where the first begins and ends, where the second does."""
+"""Bits of one end of a run. A row's word holds four: begin and end of the first run, begin and end of the second."""
 _END_MASK: Final = (1 << _END) - 1
 
 _AHEAD: Final = 4
-"""So many pairs ahead edges are asked for: of 2, 4, 8 and 16 none is slower by much, and 0 by a half."""
+"""Edges are prefetched this many pairs ahead. 2, 4, 8 and 16 are about equally fast; 0 takes half as long again."""
 _LINE: Final = 8
 """Coordinates in a cache line."""
 
 
 class Areas(NamedTuple):
-    """Polygons as chains of corners: one ring after the other, holes among them. P areas, V corners.
+    """Polygons as chains of corners, one ring after the other, with holes among them. P areas, V corners.
 
-    Behind every ring but the first the chain goes back to where it began. So the edge that leads to a ring leads back,
-    too, and what it crosses is crossed twice. Rings of one area do not cross.
+    After every ring but the first, the chain returns to its start. The connecting edges therefore occur twice, and a
+    ray crosses them an even number of times. Rings of one area do not cross.
     """
 
-    starts: NDArray[np.int64]  # (P + 1,) corners [starts[p], starts[p + 1]); none for what is no area
+    starts: NDArray[np.int64]  # (P + 1,) corners [starts[p], starts[p + 1]); empty if p is not an area
     xs: NDArray[np.float64]  # (V,)
     ys: NDArray[np.float64]  # (V,)
     records: Annotated[NDArray[np.uint64], 2]  # (P, RECORD)
@@ -72,9 +73,9 @@ class Areas(NamedTuple):
 def decide(
     areas: Areas, points: NDArray[np.float64], which: NDArray[np.int64], asked: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    """For each pair of a point and an area OUTSIDE, INSIDE, or UNDECIDED. Cost: linear in the edges of a row.
+    """OUTSIDE, INSIDE or UNDECIDED for each pair of a point and an area. Cost: linear in the edges of a row.
 
-    What is no area has no cells, and must not be asked about.
+    Callers must not ask about an entry that is not an area, because it has no cells.
     """
     held = viewed(areas)
     records, rows = held.records, held.rows
@@ -102,7 +103,7 @@ def decide(
 
 @inlined
 def _cell(records: NDArray[np.uint64], area: int, axis: int, coordinate: float) -> int:
-    """The column or row of a coordinate; what lies outside is in the first or last."""
+    """The column or row of a coordinate. Coordinates outside the box count to the first or last one."""
     begin = float_of_bits(np.int64(records[area, axis]))
     scaled = (coordinate - begin) * float_of_bits(np.int64(records[area, axis + 2]))
     return np.int64(max(min(scaled, SIDE - 1.0), 0.0))
@@ -123,7 +124,7 @@ def _set_state(records: NDArray[np.uint64], area: int, cell: int, state: int) ->
 
 @inlined
 def _write_ends(records: NDArray[np.uint64], area: int, runs: int, ends: NDArray[np.int64], at: int) -> None:
-    """Write the four ends of a row's runs, as corners."""
+    """Write the four ends of a row's runs, as numbers of corners."""
     first, last, unit = records[area, FIRST], records[area, LAST], records[area, SHIFT]
     for number in range(4):
         steps = (np.uint64(runs) >> np.uint64(_END * number) & np.uint64(_END_MASK)) << unit
@@ -132,7 +133,7 @@ def _write_ends(records: NDArray[np.uint64], area: int, runs: int, ends: NDArray
 
 @inlined
 def _ask_for_edges(areas: Areas, ends: NDArray[np.int64], at: int) -> None:
-    """The first two cache lines of each run."""
+    """Prefetch the first two cache lines of each run."""
     for number in (0, 2):
         first = ends[at, number]
         prefetch(areas.xs, first)
@@ -143,7 +144,7 @@ def _ask_for_edges(areas: Areas, ends: NDArray[np.int64], at: int) -> None:
 
 @inlined
 def _decide_one(areas: Areas, x: float, y: float, ends: NDArray[np.int64], at: int) -> int:
-    """By the edges of two runs."""
+    """Decide a point by the edges of its row's two runs."""
     crossed, doubts = _crossed(areas, x, y, ends[at, 0], ends[at, 1])
     more, other = _crossed(areas, x, y, ends[at, 2], ends[at, 3])
     if doubts + other > 0:
@@ -153,9 +154,9 @@ def _decide_one(areas: Areas, x: float, y: float, ends: NDArray[np.int64], at: i
 
 @inlined
 def _crossed(areas: Areas, x: float, y: float, first: int, last: int) -> tuple[int, int]:
-    """How many edges between two corners a ray from a point crosses, and how many leave that open.
+    """How many edges between two corners a ray from a point crosses, and how many are too close to tell.
 
-    All are looked at, several at once: no branch depends on one.
+    The loop has no branches, so the compiler can vectorise it.
     """
     from_x, from_y = areas.xs[first:last], areas.ys[first:last]
     to_x, to_y = areas.xs[first + 1 : last + 1], areas.ys[first + 1 : last + 1]
@@ -166,7 +167,7 @@ def _crossed(areas: Areas, x: float, y: float, first: int, last: int) -> tuple[i
         left, right = (ax - x) * (by - y), (ay - y) * (bx - x)
         turn = left - right
         size = abs(left) + abs(right)
-        is_close = (not abs(turn) > _ERROR * size) | (size < _TINY)  # so that what overflowed is close, too
+        is_close = (not abs(turn) > _ERROR * size) | (size < _TINY)  # written so that overflow counts as close, too
         lies_on = (by == y) & (min(ax, bx) <= x) & (x <= max(ax, bx))
         touches = (ay == y) & ((ax == x) | lies_on)
         doubts += np.int64((spans & is_close) | touches)
@@ -176,9 +177,9 @@ def _crossed(areas: Areas, x: float, y: float, first: int, last: int) -> tuple[i
 
 @kernel
 def write_records(areas: Areas, frames: NDArray[np.float64]) -> None:
-    """Write records and rows, which come as 0; `frames` are (P, 4), where the cells begin and how many there are.
+    """Write records and rows, which must be 0 before. `frames` are (P, 4): origins and cells per unit of both axes.
 
-    Cost: linear in the edges by the rows that each reaches, and a row's edges for each cell.
+    Cost: for each edge the rows that it reaches; for each cell the edges of its row.
     """
     held = viewed(areas)
     records, rows, starts = held.records, held.rows, held.starts
@@ -203,7 +204,7 @@ def write_records(areas: Areas, frames: NDArray[np.float64]) -> None:
 
 @inlined
 def _mark_edge(areas: Areas, area: int, edge: int, place: int, ends: NDArray[np.int64]) -> None:
-    """Make UNDECIDED what the box of an edge reaches, and add it to the runs of its rows."""
+    """Make the cells UNDECIDED that the box of an edge reaches, and add the edge to the runs of its rows."""
     records, xs, ys = areas.records, areas.xs, areas.ys
     left = _cell(records, area, 0, min(xs[edge], xs[edge + 1]))
     right = _cell(records, area, 0, max(xs[edge], xs[edge + 1]))
@@ -217,7 +218,7 @@ def _mark_edge(areas: Areas, area: int, edge: int, place: int, ends: NDArray[np.
 
 @inlined
 def _add_to_runs(ends: NDArray[np.int64], row: int, place: int) -> None:
-    """Of all gaps between a row's edges the widest parts its two runs: wherever another comes it is looked at again."""
+    """Add an edge to a row's two runs, which are split at the widest gap so far between the row's edges."""
     if ends[row, 1] == 0:
         ends[row, 0] = place
         ends[row, 1] = ends[row, 2] = ends[row, 3] = place + 1
@@ -233,7 +234,7 @@ def _add_to_runs(ends: NDArray[np.int64], row: int, place: int) -> None:
 
 @inlined
 def _packed_ends(ends: NDArray[np.int64], shift: int) -> int:
-    """Begins rounded down, ends up; one run where two would then have an edge in common, which counts once."""
+    """The four ends as one word: begins rounded down, ends up. Runs that would then overlap become one."""
     more = (np.int64(1) << shift) - 1
     first, stop = ends[0] >> shift, (ends[1] + more) >> shift
     second, last = ends[2] >> shift, (ends[3] + more) >> shift
@@ -249,7 +250,7 @@ def _packed_ends(ends: NDArray[np.int64], shift: int) -> int:
 
 @inlined
 def _decide_row(areas: Areas, area: int, row: int, ends: NDArray[np.int64]) -> None:
-    """Write the states of the cells of a row that no edge reaches: those of their middles."""
+    """Write the states of the cells of a row that no edge reaches: each has the state of its centre."""
     records = areas.records
     for column in range(SIDE):
         if _state(records, area, row * SIDE + column) != UNDECIDED:

@@ -1,10 +1,10 @@
-"""The numbers that kernels and their callers share: value types, leaf kinds, term instructions."""
+"""Numeric codes that kernels and their callers share: value types, leaf kinds, term instructions."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# Types of a value in a batch. A comparison is known only between equal types. Payloads are int64 and, within a
+# Types of a value in a batch. Comparing values of different types gives UNKNOWN. Payloads are int64 and, within a
 # type, compare as the values do.
 NUMBER: Final = 0  # payload: the float64 as a sortable integer (`columns.payloads`)
 STRING: Final = 1  # payload: number in the batch's dictionary
@@ -12,12 +12,12 @@ BOOLEAN: Final = 2  # payload: 0 or 1
 INSTANT: Final = 3  # payload: microseconds since 1970
 LIST: Final = 4  # payload: number of the list in the batch
 GEOMETRY: Final = 5  # payload: number of the box in the batch
-UNTYPED: Final = 6  # present, of no type
-SHAPE: Final = 7  # a geometry that is no point and no box; payload: number of the shape in the batch
-RANGED: Final = 16  # + NUMBER or INSTANT: a range of such; payload: number of the range in the batch
+UNTYPED: Final = 6  # present, but without a type
+SHAPE: Final = 7  # a geometry that is neither a point nor a box; payload: number of the shape in the batch
+RANGED: Final = 16  # + NUMBER or INSTANT: a range of such values; payload: number of the range in the batch
 
-# Kinds of a leaf: what a compiled predicate does. Those up to INTERSECTS are *eager*: cheap, on one attribute, and
-# UNKNOWN where it is absent; they are computed once a block, attribute by attribute. The others wait to be asked.
+# Kinds of a leaf, which is a compiled predicate. Leaves up to INTERSECTS are *eager*: cheap, on one attribute, and
+# UNKNOWN if it is absent. They are computed once a block, attribute by attribute; the others on demand.
 RANGE: Final = 0  # attribute; type; low and high, both included; strings by rank code, through a transform
 IN_SET: Final = 1  # attribute; type; other: set; strings by rank code, through a transform
 INTERSECTS: Final = 2  # attribute; other: box
@@ -67,16 +67,16 @@ TERM_INTEGER_DIVIDE: Final = 7
 TERM_POWER: Final = 8
 TERM_NULL: Final = 9
 
-# Marks in a subscription's program; everything from 0 up is `leaf * 2 + negated`.
+# Marks in a subscription's program; codes from 0 up are `leaf * 2 + negated`.
 OPEN_AND: Final = -1  # followed by the number of places that it spans
 OPEN_OR: Final = -2
 
-# Tokens of a LIKE pattern; everything below is a byte of UTF-8.
+# Tokens of a LIKE pattern; smaller ones are bytes of UTF-8.
 ANY_RUN: Final = 256
 ANY_ONE: Final = 257
 
 LANES: Final = 64
-"""Events that one block of the verifier holds: one bit each in a 64-bit mask."""
+"""Events in one block of the verifier, one bit each in a 64-bit mask."""
 
 STACK: Final = 264
 """Room for the deepest expression (256) on the verifier's stacks."""

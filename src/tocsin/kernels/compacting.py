@@ -1,7 +1,7 @@
-"""How are the numbers that have a flag written one behind the other? Sixteen at a time, where the processor can.
+"""Compaction: writes the flagged numbers one after the other, sixteen at a time if the processor can.
 
-AVX-512 has an instruction for it, three times as fast as the best that was found without: a store of each number, and a
-step of one or none.
+AVX-512 has an instruction for this. It is three times as fast as the best alternative found: store each number, then
+advance by its flag.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tocsin.kernels.compiling.stores import compiles_for
 from tocsin.kernels.jit import inlined
 
 AT_ONCE: Final = 16
-"""So many places behind the last number may be written, too."""
+"""Up to this many places after the last number may be overwritten."""
 
 _WITH: Final = "x86-64-v4"
 
 
 @inlined
 def write_flagged(numbers: NDArray[np.int32], flags: NDArray[np.uint8], out: NDArray[np.int32], at: int) -> int:
-    """Write the numbers whose flag is 1, not 0, to out[at:]; how many. `out` has room for all, and AT_ONCE more."""
+    """Write the numbers whose flag is 1 to out[at:] and return how many. `out` has room for all and AT_ONCE more."""
     written = np.uint64(at)
     count = np.uint64(len(numbers))
     i = np.uint64(0)
@@ -43,7 +43,7 @@ def write_flagged(numbers: NDArray[np.int32], flags: NDArray[np.uint8], out: NDA
 
 @intrinsic
 def _write_sixteen(typing_context: Any, numbers: Any, flags: Any, first: Any, out: Any, at: Any) -> Any:
-    """Write those of sixteen numbers, from `first` on, that have a flag; how many, as a uint64."""
+    """Write the flagged ones of sixteen numbers from `first` on; returns how many, as a uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source, marks, target = (make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 1, 3))
@@ -57,7 +57,7 @@ def _write_sixteen(typing_context: Any, numbers: Any, flags: Any, first: Any, ou
 
 
 def _at_once(builder: Any, source: Any, marks: Any, target: Any) -> Any:
-    """By the instruction for it."""
+    """With AVX-512: one compressing store."""
     lanes = ir.VectorType(ir.IntType(32), AT_ONCE)
     mask = ir.VectorType(ir.IntType(1), AT_ONCE)
     values = builder.load(builder.bitcast(source, lanes.as_pointer()), align=4)
@@ -70,7 +70,7 @@ def _at_once(builder: Any, source: Any, marks: Any, target: Any) -> Any:
 
 
 def _one_by_one(builder: Any, source: Any, marks: Any, target: Any) -> Any:
-    """By a store of each, and a step of its flag."""
+    """Without AVX-512: store each number, then advance by its flag."""
     written = ir.Constant(ir.IntType(64), 0)
     for i in range(AT_ONCE):
         place = ir.Constant(ir.IntType(64), i)

@@ -1,4 +1,4 @@
-"""Which distinct keys has each group, and which come again?"""
+"""Distinct keys of groups, and repeated ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tocsin.kernels.sorting import sort_numbers
 def sorted_groups(
     groups: NDArray[np.int32], keys: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct keys of each group, ascending, in CSR form: starts and keys. A group below 0 is none."""
+    """The distinct keys of each group, ascending, in CSR form: starts and keys. Negative groups are ignored."""
     starts = np.zeros(count + 1, np.int64)
     for i in range(len(groups)):
         if groups[i] >= 0:
@@ -47,10 +47,10 @@ def sorted_groups(
 
 @kernel
 def order_runs(lengths: NDArray[np.int64], numbers: NDArray[np.int64], words: NDArray[np.uint64]) -> int:
-    """Put each run's distinct numbers in order, one run behind the other, and write how many; returns how many in all.
+    """Sort the distinct numbers of each run in place, close up the runs, and write their lengths; returns the total.
 
-    `words` have a bit for each number that there may be, 0 before and after. A short run is sorted; of a long one each
-    number sets a bit, and the words between the first and the last are walked: 4 ns a number where a sort takes 40.
+    `words` have a bit for each possible number, 0 before and after. A short run is sorted. For a long one, each number
+    sets a bit, and the words from the first to the last are walked: 4 ns a number, where sorting takes 40.
     """
     kept, first = np.int64(0), np.int64(0)
     for run in range(len(lengths)):
@@ -75,7 +75,7 @@ _ONE, _SIX, _LOW_SIX, _NONE = np.uint64(1), np.uint64(6), np.uint64(63), np.uint
 
 @inlined
 def _by_bits(numbers: NDArray[np.int64], first: int, stop: int, words: NDArray[np.uint64], at: int) -> int:
-    """Write the distinct numbers of a run, ascending, from `at` on; where they end."""
+    """Write the distinct numbers of a run, ascending, from `at` on; returns where they end."""
     low, high = np.uint64(len(words)), _NONE
     for i in range(first, stop):
         word = np.uint64(numbers[i]) >> _SIX
@@ -94,7 +94,10 @@ def _by_bits(numbers: NDArray[np.int64], first: int, stop: int, words: NDArray[n
 
 @kernel
 def repeated(groups: NDArray[np.int64], keys: NDArray[np.int64], last: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of keys that came before in their group; groups are runs. `last` has a place for each key, -1 each."""
+    """The places of keys that occurred before in their group. `last` has an entry for each key, all -1 before.
+
+    Groups must be runs.
+    """
     again = np.empty(len(groups), np.int64)
     count = 0
     for i in range(len(groups)):

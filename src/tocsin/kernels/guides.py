@@ -1,7 +1,8 @@
-"""Where does a number stand among millions? A guide says where to look, so that few of them are fetched from memory.
+"""Guides: a lookup table over millions of sorted numbers, so that a search touches few of them in memory.
 
-The span of the numbers is cut into as many equal parts as there are numbers, and it is known where each part's begin. A
-number's part is computed in the same way for what is sought, and never falls as the number rises: so it stands there.
+The span of the numbers is divided into as many equal parts as there are numbers. The guide stores where each part
+begins. The part of a number and of a sought value come from the same monotone formula, so the value's place is always
+found in its part.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from tocsin.kernels.searching import first_at_least
 
 
 class Guide(NamedTuple):
-    """Ascending numbers, each once, and where to find them. N numbers, P parts."""
+    """Ascending distinct numbers, and an index into them. N numbers, P parts."""
 
     numbers: NDArray[np.float64]  # (N,) finite
     starts: NDArray[np.int64]  # (P + 1,) part p has numbers[starts[p]:starts[p + 1]]
-    scale: NDArray[np.float64]  # (1,) parts to a unit
+    scale: NDArray[np.float64]  # (1,) parts per unit
 
 
 def guide_to(numbers: NDArray[np.float64]) -> Guide:
-    """A guide to at least one number, ascending. Cost: linear."""
+    """A guide to one or more ascending numbers. Cost: linear."""
     parts = len(numbers)
     with np.errstate(over="ignore", divide="ignore"):
         scale = parts / (numbers[-1] - numbers[0])
@@ -37,7 +38,7 @@ def guide_to(numbers: NDArray[np.float64]) -> Guide:
 
 @kernel
 def count_parts(guide: Guide) -> None:
-    """Add to starts[p + 1] how many numbers are in part p."""
+    """Add to starts[p + 1] the number of elements in part p."""
     held = viewed(guide)
     for i in range(len(held.numbers)):
         held.starts[_part(held, held.numbers[i]) + 1] += 1
@@ -45,14 +46,14 @@ def count_parts(guide: Guide) -> None:
 
 @inlined
 def _part(guide: Guide, number: float) -> int:
-    """What lies outside is in the first or the last, and what is no number in the first."""
+    """The part of a number. Numbers outside the span count to the first or last part, NaN to the first."""
     scaled = (number - guide.numbers[0]) * guide.scale[0]
     return np.int64(min(scaled, len(guide.starts) - 2.0)) if scaled > 0 else np.int64(0)
 
 
 @kernel
 def codes_by(guide: Guide, sought: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Rank codes: 2 r + 1 of the number of rank r, and 2 r of what lies just before it."""
+    """Rank codes: 2 r + 1 for the number of rank r, and 2 r for a value just before it."""
     held = viewed(guide)
     numbers, starts = held.numbers, held.starts
     out = np.empty(len(sought), np.int32)

@@ -1,4 +1,4 @@
-"""How is every kernel compiled? The whole Numba configuration."""
+"""The decorators that compile kernels, and the whole Numba configuration."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from tocsin.kernels.compiling.caching import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-awaited(global_compiler_lock, is_innermost=True)  # under any lock of ours something may be compiled
+awaited(global_compiler_lock, is_innermost=True)  # a kernel may be compiled while any of tocsin's locks is held
 
-# nogil: kernels run under thread pools and beside other Python threads. The "numpy" error model: no check for a
-# zero divisor, which the terms make themselves. No `parallel` (it aborts or kills under threads and forks) and no
+# nogil: kernels run in thread pools and beside other Python threads. The "numpy" error model: no check for a
+# zero divisor, since terms check that themselves. No `parallel` (it aborts or kills under threads and forks) and no
 # `fastmath` (answers are exact).
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 _NO_WAY_IN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 INLINED: Final[Mapping[str, Any]] = {"forceinline": True, **_OPTIONS, **_NO_WAY_IN}
-"""What `inlined` gives Numba."""
+"""The Numba options of `inlined`."""
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function that Python calls, once: what was compiled is kept (`caching`)."""
+    """Compile a function that Python calls, and cache the result (`caching`)."""
     return _compiled(function, cache=True, **_OPTIONS, no_cfunc_wrapper=True)
 
 
 def inner(function: Function) -> Function:
-    """Compile a function that only kernels call: a way in from Python is a fifth of what it takes to compile."""
+    """Compile a function that only kernels call. Omitting the entry point from Python saves a fifth of compilation."""
     return _closed(_compiled(function, cache=True, **_OPTIONS, **_NO_WAY_IN))
 
 
 def inlined(function: Function) -> Function:
-    """Like `inner`, but made part of the machine code of whatever calls it."""
+    """Like `inner`, but inlined into the machine code of its callers."""
     return _closed(_compiled(function, **INLINED))
 
 
 def pasted(function: Function) -> Function:
-    """Like `inner`, but as if its text stood where it is called: for one straight line without branches and loops.
+    """Like `inner`, but inlined in Numba's own representation: only for straight-line code without branches or loops.
 
-    It takes no compilation of its own. With branches or loops Numba was seen to go wrong (decision 0020).
+    It needs no compilation of its own. Branches or loops made Numba produce wrong code (decision 0020).
     """
     return _closed(_compiled(function, inline="always", **_OPTIONS, **_NO_WAY_IN))
 
 
 def _closed(compiled: Any) -> Any:
-    """A compiled function that refuses calls from Python, where it has no way in: Numba would end the process."""
+    """Make a compiled function refuse calls from Python. It has no entry point, and Numba would end the process."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise TypeError(f"only kernels call {compiled.py_func.__name__}; call one that is a kernel, or its py_func")
@@ -65,7 +65,7 @@ def _closed(compiled: Any) -> Any:
 def _compiled(function: Function, *, cache: bool = False, **options: Any) -> Function:
     compiled: Any = numba.njit(**options)(function)
     if cache:
-        compiled._cache = KernelCache(function)  # what Numba's `cache=True` does, with one of its own
+        compiled._cache = KernelCache(function)  # Numba's `cache=True` does the same with its own cache
         compiled.compile = compiled._cache.watched(compiled.compile)
     return cast(Function, compiled)
 
@@ -92,7 +92,7 @@ def bits_of_float(typing_context: Any, number: Any) -> Any:
 
 @intrinsic
 def count_bits(typing_context: Any, mask: Any) -> Any:
-    """How many bits of a uint64 are set, as a uint64."""
+    """The number of set bits of a uint64, as a uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -102,7 +102,7 @@ def count_bits(typing_context: Any, mask: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of an array's element; it may lie beyond the array's end."""
+    """Prefetch the cache line of an array's element, which may lie beyond the array's end."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -119,7 +119,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def load_word(typing_context: Any, array: Any, index: Any) -> Any:
-    """Eight bytes of an array from an index on, as a little-endian uint64; they must be there."""
+    """Eight bytes of an array from an index on, as a little-endian uint64. They must lie within the array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -132,7 +132,7 @@ def load_word(typing_context: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def lowest_bit(typing_context: Any, mask: Any) -> Any:
-    """The number of the lowest set bit of a uint64; 64 when none is."""
+    """The number of the lowest set bit of a uint64; 64 if none is set."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -142,7 +142,7 @@ def lowest_bit(typing_context: Any, mask: Any) -> Any:
 
 @intrinsic
 def highest_bit(typing_context: Any, mask: Any) -> Any:
-    """The number of the highest set bit of a uint64; -1 when none is."""
+    """The number of the highest set bit of a uint64; -1 if none is set."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))

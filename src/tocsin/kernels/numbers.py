@@ -1,7 +1,7 @@
-"""Numbers that stand for others: integers that sort like float64 (as `columns.payloads` has them), and hashes.
+"""Sortable integers for float64 values (the form of `columns.payloads`), and hashes of integers.
 
-Hashes multiply by a constant (Knuth, volume 3, section 6.4). Their high bits depend on all bits of the key, so these
-are used, or shifted down. Some hashes are saved, so the constants never change.
+Hashes multiply by a constant (Knuth, volume 3, section 6.4). Their high bits depend on all bits of the key, so callers
+use these, or shift them down. Some hashes are saved, so the constants never change.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, pasted
 _FLIP = np.int64(0x7FFFFFFFFFFFFFFF)
 
 GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 by the golden ratio."""
+"""2^64 divided by the golden ratio."""
 GOLDEN_32: Final = 2654435761
-"""2^32 by the same."""
+"""2^32 divided by the golden ratio."""
 
 FNV_BASIS: Final = np.uint64(0xCBF29CE484222325)
 FNV_PRIME: Final = np.uint64(0x100000001B3)
-"""What FNV-1a begins with, and multiplies by for each byte."""
+"""The start value of FNV-1a, and its factor for each byte."""
 
 
 @inlined
@@ -39,11 +39,11 @@ def key_of_number(number: float) -> int:
 
 @pasted
 def scattered(key: int) -> int:
-    """A hash of an integer: 64 bits, of which the high ones are good."""
+    """A hash of an integer: 64 bits; the high ones are well mixed."""
     return np.uint64(key) * GOLDEN
 
 
 @pasted
 def scattered_32(key: int) -> int:
-    """A hash of an integer of 32 bits: the high ones of the lower half are good, and so are those above."""
+    """A hash of a 32-bit integer. The high bits of the lower half are well mixed, and so are all bits above."""
     return np.uint64(key) * np.uint64(GOLDEN_32)

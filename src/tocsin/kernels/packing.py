@@ -1,15 +1,16 @@
-"""How does a kernel take a hundred arrays at the cost of one? As a table of where they lie, and a view of it.
+"""Tables of arrays, and views that pass them to kernels as one pointer.
 
-A table is a `NamedTuple` of arrays, of numbers, of such tables, and of views; its class is its layout. Handed over as
-it is, a tuple of arrays is taken apart again in every call that passes it on, which is half of what a kernel takes to
-compile, and references to each array are counted. A *view* is one pointer to the places of all arrays: `view.name`
-reads address and shape where they are needed, `view.part.name` those of a table within.
+A table is a `NamedTuple` of arrays, numbers, other tables and views; its class is its layout. Numba takes a plain tuple
+of arrays apart again in every call that passes it on. That is half of a kernel's compilation time, and every array's
+references are counted. A *view* is one pointer to the addresses and shapes of all arrays: `view.name` reads those of an
+array when needed, `view.part.name` those in a nested table.
 
 - `viewed(table)`, at the top of a kernel that Python calls, lays the places out on the stack.
-- `Packed` lays them out once, in Python, where a table is handed over again and again; `view(places, kind)` takes them.
+- `Packed` lays them out once, in Python, for a table that is passed repeatedly; `view(places, kind)` reads them.
 
-Nobody counts references to what a view leads to: it lives as long as the call, or as the `Packed`. So a kernel never
-makes a view of arrays that it allocated itself. What Python froze is read-only by convention: a view does not tell.
+A view holds no references: it is valid as long as the call, or as its `Packed`. So a kernel never makes a view of
+arrays that it allocated itself. Arrays that Python froze are read-only by convention, because a view does not record
+it.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ _WORD = ir.IntType(64)
 
 
 def view_of(layout: type, *parts: Any) -> Any:
-    """The Numba type of a view of a layout; where `parts` are given, types of views, it is a table of these."""
+    """The Numba type of a view of a layout. With `parts`, which are types of views, it is a table of these views."""
     return View(numba.types.NamedTuple(parts, layout) if parts else kind_of(layout))
 
 
 def kind_of(layout: type) -> Any:
-    """The Numba type of a layout, by its annotations.
+    """The Numba type of a layout, from its annotations.
 
-    An array has one dimension, or as many as `Annotated[NDArray[...], dimensions]` says: by their number, or as the
-    text of their lengths (`index.tables` makes arrays of it).
+    An array has one dimension, or as many as `Annotated[NDArray[...], dimensions]` says: a number, or a text that lists
+    the lengths (`index.tables` makes arrays from it).
     """
     return numba.types.NamedTuple([_part_of(hint) for hint in hints_of(layout).values()], layout)
 
@@ -60,18 +61,18 @@ def _part_of(hint: Any) -> Any:
 
 
 class _ArrayOf(Generic[Element]):
-    """What `NDArray` means in the annotations of a layout. NumPy's own alias is of another form in each version."""
+    """Stands in for `NDArray` in the annotations of layouts, because NumPy's own alias differs between versions."""
 
 
 def hints_of(layout: type) -> dict[str, Any]:
-    """The annotations of a layout by field. `array_of` reads those that are arrays."""
+    """The annotations of a layout by field. `array_of` reads the array ones."""
     return get_type_hints(layout, localns={"NDArray": _ArrayOf}, include_extras=True)
 
 
 def array_of(hint: Any) -> tuple[np.dtype[Any], int]:
-    """The element type and the number of dimensions of an array, by its annotation in `hints_of`.
+    """The element type and number of dimensions of an array, from its annotation in `hints_of`.
 
-    Raises `TypeError` for an annotation that is not written as `NDArray[...]`, or was evaluated before it was read.
+    Raises `TypeError` if the annotation is not written as `NDArray[...]`, or was evaluated before `hints_of` read it.
     """
     array, dimensions, *_ = get_args(hint) if get_origin(hint) is Annotated else (hint, 1)
     if get_origin(array) is not _ArrayOf:
@@ -86,10 +87,11 @@ _NUMBERS = {int: numba.types.int64, float: numba.types.float64, bool: numba.type
 
 
 class View(numba.types.Type):  # type: ignore[misc]
-    """A pointer to the places of a table. One type a layout: whether its arrays are frozen makes no other.
+    """The type of a pointer to a table's places. There is one per layout, whether its arrays are frozen or not.
 
-    A structure's own kernels are chosen by its layout (`overload`) and made part of a caller in another folder, whose
-    compiled form must not outlive them: so the type names what the layout's folder holds.
+    A structure's own kernels are selected by its layout (`overload`) and compiled into a caller in another folder. The
+    type's name includes the digest of the layout's folder, so that a change there makes the caller's machine code
+    stale.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -104,7 +106,7 @@ class View(numba.types.Type):  # type: ignore[misc]
 
 
 def _plain(kind: Any) -> Any:
-    """The type without what makes no difference to a view."""
+    """The type without attributes that are irrelevant to a view."""
     if isinstance(kind, numba.types.BaseNamedTuple):
         return numba.types.NamedTuple([_plain(part) for part in kind.types], kind.instance_class)
     if isinstance(kind, numba.types.Array):
@@ -119,15 +121,15 @@ class _ViewModel(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def is_table(kind: Any, layout: type) -> bool:
-    """Whether a Numba type is a view or a tuple of a layout: what an `overload` asks to know its own structure by."""
+    """Whether a Numba type is a view or a tuple of a layout. Overloads use it to recognise their own structure."""
     table = kind.kind if isinstance(kind, View) else kind
     return isinstance(table, numba.types.BaseTuple) and getattr(table, "instance_class", None) is layout
 
 
 class Packed(Generic[Table]):
-    """A table, kept alive, and `places`: address and shape of each array, and each number, in order.
+    """A table, kept alive, with its `places`: address and shape of each array, and each number, in order.
 
-    `kind` is what `kind_of` says of it; raises `TypeError` where an array is of another type.
+    `kind` is the type from `kind_of`. Raises `TypeError` if an array has another type.
     """
 
     __slots__ = ("places", "table")
@@ -139,7 +141,7 @@ class Packed(Generic[Table]):
 
 
 def _places(table: Any, kind: Any) -> Iterator[tuple[int, ...]]:
-    """The places of each array, depth first."""
+    """The places of each array or number, depth first."""
     if isinstance(kind, numba.types.BaseTuple):
         for part, expected in zip(table, kind.types, strict=True):
             yield from _places(part, expected)
@@ -154,7 +156,7 @@ def _places(table: Any, kind: Any) -> Iterator[tuple[int, ...]]:
 
 
 def _slots(kind: Any) -> int:
-    """How many places a part of a table takes."""
+    """The number of places that a part of a table takes."""
     if isinstance(kind, numba.types.BaseTuple):
         return sum(_slots(part) for part in kind.types)
     return 1 + kind.ndim if isinstance(kind, numba.types.Array) else 1
@@ -173,7 +175,7 @@ class _ViewAttributes(AttributeTemplate):  # type: ignore[misc]
 
 @lower_getattr_generic(View)
 def _read(context: Any, builder: Any, kind: View, pointer: Any, name: str) -> Any:
-    """A part of a table: an array that is borrowed, a number, or the view of a table within."""
+    """Read a field of a view: a borrowed array, a number, or the view of a nested table."""
     at = kind.kind.fields.index(name)
     part = kind.kind.types[at]
     place = cgutils.gep_inbounds(builder, pointer, sum(_slots(before) for before in kind.kind.types[:at]))
@@ -197,7 +199,7 @@ def _read(context: Any, builder: Any, kind: View, pointer: Any, name: str) -> An
 
 
 def _number_of(context: Any, builder: Any, kind: Any, word: Any) -> Any:
-    """A number out of 64 bits."""
+    """Convert 64 bits to a number."""
     made = context.get_value_type(kind)
     if isinstance(made, ir.DoubleType):
         return builder.bitcast(word, made)
@@ -205,7 +207,7 @@ def _number_of(context: Any, builder: Any, kind: Any, word: Any) -> Any:
 
 
 def _word_of(builder: Any, kind: Any, number: Any) -> Any:
-    """A number in 64 bits."""
+    """Convert a number to 64 bits."""
     if isinstance(number.type, ir.DoubleType):
         return builder.bitcast(number, _WORD)
     if number.type == _WORD:
@@ -215,7 +217,7 @@ def _word_of(builder: Any, kind: Any, number: Any) -> Any:
 
 @intrinsic
 def view(typing_context: Any, places: Any, kind: Any) -> Any:
-    """The view of the table that a `Packed` of a kind has the places of."""
+    """The view of the table whose places a `Packed` of this kind holds."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return make_array(places)(context, builder, arguments[0]).data
@@ -225,7 +227,7 @@ def view(typing_context: Any, places: Any, kind: Any) -> Any:
 
 @intrinsic
 def viewed(typing_context: Any, table: Any) -> Any:
-    """The view of a table that Python handed over. Once, at the top of a kernel."""
+    """The view of a table that Python passed; to be made once, at the top of a kernel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         out = cgutils.alloca_once(builder, _WORD, size=ir.Constant(_WORD, max(_slots(table), 1)))
@@ -259,9 +261,9 @@ def viewed(typing_context: Any, table: Any) -> Any:
 
 
 def choose(function: Callable[..., Any], layout: type, called: Any) -> None:
-    """In kernels let a function that has no body be `called`, where its first argument is a table of a layout.
+    """In kernels, let a function without a body call `called` if its first argument is a table of a layout.
 
-    What is called lies in the folder of the layout: the cache of compiled kernels looks for it there (`jit`).
+    `called` must lie in the layout's folder, because the kernel cache takes the digest of that folder (`caching`).
     """
 
     @overload(function, jit_options=INLINED, strict=False)

@@ -1,4 +1,4 @@
-"""Where does a number stand among ascending ones? By halving."""
+"""Binary search in ascending numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ONE = np.uint64(1)
 
 @inlined
 def first_at_least(numbers: NDArray[Any], first: int, stop: int, wanted: int) -> int:
-    """The first place in [first, stop) whose number is not below another, as a uint64."""
+    """The first place in [first, stop) whose number is at least `wanted`, as a uint64."""
     low = np.uint64(first)
     high = np.uint64(stop)
     while low < high:
@@ -28,6 +28,6 @@ def first_at_least(numbers: NDArray[Any], first: int, stop: int, wanted: int) ->
 
 @inlined
 def place_of(numbers: NDArray[Any], first: int, stop: int, wanted: int) -> int:
-    """Where a number is among numbers[first:stop]; -1 where it is not."""
+    """The place of a number in numbers[first:stop], or -1."""
     at = first_at_least(numbers, first, stop, wanted)
     return np.int64(at) if at < np.uint64(stop) and numbers[at] == wanted else np.int64(-1)

@@ -1,4 +1,4 @@
-"""How does a kernel sort numbers? Numba's own sort is six functions to compile, for each type; this is one."""
+"""Sorting in kernels. It is one function to compile; Numba's own sort is six for each type."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from tocsin.kernels.jit import inner
 
 _FEW: Final = 24
-"""So few are sorted by insertion."""
+"""Up to this many numbers are sorted by insertion."""
 
 
 @inner
 def sort_numbers(numbers: NDArray[Any], first: int, stop: int) -> None:
-    """Sort numbers[first:stop], ascending, in place: quicksort, median of three. Cost: O(n log n) expected."""
-    lows, highs = np.empty(64, np.int64), np.empty(64, np.int64)  # the shorter part is sorted first: 64 are enough
+    """Sort numbers[first:stop] in place, ascending: quicksort, median of three. Cost: O(n log n) expected."""
+    lows, highs = np.empty(64, np.int64), np.empty(64, np.int64)  # the shorter part comes first: 64 suffice
     lows[0], highs[0] = first, stop
     depth = 1
     while depth > 0:

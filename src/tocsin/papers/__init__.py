@@ -1,5 +1,5 @@
-"""What did the papers propose? One folder each, with the structures of the paper and the baselines that it measures.
+"""Structures from papers, one folder each, with the baselines that the paper measures.
 
-They are indexes as anybody may publish: found by entry points (`tocsin.indexes`, in pyproject.toml) when they are asked
-for by name, and imported by nothing. What of a paper became the product lies in `tocsin.index`.
+They are plugged in like third-party indexes. Entry points (`tocsin.indexes`, in pyproject.toml) find them by name, and
+no other module imports them. The parts of a paper that became the product are in `tocsin.index`.
 """

@@ -1,6 +1,7 @@
-"""Merges of the matches of several sources, or structures, into one list an event; keys are distinct within an event.
+"""Merges of the matches of several sources or structures into one list per event.
 
-The key of a segment's match is `(2 rank + 1) gap`, where its rank is that of its id among all segments' ids.
+Keys are distinct within an event. The key of a segment's match is `(2 rank + 1) gap`, with the rank of its id among the
+ids of all segments.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tocsin.kernels.jit import inlined, kernel
 
 
 class Keyed(NamedTuple):
-    """Matches with the keys that they are ordered by. E events, M matches."""
+    """Matches with the keys that order them. E events, M matches."""
 
     starts: NDArray[np.int64]  # (E + 1,)
     keys: NDArray[np.int64]  # (M,)
@@ -29,7 +30,7 @@ def _key(number: int, ranks: NDArray[np.int32], gap: int) -> int:
 
 @kernel
 def merge_two(left: Keyed, right: Keyed, out: Keyed) -> None:
-    """Write the matches of both, event by event, in the order of the keys."""
+    """Write the matches of both, event by event, in the order of their keys."""
     left_keys, left_places, right_keys, right_places = left.keys, left.places, right.keys, right.places
     keys, places = out.keys, out.places
     to = 0
@@ -62,9 +63,9 @@ def merge_into(
     out_starts: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Write the places of a segment's many matches and of few others, event by event, in the order of their keys.
+    """Write the places of a segment's many matches and of a few others, event by event, in the order of their keys.
 
-    Where the few belong is found by bisection, so that most of the many keys are never computed.
+    Bisection finds where the few belong, so most of the segment's keys are never computed.
     """
     to = 0
     tag = np.int64(source) << 32
@@ -100,7 +101,7 @@ def merge_found(
     others: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the numbers of both, ascending within each event; no event has one in both."""
+    """Write the numbers of both, ascending within each event. No event has a number in both."""
     at = np.uint64(0)
     one = np.uint64(1)
     for event in range(len(starts) - 1):
@@ -125,6 +126,6 @@ def merge_found(
 
 @kernel
 def count_on(numbers: NDArray[np.int32], first: int, out: NDArray[np.int64]) -> None:
-    """Write `first` and so many more for each number: half the time of NumPy, which widens them apart."""
+    """Write `first` plus each number. NumPy takes twice as long, because it converts in a separate pass."""
     for place in range(len(numbers)):
         out[place] = first + np.int64(numbers[place])

@@ -1,4 +1,4 @@
-"""How are the subscriptions found for one event put in order, each once? Or only the best of them?"""
+"""Sorts the subscriptions found for one event and removes duplicates; optionally keeps only the best."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tocsin.kernels.jit import count_bits, inlined, inner, kernel, lowest_bit
 from tocsin.kernels.sorting import sort_numbers
 
 DENSE: Final = 8
-"""With more hits than a word in so many, all words are walked."""
+"""If hits outnumber 1/8 of the words, all words are walked."""
 
 FEW: Final = 128
-"""So few hits are sorted: 5 ns each, where the bitmap takes 11."""
+"""Up to this many hits are sorted: 5 ns each, where the bitmap takes 11."""
 
 BUCKETS: Final = 64
-"""Room that sorting a few takes."""
+"""Room for the buckets with which few hits are sorted."""
 
 AT_ONCE: Final = 3
-"""So many bits of a word are written whether they are there or not: a fourth costs more than the wrong guesses do."""
+"""This many bits of a word are always written, set or not: a fourth costs more than the mispredicted branches."""
 
 SPARE: Final = 4
-"""Room that `put_in_order` wants beyond what it will write."""
+"""Extra room that `put_in_order` needs in its output."""
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -49,10 +49,10 @@ def put_in_order(
     out: NDArray[np.int32],
     at: int,
 ) -> int:
-    """Write the distinct subscriptions among `hits` that are alive, ascending, to out[at:]; returns how many.
+    """Write the distinct live subscriptions among `hits`, ascending, to out[at:]; returns how many.
 
-    Few are sorted. Of more, each sets a bit; the bits are found through a summary of the words that have any, or, when
-    they are many, by walking all words. `out` has room for `count` and SPARE more.
+    Few hits are sorted. Of more, each sets a bit. The bits are then found through a summary of the words in use or, if
+    there are many hits, by walking all words. `out` has room for `count` and SPARE more.
     """
     if count <= FEW:
         first = np.uint64(at)
@@ -84,7 +84,7 @@ def put_in_order(
 def _sort_few(
     hits: NDArray[np.int32], count: int, words: int, buckets: NDArray[np.int32], out: NDArray[np.int32], first: int
 ) -> None:
-    """Write `hits` ascending to out[first:]: into buckets by their highest bits, then each to its place among those."""
+    """Write `hits` ascending to out[first:]: into buckets by their highest bits, then by insertion."""
     shift = _SIX
     while words > (np.uint64(BUCKETS) << (shift - _SIX)):
         shift += _ONE
@@ -112,7 +112,7 @@ def _sort_few(
 
 @inlined
 def keep_living(alive: NDArray[np.uint64], out: NDArray[np.int32], first: int, stop: int) -> int:
-    """Move those of out[first:stop], ascending, that are alive to its beginning, each once; returns how many."""
+    """Move the distinct live ones of out[first:stop], which ascend, to its beginning; returns how many."""
     written = first
     before = np.int32(-1)
     for i in range(first, stop):
@@ -126,9 +126,9 @@ def keep_living(alive: NDArray[np.uint64], out: NDArray[np.int32], first: int, s
 
 @inner
 def _take_all(alive: NDArray[np.uint64], words: NDArray[np.uint64], out: NDArray[np.int32], at: int) -> int:
-    """Write the numbers of all set bits to out[at:] and clear them; returns how many.
+    """Write the numbers of all set bits to out[at:] and clear the bits; returns how many.
 
-    `AT_ONCE` of each word are written whether there are so many or not, so that hardly a branch depends on it.
+    `AT_ONCE` numbers are written for each word, even if it has fewer, so that almost no branch depends on the data.
     """
     written = at
     for word in range(np.uint64(len(words))):
@@ -161,9 +161,10 @@ def put_best(
     out: NDArray[np.int32],
     at: int,
 ) -> int:
-    """Like `put_in_order`, but only as many as `heap` has room for: the best by score, then number.
+    """Like `put_in_order`, but keeps only the best by score, then number: as many as `heap` has room for.
 
-    A hit whose block's maximum is below the worst that is kept costs no look at its score. Those kept have a bit set.
+    A hit is skipped without reading its score if its block's maximum is below the worst kept score. Kept hits have a
+    bit set in `words`.
     """
     kept = np.int64(0)
     worst = -np.inf
@@ -194,7 +195,7 @@ def put_best(
 
 @kernel
 def best_first(events: NDArray[np.int64], scores: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The places of the k best matches of each event, best first; of equal scores the earlier one. `events` ascend."""
+    """The places of each event's k best matches, best first; ties go to the earlier one. `events` ascend."""
     out = np.empty(len(events), np.int64)
     written = 0
     first = 0
@@ -212,13 +213,13 @@ def best_first(events: NDArray[np.int64], scores: NDArray[np.float64], k: int) -
 
 @inlined
 def _is_worse(scores: NDArray[np.float64], one: int, other: int) -> bool:
-    """Whether one subscription comes after another: a lower score or, of equal ones, a higher number."""
+    """Whether one subscription ranks after another: a lower score or, with equal scores, a higher number."""
     return scores[one] < scores[other] or (scores[one] == scores[other] and one > other)
 
 
 @inlined
 def _push(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], number: int) -> None:
-    """Add to a heap of `kept` subscriptions whose first is the worst."""
+    """Add a subscription to a heap of `kept`, with the worst at the root."""
     at = kept
     while at > 0 and _is_worse(scores, number, heap[(at - 1) >> 1]):
         heap[at] = heap[(at - 1) >> 1]
@@ -228,7 +229,7 @@ def _push(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], numbe
 
 @inlined
 def _replace_worst(heap: NDArray[np.int32], kept: int, scores: NDArray[np.float64], number: int) -> None:
-    """Put a subscription in the place of the worst."""
+    """Replace the worst subscription."""
     at = 0
     while True:
         child = 2 * at + 1

@@ -1,4 +1,4 @@
-"""What is the best score among 64 neighbours? A block's maximum, by which a search for the best passes over blocks."""
+"""Maxima of blocks of 64 scores, with which a top-k search skips whole blocks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from tocsin.kernels.jit import kernel
 
 BITS: Final = 6
-"""A block of scores is 2**6."""
+"""A block has 2**6 scores."""
 
 
 @kernel
 def block_maxima(scores: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-    """(S // 2**bits + 1,) the best of the scores of each 2**bits subscriptions; -inf where there are none."""
+    """(S // 2**bits + 1,) the best score of each block of 2**bits subscriptions; -inf if the block is empty."""
     maxima = np.full((len(scores) >> bits) + 1, -np.inf)
     for number in range(len(scores)):
         maxima[number >> bits] = max(maxima[number >> bits], scores[number])
@@ -29,7 +29,7 @@ def put_scores(
     numbers: NDArray[np.int64],
     values: NDArray[np.float64],
 ) -> None:
-    """Change scores, one after the other, and the maxima of their blocks."""
+    """Change scores, in order, and the maxima of their blocks."""
     for i in range(len(numbers)):
         number = numbers[i]
         block = number >> BITS

@@ -1,1 +1,1 @@
-"""What is kept of what was compiled? Stores of kernels, known by the text that they were compiled from."""
+"""The cache of compiled kernels, keyed by digests of their source text."""

@@ -1,6 +1,6 @@
-"""What does a user see while a kernel is compiled? A line that says so, and how long; on a terminal a bar.
+"""Announcements while a kernel is compiled: a line with the expected time or, on a terminal, a progress bar.
 
-How long is estimated from how many functions a kernel leads to. What takes a moment is not announced.
+The time is estimated from the number of functions to compile. Short compilations are not announced.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numba.core.dispatcher import Dispatcher
 from tqdm import tqdm
 
 _SECONDS_A_FUNCTION: Final = 0.35
-"""README's first answer: 55 CPU seconds for 155 functions (`python -m benchmarks cold`)."""
+"""From the README's first answer: 55 CPU seconds for 155 functions (`python -m benchmarks cold`)."""
 
 _WORTH_A_LINE_S: Final = 2.0
 
 
 class Announcement:
-    """From when it is made until `end`."""
+    """An announcement, shown from its creation until `end`."""
 
     _has_hinted: ClassVar[bool] = False
 
@@ -41,7 +41,7 @@ class Announcement:
             print(f"tocsin: {words}: about {seconds:.0f} s{hint}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """It is compiled."""
+        """Remove the bar."""
         if self._bar is not None:
             event.unregister("numba:compile", self._listener)
             self._bar.close()
@@ -53,7 +53,7 @@ class _Listener(event.Listener):  # type: ignore[misc]
         self._bar = bar
 
     def on_start(self, event: Any) -> None:
-        """Nothing is to be shown when a function is begun."""
+        """Numba requires this method; the bar moves only when a function is finished."""
 
     def on_end(self, event: Any) -> None:
         self._bar.total = max(self._bar.total, self._bar.n + 1)
@@ -61,7 +61,7 @@ class _Listener(event.Listener):  # type: ignore[misc]
 
 
 def _compiled_with(function: Callable[..., Any]) -> set[Callable[..., Any]]:
-    """A function and all that it leads to and that is not there yet."""
+    """A function and all functions that it calls, directly or not, and that are not compiled yet."""
     reached, waiting = {function}, [function]
     while waiting:
         new = {one.py_func for one in _called(waiting.pop()) if not one.overloads} - reached

@@ -1,8 +1,8 @@
-"""How is a kernel found that was compiled before? By its text and the types of its arguments, in any store.
+"""The kernel cache: finds compiled kernels by source digest and argument types, in any store.
 
-Numba's own cache asks when a file was changed, where it lies and which processor there is. Ours asks what its text is
-and in which store it is read, so that what one machine compiled serves others (decision 0022). A process that finds
-nothing takes a lock and compiles; others that want the same wait for it.
+Numba's own cache depends on a file's time of change, its place and the processor. This one depends on the source text,
+so kernels that one machine compiled serve others (decision 0022). A process that finds nothing takes a lock and
+compiles. Others that need the same kernel wait for the lock.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _DAMAGED: Final = (
     ImportError,
     pickle.PickleError,
 )
-"""What reading a file raises that was not written to its end, or by something else."""
+"""Errors from reading a file that is incomplete, or that another program wrote."""
 
 
 class KernelCache(NullCache):  # type: ignore[misc]
-    """What a function was compiled to, by the types of its arguments; what a Numba dispatcher asks.
+    """The compiled forms of a function by argument types, in the interface that a Numba dispatcher expects.
 
-    A structure's own kernels are chosen by the layout of its table (`choosing`), and nobody who calls them imports
-    them: so a table counts with all that the folder of its layout holds.
+    A structure's own kernels are selected by the layout of its table (`packing.choose`), and their callers do not
+    import them. So the key of a table includes the digest of its layout's folder.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -52,7 +52,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
         self._begun: dict[Any, _Compilation] = {}
 
     def watched(self, compile_one: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """What a dispatcher compiles by, such that what is begun comes to an end however compiling ends."""
+        """Wraps a dispatcher's compile method, so that its lock and announcement end even if compiling fails."""
 
         def compiled(sig: Any) -> Any:
             with deferred():
@@ -69,7 +69,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
         return str(stores.own() / self._digest)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function, or None, where this process is to compile it."""
+        """The compiled function, or None if this process must compile it."""
         target_context.refresh()
         key = self._key(sig)
         found = self._read(key, target_context, stores.readable())
@@ -84,7 +84,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled."""
+        """Save a compiled function."""
         if self._impl.check_cachable(data):
             self._write(self._key(sig), self._impl.reduce(data))
 
@@ -102,7 +102,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
         return None
 
     def _write(self, key: Any, reduced: Any) -> None:
-        """Where there is no room for it, this process at least has what it needs."""
+        """Save a compiled function. If there is no room, only this process has it."""
         with contextlib.suppress(OSError):
             index = self._index(stores.own())
             Path(self.cache_path).mkdir(parents=True, exist_ok=True)
@@ -128,14 +128,14 @@ class KernelCache(NullCache):  # type: ignore[misc]
 
     @functools.cached_property
     def _own_key(self) -> tuple[str, str]:
-        """What is compiled, beside its file: functions made by one text differ by what they closed over."""
+        """The code and closure of the function, which differ among functions made by the same source text."""
         closed = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
         code = self._function.__code__.co_code
         return hashlib.sha256(code).hexdigest(), hashlib.sha256(dumps(closed) if closed else b"").hexdigest()
 
 
 class _Compilation:
-    """From when a function is found in no store until it is compiled, or cannot be."""
+    """A compilation in progress: from the miss in all stores until the function is compiled or fails."""
 
     _outermost: _Compilation | None = None
 
@@ -147,7 +147,7 @@ class _Compilation:
             self._announcement = Announcement(function)
 
     def end(self) -> None:
-        """Let those who wait go on."""
+        """Release the lock, for waiting processes, and end the announcement."""
         self._lock.release()
         if self._announcement is not None:
             _Compilation._outermost = None
@@ -155,7 +155,7 @@ class _Compilation:
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]
-    """Numba asks it for what tells functions of one name in one file apart; `KernelCache` knows the rest."""
+    """Numba's interface to distinguish functions of one name in one file. `KernelCache` handles everything else."""
 
     def __init__(self, line: int, file: str) -> None:
         self._line, self._py_file = line, file
@@ -175,7 +175,7 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
 
 
 class _Serialized(CompileResultCacheImpl):  # type: ignore[misc]
-    """Compiled functions as bytes."""
+    """Serialises compiled functions."""
 
     _locator_classes: Final = (_Locator,)
 
@@ -188,4 +188,4 @@ def _layouts(types: Iterable[Any]) -> Iterator[type]:
             yield from _layouts(one.types)
 
 
-stores.warn_of_useless_kernels()  # once a process: whoever uses a kernel imports this module
+stores.warn_of_useless_kernels()  # once per process, because every user of a kernel imports this module

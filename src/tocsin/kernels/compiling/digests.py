@@ -1,7 +1,7 @@
-"""By what is a kernel's text known? By a digest of its file and of all that it imports, wherever they lie.
+"""Content digests that key the kernel cache: of a file and all that it imports.
 
-Whoever calls a function compiles it in: a kernel is stale when anything that it calls has changed, not only its file.
-How kernels are kept (this folder) is no part of what they are.
+A kernel's machine code includes the functions that it calls. So it is stale if any of these has changed, not only its
+own file. The modules of this folder do not count, because they do not change what is compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 
 @functools.cache
 def digest_of(file: Path) -> str:
-    """What the text of a file, and of all of tocsin and of its own package that it imports, is known by."""
+    """The digest of a file and of everything that it imports from tocsin or from its own package."""
     digest = hashlib.sha256()
     for name, one in sorted((_name_of(one), one) for one in _reached(file)):
         digest.update(name.encode() + b"\0" + one.read_bytes())
@@ -26,16 +26,16 @@ def digest_of(file: Path) -> str:
 
 @functools.cache
 def digest_beside(file: Path) -> str:
-    """The same of a file and of the kernels in its folder."""
+    """The combined digest of a file and of all modules with kernels in its folder."""
     beside = [one for one in sorted(file.parent.glob("*.py")) if one == file or _has_kernels(one)]
     return hashlib.sha256("".join(map(digest_of, beside)).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def digest_of_all(package: Path | None = None) -> str:
-    """What the text of all kernels of a package, and of what compiles them ahead, is known by; None: of the product.
+    """The digest of all kernels of a package, and of the samples that compile them ahead; None: of tocsin.
 
-    That is tocsin without its papers, which are a package by themselves.
+    tocsin's papers are excluded, because they count as a package of their own.
     """
     files = sorted((package or _TOCSIN).rglob("*.py"))
     known = [digest_of(one) for one in files if _has_kernels(one) and (package or _PAPERS not in one.parents)]
@@ -44,7 +44,7 @@ def digest_of_all(package: Path | None = None) -> str:
 
 
 def digest_of_layout(layout: type) -> str:
-    """What a layout is known by, and the kernels beside it, which are chosen by it and imported by nobody."""
+    """The digest of a layout and of the kernels beside it. Its callers do not import these; `choose` selects them."""
     file = getattr(sys.modules.get(layout.__module__), "__file__", None)
     return digest_beside(Path(file)) if file else ""
 
@@ -54,7 +54,7 @@ def _has_kernels(file: Path) -> bool:
 
 
 def _reached(file: Path) -> set[Path]:
-    """A file and every file of tocsin, and of its own package, that its imports lead to."""
+    """A file and all files of tocsin, or of its own package, that it imports directly or indirectly."""
     reached, waiting = {file}, [file]
     while waiting:
         new = _imported(waiting.pop()) - reached
@@ -71,7 +71,7 @@ _IMPORT: Final = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)", re.MULTILIN
 
 @functools.cache
 def _imported(file: Path) -> frozenset[Path]:
-    """The files of tocsin, and of its own package, that a file imports from: modules, or what is in them."""
+    """The files of tocsin, or of its own package, that a file imports directly."""
     packages = {package.name: package.parent for package in (_package_of(file), _TOCSIN)}
     found: set[Path] = set()
     for module, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
@@ -92,5 +92,5 @@ def _package_of(file: Path) -> Path:
 
 
 def _name_of(file: Path) -> str:
-    """A file's place from its outermost package on."""
+    """A file's path relative to the parent of its outermost package."""
     return file.relative_to(_package_of(file).parent).as_posix()

@@ -1,6 +1,7 @@
-"""What if a user interrupts while a kernel is compiled? Numba would lose that, or break: it is told between two steps.
+"""Deferred interruption: while Numba compiles, Ctrl-C takes effect between two of its steps.
 
-Python raises `KeyboardInterrupt` wherever it is, and where that is a callback of LLVM's, nobody can catch it.
+Python raises `KeyboardInterrupt` at any point. Inside a callback from LLVM nobody can catch it, so Numba would lose it
+or break.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ _STEPS = "numba:run_pass"
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Raise an interruption when Numba's next step begins, or at the end; a second one at once.
+    """Raise an interruption when Numba's next step begins, or at the end. A second one is raised at once.
 
-    Only where Python's own handler is there, in the thread that has it; so the outermost of several does it.
+    It acts only in the main thread and while Python's own handler is set, so only the outermost of nested uses acts.
     """
     if (
         threading.current_thread() is not threading.main_thread()
@@ -53,7 +54,7 @@ class _Deferral(event.Listener):  # type: ignore[misc]
         self.raise_if_asked()
 
     def on_end(self, event: Any) -> None:
-        """Steps are short enough."""
+        """Numba requires this method. Steps are short, so checking at their start is enough."""
 
     def raise_if_asked(self) -> None:
         if self._times:

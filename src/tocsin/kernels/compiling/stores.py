@@ -1,8 +1,8 @@
-"""Where do compiled kernels lie? In stores: folders of kernels by processor level, then by the digest of their text.
+"""Stores of compiled kernels: folders by processor level, then by source digest.
 
-The user's own store is written to, and what is compiled there is for the user's own processor. Others are only read:
-the one that an installed wheel brings, and those that `TOCSIN_KERNELS` names, as an archive shipped with a Spark job.
-They hold kernels for a level, which all processors that reach it can run.
+tocsin writes only to the user's own store, whose kernels are compiled for the user's own processor. The other stores
+are read-only: the one in an installed wheel, and those in `TOCSIN_KERNELS`, such as an archive shipped with a Spark
+job. Their kernels are compiled for a level and run on every processor that reaches it.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ SHIPPED: Final = Path(__file__).parents[1] / "compiled"
 """The store of an installed wheel; a checkout has none."""
 
 VARIABLE: Final = "TOCSIN_KERNELS"
-"""The environment variable that names further stores, as PATH names folders."""
+"""The environment variable that lists further stores, with the separator of PATH."""
 
 NONE: Final = "none"
-"""As its value: nothing but the user's own store is read, not even what a wheel brings."""
+"""The variable's value that turns off all stores but the user's own, even that of a wheel."""
 
 _V3: Final = "sse4.2 avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"
 LEVELS: Final[Mapping[str, frozenset[str]]] = {
     "x86-64-v4": frozenset(f"{_V3} avx512f avx512bw avx512cd avx512dq avx512vl".split()),
     "x86-64-v3": frozenset(_V3.split()),
 }
-"""Levels of x86-64, the highest first, and the features that they ask for. The names are LLVM's."""
+"""Levels of x86-64, highest first, and the features that they require. The names are LLVM's."""
 
 
 @functools.cache
 def target() -> str:
-    """What this process compiles for: a level, where Numba was told one, or this very processor."""
+    """The target of this process: the level that Numba was configured for, or this processor."""
     if config.CPU_NAME in LEVELS and config.CPU_FEATURES == "":
         return str(config.CPU_NAME)
     name = config.CPU_NAME or llvm.get_host_cpu_name()
@@ -55,7 +55,7 @@ def target() -> str:
 
 @functools.cache
 def levels() -> tuple[str, ...]:
-    """What this process can run: what it compiles for, then the levels that its processor reaches, highest first."""
+    """The targets that this process can run: its own, then the levels that its processor reaches, highest first."""
     if target() in LEVELS:
         return (target(),)
     features = set(get_host_cpu_features().split(","))
@@ -63,7 +63,7 @@ def levels() -> tuple[str, ...]:
 
 
 def compiles_for(level: str) -> bool:
-    """Whether what this process compiles may use all that a level has."""
+    """Whether code that this process compiles may use all features of a level."""
     if target() in LEVELS:
         return LEVELS[level] <= LEVELS[target()]
     features = get_host_cpu_features() if config.CPU_FEATURES is None else config.CPU_FEATURES
@@ -71,13 +71,13 @@ def compiles_for(level: str) -> bool:
 
 
 def environment_of(level: str) -> dict[str, str]:
-    """What a process needs in its environment to compile for a level."""
+    """The environment variables with which a process compiles for a level."""
     return {"NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""} if level in LEVELS else {}
 
 
 @functools.cache
 def readable() -> tuple[Path, ...]:
-    """The folders, one a store and level, in which a kernel is looked for, in this order."""
+    """The folders to search for a kernel, in this order: one for each store and level."""
     given = os.environ.get(VARIABLE, "")
     if given == NONE:
         return (_users(),)
@@ -87,7 +87,7 @@ def readable() -> tuple[Path, ...]:
 
 
 def _users() -> Path:
-    """Below `NUMBA_CACHE_DIR`, or the user's cache."""
+    """The user's store: below `NUMBA_CACHE_DIR`, or in the user's cache folder."""
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR, "kernels", target())
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tocsin" / "kernels" / target()
@@ -95,9 +95,9 @@ def _users() -> Path:
 
 @functools.cache
 def own() -> Path:
-    """The folder that this process writes to, asked for when there is something to write: the user's.
+    """The folder that this process writes to: the user's store.
 
-    Where that cannot be written, a temporary one that lasts as long as the process, and a warning.
+    If it is not writable, this warns and returns a temporary folder that lasts as long as the process.
     """
     folder = _users()
     try:
@@ -114,15 +114,15 @@ def own() -> Path:
 
 
 def has_all(package: Path | None = None) -> bool:
-    """Whether every kernel of a package (None: of the product) was compiled ahead.
+    """Whether every kernel of a package (None: of tocsin) was compiled ahead.
 
-    That is whether some folder is marked to have those of this very text.
+    A marker file in a folder says so for the current source text.
     """
     return any((folder / _mark(package)).is_file() for folder in readable())
 
 
 def mark_all(folder: Path, package: Path | None = None) -> None:
-    """Say of a folder that it has every kernel of a package."""
+    """Mark a folder as holding every kernel of a package."""
     (folder / _mark(package)).touch()
 
 
@@ -131,7 +131,7 @@ def _mark(package: Path | None) -> str:
 
 
 def warn_of_useless_kernels(shipped: Path = SHIPPED) -> None:
-    """Warn where another Numba than the installed one compiled what a wheel brings: only that one loads it."""
+    """Warn if a wheel's kernels were compiled by another version of Numba, because only that version loads them."""
     compilers = {mark.name.split("-")[2] for mark in shipped.glob("*/all-*-*-*")}
     if compilers and numba.__version__ not in compilers:
         wanted = max(compilers)
@@ -144,7 +144,7 @@ def warn_of_useless_kernels(shipped: Path = SHIPPED) -> None:
 
 def _temporary() -> Path:
     kept = tempfile.TemporaryDirectory(prefix="tocsin-kernels-", ignore_cleanup_errors=True)
-    _KEPT.append(kept)  # which removes it when the process ends
+    _KEPT.append(kept)  # removed when the process ends
     return Path(kept.name)
 
 

@@ -1,4 +1,4 @@
-"""Of which of a block's events does an array function hold? A list's elements are a set."""
+"""Array functions on a block's events. A list is treated as a set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE = np.uint64(0)
 
 @inner
 def array_set_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """An array function of a list attribute and a constant set."""
+    """Write the masks of an array function of a list attribute and a constant set."""
     leaves, block, events, bound = walk.leaves, walk.block, walk.events, walk.bound
     attribute = leaves.leaf_attributes[leaf]
     start = leaves.set_starts[leaves.leaf_others[leaf]]
@@ -44,7 +44,7 @@ def array_set_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
 
 @inner
 def array_pair_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """An array function of two list attributes: both are sorted, so one walk counts what they share."""
+    """Write the masks of an array function of two list attributes. One merge of both counts common elements."""
     leaves, block, events = walk.leaves, walk.block, walk.events
     attribute = leaves.leaf_attributes[leaf]
     other = leaves.leaf_others[leaf]
@@ -85,7 +85,7 @@ def _count_common(events: Events, i: int, i_stop: int, j: int, j_stop: int) -> i
 
 @inlined
 def sets_relate(operation: int, left: int, right: int, common: int) -> bool:
-    """An array operation from the sizes of two sets and of what they share."""
+    """Evaluate an array operation from the sizes of two sets and of their intersection."""
     if operation == codes.EQUALS:
         return left == right and common == left
     if operation == codes.CONTAINS:

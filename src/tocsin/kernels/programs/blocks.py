@@ -1,4 +1,4 @@
-"""How are 64 events turned, so that one predicate sees one attribute of all of them side by side?"""
+"""Blocks: up to 64 events transposed, so that one attribute's values of all of them lie side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tocsin.kernels.programs.layouts import Block, Events
 
 @kernel
 def widest_block(starts: NDArray[np.int64], lanes: int) -> int:
-    """The most entries that `lanes` neighbouring events have, counted from the first event on."""
+    """The largest number of entries in a block, for blocks of `lanes` events from the first on."""
     widest = np.int64(0)
     events = len(starts) - 1
     for first in range(0, events, lanes):
@@ -22,15 +22,15 @@ def widest_block(starts: NDArray[np.int64], lanes: int) -> int:
 
 @pasted
 def all_lanes(count: int) -> int:
-    """The mask of a block of so many events."""
+    """The mask of a block of `count` events."""
     return ~np.uint64(0) >> np.uint64(codes.LANES - count)
 
 
 @inner
 def fill_block(block: Block, events: Events, numbers: NDArray[np.int32], first: int, stop: int) -> int:
-    """Turn events[first:stop] into an empty block; `numbers` maps the batch's attributes onto the block's.
+    """Transpose events[first:stop] into an empty block; `numbers` maps the batch's attributes to the block's.
 
-    Returns how many attributes it touched: give that to `clear_block`.
+    Returns the number of attributes touched, which `clear_block` needs.
     """
     firsts, stops, touched = block.firsts, block.stops, block.touched
     lanes, types, payloads = block.lanes, block.types, block.payloads
@@ -65,7 +65,7 @@ def fill_block(block: Block, events: Events, numbers: NDArray[np.int32], first: 
 
 @inner
 def clear_block(block: Block, touched: int) -> None:
-    """Make a filled block empty again."""
+    """Empty a filled block."""
     for t in range(touched):
         block.firsts[block.touched[t]] = 0
         block.stops[block.touched[t]] = 0

@@ -1,4 +1,4 @@
-"""Of which of a block's events does a place meet a box? Points and boxes have closed edges; shapes were looked up."""
+"""Intersection of a block's places with boxes. Points and boxes have closed edges; shapes were looked up before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE = np.uint64(0)
 
 @inner
 def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """Write the masks of S_INTERSECTS with constants, all on one attribute; its boxes are laid side by side first."""
+    """Write the masks of S_INTERSECTS with constants, all on one attribute. The block's boxes become columns first."""
     leaves, block, events, masks = walk.leaves, walk.block, walk.events, walk.memo.masks
     edges = np.empty((4, codes.LANES), np.float64)
     owners = np.empty(codes.LANES, np.uint64)
@@ -52,9 +52,9 @@ def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
 
 @inner
 def _add_shapes(walk: Walk, leaf: int, stop: int) -> None:
-    """Move the lanes of shapes from FALSE to TRUE where they meet a box, which is known beforehand (`Bound.meets`).
+    """Move the lanes of shapes from FALSE to TRUE for the boxes that they meet, known from `Bound.meets`.
 
-    Of leaves in the order of their boxes, which they nearly always are in, those that a shape meets are looked up.
+    Leaves are nearly always in the order of their boxes. Then the leaves that a shape meets are found by binary search.
     """
     block, starts, meets, others = walk.block, walk.bound.meet_starts, walk.bound.meets, walk.leaves.leaf_others
     masks, attribute = walk.memo.masks, walk.leaves.leaf_attributes[leaf]
@@ -80,7 +80,7 @@ def _add_shapes(walk: Walk, leaf: int, stop: int) -> None:
 
 @inlined
 def box_number(kind: int, payload: int, list_boxes: NDArray[np.int32]) -> int:
-    """The box that a value is to a spatial function, or -1."""
+    """The number of the box that a value represents in a spatial function, or -1."""
     if kind == codes.GEOMETRY:
         return payload
     if kind == codes.LIST:

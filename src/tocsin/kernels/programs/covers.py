@@ -1,8 +1,8 @@
-"""Which predicates must an event satisfy one of, if it is to satisfy an expression at all? The cheapest such cover.
+"""Covers: sets of predicates of which an event must satisfy at least one to satisfy an expression; the cheapest wins.
 
-cover(AND) is the cheapest child's, cover(OR) the union of its children's; NOT has been pushed into the leaves. Nothing
-is multiplied out, so nothing explodes. OpIndex's pivot (Zhang et al. 2014, section 4.1) is the special case "the rarest
-attribute of a conjunction", its rule for CNF (section 6.1) "the smallest clause".
+cover(AND) is the cheapest child's cover, cover(OR) the union of the children's. NOT has been pushed into the leaves.
+Nothing is multiplied out, so covers never grow beyond the expression. OpIndex's pivot (Zhang et al. 2014, section 4.1)
+is the special case "the rarest attribute of a conjunction". Its rule for CNF (section 6.1) is "the smallest clause".
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def choose_cover(
     picks: NDArray[np.int32],
     levels: NDArray[np.float64],
 ) -> tuple[float, int]:
-    """The cost of the cheapest cover of program[start:stop], and the place of the child that has it.
+    """The cost of the cheapest cover of program[start:stop], and the place of the child that gives it.
 
-    `costs` are the literals'. picks[place - start] is written for each AND of the program: the place of the child that
-    its cover is taken from. `levels` is the stack of open groups: place, end, cost so far, pick.
+    `costs` are the costs of the literals. For each AND, picks[place - start] becomes the place of the child whose cover
+    it uses. `levels` is the stack of open groups: place, end, cost so far, pick.
     """
     depth = np.int64(0)
     _open(levels, depth, start - 1, stop, np.inf)
@@ -62,7 +62,7 @@ def _open(levels: NDArray[np.float64], depth: int, place: int, end: int, cost: f
 
 @inlined
 def _join(program: NDArray[np.int32], levels: NDArray[np.float64], depth: int, child: int, cost: float) -> None:
-    """Add a finished child to the group around it."""
+    """Add a finished child to the enclosing group."""
     group = np.int64(levels[depth, 0])
     if depth > 0 and program[group] == codes.OPEN_OR:
         levels[depth, 2] += cost
@@ -80,7 +80,7 @@ def cover_literals(
     stack: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> int:
-    """Write the literals of the cover that `choose_cover` chose; returns how many. `stack` has room for the program."""
+    """Write the literals of the cover that `choose_cover` chose; returns how many. `stack` has the program's length."""
     depth = 1
     stack[0] = root
     count = 0

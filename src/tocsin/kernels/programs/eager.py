@@ -1,7 +1,7 @@
-"""Which of a block's events satisfy each cheap predicate on one attribute? All of an attribute's at once.
+"""Cheap predicates on one attribute, computed for a whole block at once.
 
-Every function takes a run of leaves [leaf, stop) of one kind on one attribute, and writes each leaf's masks: TRUE lanes
-at `2 * leaf`, FALSE lanes behind.
+Every function takes a run of leaves [leaf, stop) of one kind on one attribute and writes their masks: TRUE lanes at `2
+* leaf`, FALSE lanes at `2 * leaf + 1`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NONE = np.uint64(0)
 
 @inner
 def compute_eager(walk: Walk, touched: int) -> None:
-    """Write the masks of all eager leaves on the attributes that a block touches; the others' are zero already."""
+    """Write the masks of all eager leaves on the attributes that a block touches; all other masks are zero already."""
     leaves = walk.leaves
     starts, kinds, types, transforms = leaves.eager_starts, leaves.leaf_kinds, leaves.leaf_types, leaves.leaf_transforms
     attributes = walk.block.touched
@@ -43,7 +43,7 @@ def compute_eager(walk: Walk, touched: int) -> None:
 
 @inner
 def compute_run(walk: Walk, leaf: int, stop: int) -> None:
-    """Write the masks of a run of leaves of one attribute, kind, type and transform."""
+    """Write the masks of a run of leaves of the same attribute, kind, type and transform."""
     leaves, block, masks = walk.leaves, walk.block, walk.memo.masks
     for i in range(2 * leaf, 2 * stop):
         masks[i] = NONE
@@ -68,7 +68,7 @@ def compute_run(walk: Walk, leaf: int, stop: int) -> None:
 
 @inlined
 def _ranked(types: NDArray[np.uint8], payloads: NDArray[np.int64], ranks: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The payloads with rank codes for strings; what stands for other types means nothing."""
+    """The payloads, with rank codes for strings. Entries of other types are meaningless."""
     codes_of = np.empty(len(payloads), np.int64)
     for i in range(len(payloads)):
         codes_of[i] = np.int64(ranks[payloads[i]]) if types[i] == codes.STRING else np.int64(0)
@@ -79,7 +79,7 @@ def _ranked(types: NDArray[np.uint8], payloads: NDArray[np.int64], ranks: NDArra
 def clear_eager(
     eager_starts: NDArray[np.int64], touched: NDArray[np.int32], count: int, masks: NDArray[np.uint64]
 ) -> None:
-    """Make the masks of the eager leaves on the touched attributes zero again."""
+    """Reset the masks of the eager leaves on the touched attributes to zero."""
     for t in range(count):
         attribute = touched[t]
         for i in range(2 * eager_starts[attribute], 2 * eager_starts[attribute + 1]):
@@ -90,7 +90,7 @@ def clear_eager(
 def _range_run(
     walk: Walk, leaf: int, stop: int, lanes: NDArray[np.uint8], payloads: NDArray[np.int64], known: int
 ) -> None:
-    """`low <= value <= high` on payloads, of strings on rank codes."""
+    """`low <= value <= high` on payloads; for strings, on rank codes."""
     lows, highs, masks = walk.leaves.leaf_lows, walk.leaves.leaf_highs, walk.memo.masks
     for f in range(leaf, stop):
         low = lows[f]
@@ -112,7 +112,7 @@ def _set_run(
     payloads: NDArray[np.int64],
     known: int,
 ) -> None:
-    """`value IN (...)` where all operands are of one type."""
+    """`value IN (...)` with operands of one type."""
     leaves, masks = walk.leaves, walk.memo.masks
     wanted = leaves.leaf_types[leaf]
     starts, set_types, set_payloads, others = (
@@ -133,7 +133,7 @@ def _set_run(
 
 @inlined
 def _lanes_of_type(lanes: NDArray[np.uint8], types: NDArray[np.uint8], wanted: int) -> int:
-    """The lanes whose value is of a type."""
+    """The lanes whose value has a type."""
     known = NONE
     for i in range(len(lanes)):
         known |= np.uint64(types[i] == wanted) << np.uint64(lanes[i])

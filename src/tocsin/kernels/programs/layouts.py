@@ -1,6 +1,6 @@
-"""What do kernels read? The arrays of a batch, of its strings, and of compiled expressions.
+"""Layouts of the tables that kernels read: a batch, its strings, and compiled expressions.
 
-All are C-contiguous and read-only, so that arrays from memory and from a memory map are one specialisation.
+All arrays are C-contiguous and read-only, so arrays in memory and memory-mapped ones share one compiled kernel.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tocsin.kernels.jit import inlined
 from tocsin.kernels.packing import kind_of, view_of
 
 ALWAYS = np.int64(2**62)
-"""The stamp of a leaf that is computed ahead of every block."""
+"""The stamp of leaves that are computed ahead of every block."""
 
 
 class Events(NamedTuple):
@@ -28,29 +28,29 @@ class Events(NamedTuple):
     list_starts: NDArray[np.int64]  # (L + 1,)
     list_types: NDArray[np.uint8]  # (M,) a list's elements, each once, sorted by (type, payload)
     list_payloads: NDArray[np.int64]  # (M,)
-    list_boxes: NDArray[np.int32]  # (L,) the box that a list of 2 or 4 numbers is, else -1
+    list_boxes: NDArray[np.int32]  # (L,) the box if the list is one of 2 or 4 numbers, else -1
     boxes: Annotated[NDArray[np.float64], 2]  # (B, 4) xmin, ymin, xmax, ymax
     ranges: Annotated[
         NDArray[np.int64], 2
-    ]  # (R, 2) payloads that an interval [low, high] meets if low <= first and second <= high
+    ]  # (R, 2) payloads; an interval [low, high] meets the range if low <= first and second <= high
 
 
 class Bound(NamedTuple):
-    """A batch's attributes and strings as a set of expressions sees them.
+    """A batch's attributes and strings, mapped to those of a set of expressions.
 
-    A attributes, U strings and G shapes in the batch, T transforms (0 is none), Q LIKE patterns.
+    A attributes, U strings and G shapes in the batch, T transforms (0: none), Q LIKE patterns.
     """
 
-    attributes: NDArray[np.int32]  # (A,) number among the expressions' attributes, -1 for none of them
+    attributes: NDArray[np.int32]  # (A,) number among the expressions' attributes, or -1
     ranks: Annotated[
         NDArray[np.int32], 2
-    ]  # (T, U) place among the operands: 2r + 1 is operand r, 2r lies just before it
+    ]  # (T, U) rank code among the operands: 2r + 1 is operand r, 2r lies just before it
     orders: Annotated[NDArray[np.int32], 2]  # (T, U) place among all strings of the batch, transformed ones included
     text_starts: NDArray[np.int64]  # (T * U + 1,) the UTF-8 of transform t of string u is text t * U + u
     text_bytes: NDArray[np.uint8]
     fit_starts: NDArray[np.int64]  # (T * U + 1,) the patterns that text t * U + u fits, ascending
     fits: NDArray[np.int32]  # 2 p for LIKE pattern p, 2 r + 1 for regular expression r
-    listed: NDArray[np.uint8]  # (Q,) 1 for each LIKE pattern that is among them
+    listed: NDArray[np.uint8]  # (Q,) 1 for each LIKE pattern that `fits` covers
     meet_starts: NDArray[np.int64]  # (G + 1,) the boxes of the expressions that the batch's shape g meets, ascending
     meets: NDArray[np.int32]
 
@@ -60,7 +60,7 @@ class Expressions(NamedTuple):
     Q patterns, S subscriptions, X terms, Y truth programs."""
 
     program_starts: NDArray[np.int64]  # (S + 1,)
-    program: NDArray[np.int32]  # (P,) leaf * 2 + negated, or OPEN_AND / OPEN_OR and the places that it spans
+    program: NDArray[np.int32]  # (P,) leaf * 2 + negated, or OPEN_AND / OPEN_OR and the number of places that it spans
     eager_starts: NDArray[
         np.int64
     ]  # (A + 1,) leaves [eager_starts[a], eager_starts[a + 1]) are attribute a's eager ones
@@ -92,31 +92,31 @@ EXPRESSIONS: Final = kind_of(Expressions)
 
 
 class Block(NamedTuple):
-    """Up to 64 events turned: the entries of each attribute side by side. A attributes, W room for entries."""
+    """Up to 64 events, transposed: the entries of each attribute side by side. A attributes, W room for entries."""
 
-    firsts: NDArray[np.int32]  # (A,) entries[firsts[a]:stops[a]] are attribute a's, by lane; 0, 0 for none
+    firsts: NDArray[np.int32]  # (A,) entries[firsts[a]:stops[a]] are attribute a's, by lane; 0, 0 if it has none
     stops: NDArray[np.int32]  # (A,)
-    touched: NDArray[np.int32]  # (min(A, W),) the attributes that have any
+    touched: NDArray[np.int32]  # (min(A, W),) the attributes with entries
     lanes: NDArray[np.uint8]  # (W,) the event's place in the block
     types: NDArray[np.uint8]  # (W,)
     payloads: NDArray[np.int64]  # (W,)
 
 
 class Memo(NamedTuple):
-    """What is known of a block's leaves, and stacks. F leaves."""
+    """Masks and stamps of a block's leaves, and evaluation stacks. F leaves."""
 
     masks: NDArray[np.uint64]  # (2 F,) lanes where leaf f is TRUE at 2 f, where it is FALSE at 2 f + 1
-    stamps: NDArray[np.int64]  # (F,) the block that a leaf was last computed for; beyond any for an eager one
+    stamps: NDArray[np.int64]  # (F,) the block that a leaf was last computed for; ALWAYS for an eager one
     levels: Annotated[NDArray[np.int64], 2]  # (STACK, 4) a program's open levels
     truths: Annotated[NDArray[np.uint64], 2]  # (STACK, 2) a truth program's values
     numbers: Annotated[NDArray[np.float64], 2]  # (STACK, 64) a term's values by lane
-    known: NDArray[np.uint64]  # (STACK,) the lanes where they are no nulls
+    known: NDArray[np.uint64]  # (STACK,) the lanes where they are not null
     term_types: Annotated[NDArray[np.uint8], 2]  # (2, 64) the values of the two sides of a comparison
     term_keys: Annotated[NDArray[np.int64], 2]  # (2, 64)
 
 
 class Verifier(NamedTuple):
-    """What walking programs needs. `clock[0]` grows with every block, so that no leaf is taken for another's."""
+    """The memory for walking programs. `clock[0]` grows with every block, so that old masks are never used."""
 
     block: Block
     memo: Memo
@@ -128,7 +128,7 @@ VERIFIER: Final = kind_of(Verifier)
 
 
 class Walk(NamedTuple):
-    """What evaluating leaves on a block reads and writes: views."""
+    """Views of all that evaluating leaves on a block reads and writes."""
 
     leaves: Expressions
     block: Block

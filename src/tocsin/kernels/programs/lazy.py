@@ -1,4 +1,4 @@
-"""What are the masks of a leaf that is asked for? One dispatch."""
+"""Leaves computed on demand: dispatch by kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def compute_leaf(walk: Walk, leaf: int, lanes: int) -> None:
     """Write the masks of a leaf for the lanes of a block."""
     kind, masks = walk.leaves.leaf_kinds[leaf], walk.memo.masks
     if kind <= codes.LAST_EAGER:
-        if walk.memo.stamps[leaf] != ALWAYS:  # else it was computed ahead, or holds nowhere
+        if walk.memo.stamps[leaf] != ALWAYS:  # else it was computed ahead, or is TRUE nowhere
             compute_run(walk, leaf, leaf + 1)
         return
     held, failed = NONE, NONE

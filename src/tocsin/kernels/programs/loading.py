@@ -1,4 +1,4 @@
-"""Which parts of the code for leaves must be there? Those of the kinds that subscriptions have."""
+"""Loads the code of leaf kinds when subscriptions use them."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _LOCK: Final = awaited(threading.Lock())
 
 
 def parts_of(leaf_kinds: NDArray[np.uint8]) -> int:
-    """The parts that leaves of these kinds need, a bit each. Cost: linear."""
+    """The parts that these kinds of leaves need, one bit each. Cost: linear."""
     return int((1 << np.flatnonzero(np.bincount(leaf_kinds, minlength=1))).sum()) & _ALL
 
 
 def load(parts: int) -> None:
-    """Compile parts that are not yet there. Cost: a second each, once in an environment; after that nothing."""
+    """Compile the parts that are missing. Cost: a second each, once per environment; afterwards nothing."""
     for kind, function in _FUNCTIONS.items() if parts else ():
         if parts >> kind & 1:
             load_part(kind, function, signature(WALK))
 
 
 def load_part(number: int, function: Any, given: tuple[Any, ...]) -> None:
-    """Compile a part for arguments of these types, unless it is there."""
+    """Compile a part for these argument types, unless it is loaded."""
     if not PARTS[number]:
         with _LOCK:
             PARTS[number] = address_of(function, given)

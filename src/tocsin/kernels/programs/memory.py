@@ -1,4 +1,4 @@
-"""What does walking programs need of memory? Blocks of events turned, and what is known of leaves; made in Python."""
+"""Allocates the memory for walking programs: transposed blocks, and masks of leaves."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tocsin.kernels.programs.parts import PARTS
 
 
 def new_verifier(leaves: int, attributes: int, entries: int, eager: int = 0) -> Verifier:
-    """Room for so many leaves, attributes, and entries of a block; `eager` leaves are computed ahead of every block."""
+    """Memory for this many leaves, attributes, and entries of a block. `eager` leaves are computed ahead of blocks."""
     return Verifier(new_block(attributes, entries), new_memo(leaves, eager), np.zeros(1, np.int64), PARTS)
 
 
 def new_block(attributes: int, room: int) -> Block:
-    """An empty block for a number of attributes and of entries."""
+    """An empty block with room for a number of attributes and entries."""
     return Block(
         np.zeros(attributes + 1, np.int32),
         np.zeros(attributes + 1, np.int32),
@@ -27,7 +27,7 @@ def new_block(attributes: int, room: int) -> Block:
 
 
 def new_memo(leaves: int, eager: int) -> Memo:
-    """Room for a number of leaves. The eager ones count as computed: nothing holds on an untouched attribute."""
+    """Memory for a number of leaves. Eager ones count as computed: they are not TRUE on untouched attributes."""
     stamps = np.zeros(leaves, np.int64)
     stamps[:eager] = ALWAYS
     return Memo(

@@ -1,7 +1,7 @@
-"""Where lies the code that computes leaves which few subscriptions have? In a table by kind, called by its address.
+"""A table of addresses of the code for uncommon kinds of leaves.
 
-Patterns, arrays, terms, boxes, conditions used as values, and events with ranges are most of what evaluating leaves
-takes to compile. So each is compiled by itself, when a subscription has it: `loading` fills the table.
+Patterns, arrays, terms, boxes, conditions used as values, and ranges in events take most of the compilation time of
+leaf evaluation. So each part is compiled on its own, when a subscription uses it: `loading` fills the table.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 RANGED: Final = 15
-"""The part for events that have ranges, beside one for each kind of leaf."""
+"""The part for events with ranges, after one part for each kind of leaf."""
 
 OWN: Final = RANGED + 1
-"""The part of an index's own: `access` takes by it what lies under several attributes."""
+"""The part reserved for an index: `access` uses it for expressions under keys of several attributes."""
 
 BEST: Final = OWN + 1
-"""The part of `access` that keeps the best of an event's matches."""
+"""The part of `access` that keeps an event's best matches."""
 
 PARTS: Final[NDArray[np.int64]] = np.zeros(BEST + 1, np.int64)
-"""Addresses, 0 for what nothing has asked for yet: the same for all of a process."""
+"""Addresses, 0 for parts that are not loaded yet; shared by the whole process."""
 
 
 def signature(walk: Any) -> tuple[Any, ...]:
-    """What a part takes: a view of the walk, leaves [first, stop) of one kind, and lanes. It writes their masks."""
+    """The argument types of a part: a view of the walk, leaves [first, stop) of one kind, and lanes.
+
+    A part writes the masks of its leaves.
+    """
     return walk, types.int64, types.int64, types.uint64
 
 
 @intrinsic
 def call_part(typing_context: Any, parts: Any, kind: Any, walk: Any, first: Any, stop: Any, lanes: Any) -> Any:
-    """Let the part of a kind write the masks of leaves [first, stop)."""
+    """Call the part of a kind, which writes the masks of leaves [first, stop)."""
     given = signature(walk)
 
     def generate(context: Any, builder: Any, made: Any, arguments: Any) -> Any:
@@ -49,7 +52,7 @@ def call_part(typing_context: Any, parts: Any, kind: Any, walk: Any, first: Any,
 
 @intrinsic
 def call_address(typing_context: Any, address: Any, arguments: Any) -> Any:
-    """Call the function at an address, which takes these and returns nothing."""
+    """Call the function at an address with these arguments; it returns nothing."""
     given = tuple(arguments.types)
 
     def generate(context: Any, builder: Any, made: Any, values: Any) -> Any:
@@ -63,7 +66,7 @@ def call_address(typing_context: Any, address: Any, arguments: Any) -> Any:
 
 
 def address_of(function: Any, given: tuple[Any, ...]) -> int:
-    """Where the code of a function for arguments of these types lies; it is compiled if need be."""
+    """The address of a function's code for these argument types, compiled if necessary."""
     function.compile(given)
     compiled = function.overloads[given]
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

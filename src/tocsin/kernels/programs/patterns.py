@@ -1,4 +1,4 @@
-"""Of which of a block's events does a string fit a pattern? LIKE and MATCHES."""
+"""LIKE and MATCHES on a block's events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE = np.uint64(0)
 
 @inner
 def pattern_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """Write the masks of a pattern; what is no string is UNKNOWN."""
+    """Write the masks of a pattern. Values that are not strings are UNKNOWN."""
     leaves, block, bound = walk.leaves, walk.block, walk.bound
     attribute = leaves.leaf_attributes[leaf]
     held = NONE
@@ -33,7 +33,7 @@ def pattern_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
 
 @inlined
 def fits_pattern(leaves: Expressions, leaf: int, string: int, bound: Bound) -> bool:
-    """Whether a string of the batch fits the pattern of a LIKE, or a MATCHES is found in it."""
+    """Whether a string of the batch fits the pattern of a LIKE, or contains a match of a MATCHES."""
     pattern = np.int64(leaves.leaf_others[leaf])
     text = np.int64(leaves.leaf_transforms[leaf]) * bound.ranks.shape[1] + string
     by_regex = leaves.leaf_kinds[leaf] == codes.REGEX

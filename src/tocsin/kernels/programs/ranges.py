@@ -1,6 +1,6 @@
-"""What are the masks of one range, without the rest? Most predicates are ranges, asked for one at a time.
+"""Masks of a single range leaf, the most common predicate, computed on demand.
 
-Events may have ranges for values themselves: their part of the code is compiled when the first such event comes.
+Events may have ranges as values. The code for them is compiled when the first such event arrives.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ ONE = np.uint64(1)
 
 @inlined
 def compute_range(walk: Walk, leaf: int) -> None:
-    """Write the lanes whose values lie in a range, and those of its type where they do not.
+    """Write the TRUE lanes of a range leaf, and the FALSE ones: values of its type outside the range.
 
-    Where a value is a range itself (`ranged_part`), that is done here too: a call takes longer.
+    Values that are ranges are handled here, too, because a call to `ranged_part` takes longer.
     """
     leaves, block, masks = walk.leaves, walk.block, walk.memo.masks
     wanted, low, high = leaves.leaf_types[leaf], leaves.leaf_lows[leaf], leaves.leaf_highs[leaf]
@@ -52,9 +52,9 @@ def compute_range(walk: Walk, leaf: int) -> None:
 
 @inner
 def ranged_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """Add to the masks of ranges or sets on one attribute where the value is a range: they can be TRUE, and FALSE.
+    """Add values that are ranges to the masks of range or set leaves on one attribute.
 
-    Such a lane may be in both masks.
+    A range can make a leaf both TRUE and FALSE, so its lane may be in both masks.
     """
     leaves, block, masks, ranges = walk.leaves, walk.block, walk.memo.masks, walk.events.ranges
     attribute, kind = leaves.leaf_attributes[leaf], codes.RANGED + leaves.leaf_types[leaf]
@@ -74,14 +74,14 @@ def ranged_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
 
 @inlined
 def _ranged_range(low: int, high: int, lower: int, upper: int) -> tuple[bool, bool]:
-    """Whether values of a range can lie within another, and whether they can lie without. A reversed one is empty."""
+    """Whether values of a range can lie within another range, and whether outside. A reversed range is empty."""
     can_hold = (low <= upper) & (lower <= high) & (low <= high)
     return can_hold, (lower < low) | (upper > high) | (low > high)
 
 
 @inlined
 def _ranged_set(leaves: Expressions, leaf: int, lower: int, upper: int) -> tuple[bool, bool]:
-    """Whether IN can be TRUE of a range, and whether it can be FALSE. Where `upper` is below, all must agree."""
+    """Whether IN can be TRUE for a range, and whether it can be FALSE. If `upper < lower`, all values must agree."""
     start, end = leaves.set_starts[leaves.leaf_others[leaf]], leaves.set_starts[leaves.leaf_others[leaf] + 1]
     low, high = min(lower, upper), max(lower, upper)
     first, stop = start, end

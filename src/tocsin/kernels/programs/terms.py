@@ -1,7 +1,7 @@
-"""What is the value of a computed operand? A postfix machine for what is no single attribute.
+"""Computed operands: a postfix machine for operands that are not a single attribute.
 
-A value is a type and a payload, as in a batch. Strings are their place among the batch's strings, so that two of them
-compare as numbers. All 64 lanes of a block are computed at once: a call costs more than a lane.
+A value is a type and a payload, as in a batch. A string is its rank among the batch's strings, so that two strings
+compare as numbers. All 64 lanes of a block are computed at once, because a call costs more than a lane.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NONE = np.uint64(0)
 
 @inner
 def compare_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """A comparison of two terms."""
+    """Write the masks of a comparison of two terms."""
     leaves, memo = walk.leaves, walk.memo
     left_known = evaluate_term(walk, leaves.leaf_attributes[leaf], 0)
     right_known = evaluate_term(walk, leaves.leaf_others[leaf], 1)
@@ -41,14 +41,14 @@ def compare_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
 
 @inner
 def term_null_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """Lanes where a term is null hold, the others fail."""
+    """Write the masks of "term IS NULL"."""
     known = evaluate_term(walk, walk.leaves.leaf_attributes[leaf], 0)
     walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = lanes & ~known, lanes & known
 
 
 @inlined
 def compares(operation: int, left: int, right: int) -> bool:
-    """A comparison of two payloads of one type."""
+    """Compare two payloads of one type."""
     if operation == codes.EQUAL:
         return left == right
     if operation == codes.DIFFERENT:
@@ -66,7 +66,8 @@ def compares(operation: int, left: int, right: int) -> bool:
 def evaluate_term(walk: Walk, term: int, side: int) -> int:
     """Write a term's types and payloads for all lanes to one side of the memo; returns the lanes where it is known.
 
-    A single attribute may have any type, the rest are numbers. One instruction works on all lanes before the next.
+    A single attribute may have any type. All other terms are numbers. Each instruction runs on all lanes before the
+    next.
     """
     leaves, block, bound, memo = walk.leaves, walk.block, walk.bound, walk.memo
     start = leaves.term_starts[term]
@@ -123,14 +124,14 @@ def load_attribute(
     out_types: NDArray[np.uint8],
     out_keys: NDArray[np.int64],
 ) -> int:
-    """Write an attribute's types and payloads by lane, strings by their place; returns the lanes where it is known."""
+    """Write an attribute's types and payloads by lane, with strings as ranks; returns the lanes where it is known."""
     known = NONE
     for i in range(len(lanes)):
         kind = types[i]
         key = payloads[i]
         if kind == codes.STRING:
             key = np.int64(orders[transform, key])
-        elif transform != 0 or kind == codes.UNTYPED:  # CASEI and ACCENTI are null for anything but a string
+        elif transform != 0 or kind == codes.UNTYPED:  # CASEI and ACCENTI are null for values that are not strings
             continue
         known |= ONE << np.uint64(lanes[i])
         out_types[lanes[i]] = kind
@@ -140,7 +141,7 @@ def load_attribute(
 
 @inlined
 def combine_lanes(code: int, left: NDArray[np.float64], right: NDArray[np.float64], known: int) -> int:
-    """One operation on all lanes, in place; returns the lanes where the result is a finite number."""
+    """Apply one operation to all lanes, in place; returns the lanes where the result is finite."""
     finite = NONE
     rest = known
     while rest != NONE:
@@ -153,7 +154,7 @@ def combine_lanes(code: int, left: NDArray[np.float64], right: NDArray[np.float6
 
 @inlined
 def arithmetic(code: int, left: float, right: float) -> float:
-    """One operation; what has no finite result gives infinity or NaN, which the caller takes as null."""
+    """Apply one operation. Without a finite result it gives infinity or NaN, which the caller treats as null."""
     if code == codes.TERM_ADD:
         return left + right
     if code == codes.TERM_SUBTRACT:

@@ -1,4 +1,4 @@
-"""What is the truth of a condition that is used as a value? Three-valued logic on masks, in postfix order."""
+"""Conditions used as values: three-valued logic on masks, in postfix order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tocsin.kernels.programs.lazy import compute_leaf
 
 @inner
 def truth_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
-    """A condition that is used as a value: three-valued logic on masks, in postfix order."""
+    """Write the masks of a condition that is used as a value."""
     leaves, memo = walk.leaves, walk.memo
     truth = leaves.leaf_attributes[leaf]
     depth = 0
@@ -46,7 +46,10 @@ def truth_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
 
 @inlined
 def _combine(code: int, left: int, left_failed: int, right: int, right_failed: int) -> tuple[int, int]:
-    """Two truth values under AND, OR or a comparison, where FALSE < TRUE. One may be both: what it can be, counts."""
+    """Combine two truth values by AND, OR or a comparison, where FALSE < TRUE. A value may be both TRUE and FALSE.
+
+    The result then holds all that it can be.
+    """
     if code == codes.TRUTH_AND:
         return left & right, left_failed | right_failed
     if code == codes.TRUTH_OR:

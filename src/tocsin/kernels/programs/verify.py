@@ -1,8 +1,8 @@
-"""Which events of a batch satisfy which expressions? One short-circuit walk, 64 events at a time.
+"""The verifier: evaluates expressions on a batch, 64 events at a time, with a short-circuit walk.
 
-NOT has been pushed into the leaves, so a program is an AND/OR tree over leaves that must be TRUE (or, negated,
-FALSE); UNKNOWN then behaves like "does not hold", and a 64-bit mask of lanes is all that a level needs. An AND stops
-when no lane is left, an OR when every lane is taken. A leaf that many expressions share is computed once a block.
+NOT has been pushed into the leaves. So a program is an AND/OR tree of leaves that must be TRUE or, if negated, FALSE.
+UNKNOWN then behaves like "does not hold", and each level needs only a 64-bit mask of lanes. An AND stops when no lane
+is left, an OR when every lane holds. A leaf that several expressions share is computed once a block.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ NONE = np.uint64(0)
 
 @inlined
 def program_mask(walk: Walk, place: int, end: int, lanes: int, stamp: int) -> tuple[int, int]:
-    """The lanes whose events satisfy program[place:end], and -1; or else the leaf that must be computed first.
+    """The lanes whose events satisfy program[place:end], and -1; or NONE and a leaf that must be computed first.
 
-    A leaf's masks are good when its stamp is at least `stamp`.
+    A leaf's masks are valid if its stamp is at least `stamp`.
     """
     program, masks, stamps, levels = walk.leaves.program, walk.memo.masks, walk.memo.stamps, walk.memo.levels
     depth = 0
     is_and = True
-    live = lanes  # lanes not decided yet at this level
-    taken = NONE  # lanes where an OR holds already
+    live = lanes  # lanes not yet decided at this level
+    taken = NONE  # lanes where an OR already holds
     while True:
         if place < end:
             code = program[place]
@@ -106,11 +106,10 @@ def match_all(
     ends: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Test every expression on the events from `first` on, until the output is full or the events are done.
+    """Evaluate every expression on the events from `first` on, until the output is full or the events are done.
 
-    Writes each event's subscriptions, in order, and to `ends[event]` how many were written by then. Returns the event
-    to go on from and the number written. When not one block of 64 events fits, that is 0 and the next event is
-    `-1 - room needed`.
+    Writes each event's subscriptions, in order, and to `ends[event]` the number written so far. Returns the next event
+    and the number written. If not even one block of 64 events fits, these are `-1 - room needed` and 0.
     """
     held = viewed(verifier)
     walk = viewed(Walk(viewed(leaves), held.block, held.memo, viewed(events), viewed(bound), held.parts))
@@ -143,7 +142,7 @@ def match_all(
 
 @inner
 def count_lanes(masks: NDArray[np.uint64], found: int, places: NDArray[np.int64]) -> int:
-    """Count the set bits of each lane; write the running sum to `places` and return the total."""
+    """Count the set bits of each lane. Writes the running sum to `places` and returns the total."""
     for lane in range(codes.LANES):
         places[lane] = 0
     for i in range(found):
@@ -167,7 +166,7 @@ def write_hits(
     places: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write a block's subscriptions lane by lane; `places` says where each lane starts, and then where it ends."""
+    """Write a block's subscriptions lane by lane. `places` holds each lane's start, and afterwards its end."""
     for i in range(found):
         mask = masks[i]
         while mask != NONE:

@@ -1,7 +1,7 @@
-"""Which of some candidate programs hold for the events of a block that lead to them?
+"""Verification of candidate programs on a block, for the events that lead to them.
 
-A program is walked once for all its events, and what a leaf says of the block is computed once, when the first program
-asks for it: masks of 64 lanes, as in `verify`.
+A program is walked once for all its events. A leaf is computed for the whole block when the first program needs it, as
+masks of 64 lanes (see `verify`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tocsin.kernels.programs.ranges import compute_range
 from tocsin.kernels.programs.verify import program_mask
 
 LEAVES_PER_CANDIDATE: Final = 4
-"""With fewer leaves than so many a candidate, they are computed ahead."""
+"""With at most this many leaves per candidate, all are computed ahead."""
 
 _NONE = np.uint64(0)
 
 
 @inner
 def compute_ahead(walk: Walk, stamp: int, candidates: int, touched: int) -> None:
-    """Compute all cheap leaves of the block's attributes, run by run, where so many programs would ask for them anyway.
+    """Compute all cheap leaves of the block's attributes, run by run, if there are enough candidates to need them.
 
-    A leaf alone costs a call, 1-2 us; in a run, some 60 ns.
+    A single leaf costs a call, 1-2 us; a leaf in a run about 60 ns.
     """
     starts, attributes, stamps = walk.leaves.eager_starts, walk.block.touched, walk.memo.stamps
     ahead = 0
@@ -52,10 +52,10 @@ def verify_programs(
     lanes: NDArray[np.uint64],
     found_masks: NDArray[np.uint64],
 ) -> int:
-    """Walk the first so many candidate programs; keeps those that hold for any of their lanes, and returns how many.
+    """Walk the first `number` candidate programs. Keeps those that hold for any of their lanes, and returns how many.
 
-    `lanes`, by program, is cleared; `found_masks` says, by candidate kept, which lanes it holds for. Leaves of this
-    block have at least the `stamp`.
+    `lanes`, by program, is cleared. `found_masks` holds, by candidate kept, the lanes where it holds. Leaves computed
+    for this block have a stamp of at least `stamp`.
     """
     starts, kinds, stamps = walk.leaves.program_starts, walk.leaves.leaf_kinds, walk.memo.stamps
     found = 0
@@ -80,7 +80,7 @@ def verify_programs(
 
 @kernel
 def valid_programs(program: NDArray[np.int32], starts: NDArray[np.int64], leaves: int, depth_limit: int) -> bool:
-    """Whether every group of every program ends within the one around it and every leaf exists."""
+    """Whether every group of every program ends within the enclosing one, and every leaf exists."""
     ends = np.empty(depth_limit + 1, np.int64)
     for s in range(len(starts) - 1):
         depth = 0

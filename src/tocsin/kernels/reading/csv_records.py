@@ -1,4 +1,4 @@
-"""Where do the records of a CSV text end, and how many fields has each? On bytes, quotes understood (RFC 4180)."""
+"""Finds the records of a CSV text and counts their fields. Works on bytes and understands quotes (RFC 4180)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _CARRIAGE_RETURN = 13
 def split_records(
     text: NDArray[np.uint8], is_last: bool, delimiter: int, records: NDArray[np.int64]
 ) -> tuple[int, int, int]:
-    """Find the records that are complete; blank lines are none. Returns how many, where the rest begins, and its line.
+    """Find the complete records, skipping blank lines. Returns how many, and where the rest begins: its byte and line.
 
-    Writes a row of `records` for each: start, stop (the line break excluded), fields, and the number of line breaks
-    before it. With `is_last` the end of the text ends a record; where that lies within quotes, fields are counted below
-    zero. `delimiter` is the byte that parts fields.
+    Writes a row of `records` for each: start, stop (without the line break), fields, and the number of line breaks
+    before it. With `is_last`, the end of the text also ends a record. If that end lies within quotes, `fields` is
+    negative. `delimiter` is the byte that separates fields.
     """
     count = 0
     line = 0
@@ -28,7 +28,7 @@ def split_records(
     start_line = 0
     fields = 1
     quoted = False  # inside quotes
-    at_start = True  # of a field: only there a quote opens
+    at_start = True  # at the start of a field, the only place where a quote opens
     i = 0
     while i <= len(text):
         at_end = i == len(text)

@@ -1,9 +1,8 @@
-"""How do JSON lines become columns without a Python object per value?
+"""Reads plain JSON lines into columns, without a Python object per value.
 
-These kernels read the plain lines, which are nearly all: an object whose wanted values are numbers, strings without
-escapes, booleans, null and flat lists of them. Whatever else a line holds, valid or not, makes it SLOW: it is left
-to the standard parser, so that these kernels never decide what is an error. They accept nothing that it refuses and
-read nothing otherwise than it does.
+Nearly all lines are plain: an object whose wanted values are numbers, strings without escapes, booleans, null, or flat
+lists of these. Any other line, valid or not, is SLOW and left to the standard parser. So these kernels never decide
+what is an error: they accept nothing that the standard parser refuses, and read the same values.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from tocsin.kernels.reading.json_tokens import (
 
 
 class Names(NamedTuple):
-    """A hash table of the wanted attributes. A attributes, H places (a power of two), at most half of them taken."""
+    """A hash table of the wanted attributes. A attributes, H places (a power of two), at most half of them occupied."""
 
-    places: NDArray[np.int32]  # (H,) number of a name, -1 for none
+    places: NDArray[np.int32]  # (H,) number of a name, or -1
     starts: NDArray[np.int64]  # (A + 1,)
-    data: NDArray[np.uint8]  # names as UTF-8; those from `wanted` on are only prefixes of wanted ones
-    apart: NDArray[np.uint8]  # (A,) whether a list under that name is no plain value: its elements are asked for
+    data: NDArray[np.uint8]  # names as UTF-8; those from `wanted` on are mere prefixes of wanted ones
+    apart: NDArray[np.uint8]  # (A,) 1 if a list under that name is not plain, because its elements are asked for
     wanted: int
 
 
@@ -49,23 +48,23 @@ class Lines(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Room for what a block of lines holds. N entries, M list elements, S strings, H places (a power of two)."""
+    """Room for the entries of a block of lines. N entries, M list elements, S strings, H places (a power of two)."""
 
     attributes: NDArray[np.int32]  # (N,)
     types: NDArray[np.uint8]  # (N,)
-    payloads: NDArray[np.int64]  # (N,) a list's is its number
+    payloads: NDArray[np.int64]  # (N,) for a list, its number
     ends: NDArray[np.int64]  # (L,) entries up to the end of each line
     list_ends: NDArray[np.int64]  # (N,) elements up to the end of each list
-    element_types: NDArray[np.uint8]  # (M,) in order, doubles included
+    element_types: NDArray[np.uint8]  # (M,) in order, including duplicates
     element_payloads: NDArray[np.int64]  # (M,)
-    string_places: NDArray[np.int32]  # (H,) number of a string, -1 for none
+    string_places: NDArray[np.int32]  # (H,) number of a string, or -1
     string_starts: NDArray[np.int64]  # (S,) in the text
     string_stops: NDArray[np.int64]  # (S,)
     pending: Annotated[NDArray[np.int64], 2]  # (N + M, 3) numbers for Python: entry (or -1 - element), start, stop
     counts: NDArray[np.int64]  # (5,) entries, lists, elements, strings, pending
-    seen: NDArray[np.int32]  # (A,) the line in which each attribute was seen last, -1 at first
-    keys: NDArray[np.int64]  # (2 K,) a table of other keys: the hash of each, and the stamp of its object; 0 at first
-    objects: NDArray[np.int64]  # (64,) the last stamp, then those of the line's object and of the open ones within
+    seen: NDArray[np.int32]  # (A,) the line in which each attribute was last seen, -1 at first
+    keys: NDArray[np.int64]  # (2 K,) a hash table of other keys: each key's hash and its object's stamp; 0 at first
+    objects: NDArray[np.int64]  # (64,) the last stamp given, then those of the line's object and of open nested ones
 
 
 ENTRIES, LISTS, ELEMENTS, STRINGS, PENDING = 0, 1, 2, 3, 4
@@ -73,7 +72,7 @@ ENTRIES, LISTS, ELEMENTS, STRINGS, PENDING = 0, 1, 2, 3, 4
 
 @kernel
 def count_marks(text: NDArray[np.uint8]) -> tuple[int, int, int, int]:
-    """How many colons, opening brackets, commas and quotes a text has."""
+    """The numbers of colons, opening brackets, commas and quotes in a text."""
     colons, brackets, commas, quotes = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for i in range(len(text)):
         colons += text[i] == 58
@@ -85,7 +84,7 @@ def count_marks(text: NDArray[np.uint8]) -> tuple[int, int, int, int]:
 
 @kernel
 def read_lines(lines: Lines, valid_utf8: bool, names: Names, entries: Entries, slow: NDArray[np.uint8]) -> None:
-    """Read each plain line's entries; mark the others in `slow`."""
+    """Read the entries of each plain line; mark the other lines in `slow`."""
     lines, names, entries = viewed(lines), viewed(names), viewed(entries)
     text, starts, stops, counts, ends = lines.text, lines.starts, lines.stops, entries.counts, entries.ends
     for line in range(len(starts)):
@@ -111,11 +110,11 @@ def _is_ascii(text: NDArray[np.uint8], i: int, stop: int) -> bool:
 
 @inner
 def read_object(lines: Lines, line: int, names: Names, entries: Entries) -> bool:
-    """Read the object of one line; False where it is not plain."""
+    """Read the object of one line; False if it is not plain."""
     text, i, stop = lines.text, lines.starts[line], lines.stops[line]
     attributes, types, payloads = entries.attributes, entries.types, entries.payloads
     counts, seen, wanted = entries.counts, entries.seen, names.wanted
-    dotted = False  # a name with a dot beside an object may give one attribute twice: not plain
+    dotted = False  # a dotted name and a nested object may give the same attribute twice: not plain
     nested = False
     keys, objects = entries.keys, entries.objects
     objects[0] += 1
@@ -196,7 +195,7 @@ def find_name(text: NDArray[np.uint8], i: int, end: int, key_hash: int, names: N
 
 @inner
 def string_number(text: NDArray[np.uint8], i: int, end: int, key_hash: int, entries: Entries) -> int:
-    """The number of the string text[i:end] in the block's dictionary, a new one if need be."""
+    """The number of the string text[i:end] in the block's dictionary, which gets it if it is new."""
     places, starts, stops, counts = entries.string_places, entries.string_starts, entries.string_stops, entries.counts
     mask = np.uint64(len(places) - 1)
     place = (key_hash ^ (key_hash >> np.uint64(32))) & mask
@@ -215,7 +214,7 @@ def string_number(text: NDArray[np.uint8], i: int, end: int, key_hash: int, entr
 
 @inner
 def read_list(lines: Lines, i: int, stop: int, entries: Entries) -> int:
-    """Append the elements of a flat list of scalars; returns the place behind it, or SLOW."""
+    """Append the elements of a flat list of scalars; returns the place after it, or SLOW."""
     text, types, payloads, counts = lines.text, entries.element_types, entries.element_payloads, entries.counts
     i = blanks(text, i, stop)
     if i < stop and text[i] == 93:  # ]
@@ -252,7 +251,7 @@ def _put_off(entries: Entries, where: int, start: int, stop: int) -> None:
 
 @kernel
 def name_hashes(starts: NDArray[np.int64], text: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """The hash of each name text[starts[n]:starts[n + 1] - 1], folded; behind each is a quote."""
+    """The hash of each name text[starts[n]:starts[n + 1] - 1], folded. A quote follows each name."""
     hashes = np.empty(len(starts) - 1, np.uint64)
     for n in range(len(hashes)):
         _, value, _ = string_end(text, starts[n], starts[n + 1])

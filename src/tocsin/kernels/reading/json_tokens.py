@@ -1,6 +1,6 @@
-"""Where does a token of JSON end, and what is its value? On bytes, for lines that are plain.
+"""JSON tokens in plain lines: where they end, and their values. Works on bytes.
 
-Whatever is not plain, valid or not, is SLOW: the caller leaves the line to the standard parser.
+Any token that is not plain, valid or not, is SLOW: the caller leaves the line to the standard parser.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tocsin.kernels.numbers import FNV_BASIS, GOLDEN, key_of_number
 
 SLOW = np.int64(-1)
 KNOWN, ABSENT, LATER = 0, 1, 2
-"""What is known of a scalar: its payload; that it is null; or only where it stands, for Python to convert."""
+"""The state of a scalar: its payload is known; it is null; or Python must convert it later."""
 
 _LOW = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
@@ -24,7 +24,7 @@ _BLANKS = np.uint64(0x2020202020202020)
 _DOTS = np.uint64(0x2E2E2E2E2E2E2E2E)
 _ZEROS = np.uint64(0x3030303030303030)
 _NO_DIGIT = np.uint64(0x7676767676767676)
-"""Added to a byte that is a digit less 48, it leaves the highest bit alone."""
+"""Added to a byte minus 48, it leaves the highest bit clear only if the byte is a digit."""
 _FIRST_HIGH = np.uint64(0x80)
 _ALL = ~np.uint64(0)
 _NONE = np.uint64(0)
@@ -33,14 +33,14 @@ _THREE = np.uint64(3)
 _WORD = np.uint64(8)
 _EXACT = np.int64(2**53)
 _POWERS = np.array([float(f"1e{k}") for k in range(23)])
-_LONGEST_NUMBER = 64  # bytes; a longer one is left to the standard parser
-_MOST_TRIES = 64  # places of a table of keys; a line that takes more is left to the standard parser
-_DEEPEST = 60  # levels of a value that nobody wants; deeper ones are left to the standard parser
+_LONGEST_NUMBER = 64  # bytes; longer ones are left to the standard parser
+_MOST_TRIES = 64  # probes of the table of keys; a line that needs more is left to the standard parser
+_DEEPEST = 60  # levels of a skipped value; deeper ones are left to the standard parser
 
 
 @inlined
 def blanks(text: NDArray[np.uint8], i: int, stop: int) -> int:
-    """The first place from i on that is no white space of JSON."""
+    """The first place from i on that is not JSON white space."""
     while i < stop and (text[i] == 32 or text[i] == 9 or text[i] == 13 or text[i] == 10):
         i += 1
     return i
@@ -48,10 +48,10 @@ def blanks(text: NDArray[np.uint8], i: int, stop: int) -> int:
 
 @inlined
 def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, bool]:
-    """The place of the closing quote, a hash of what stands before it, and whether a dot is in that.
+    """The place of the closing quote, a hash of the text before it, and whether that text contains a dot.
 
-    SLOW at an escape or control character. Eight bytes at a time: of those that a subtraction marks, the lowest is
-    marked rightly.
+    SLOW at an escape or a control character. It reads eight bytes at a time. Of the bytes that the subtraction marks,
+    only the lowest is reliable.
     """
     value = FNV_BASIS
     dots = _NONE
@@ -77,7 +77,7 @@ def string_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, bo
 
 @pasted
 def _zeros(word: int) -> int:
-    """The highest bit of bytes that are 0, at least of the lowest such."""
+    """A mask with the highest bit of each zero byte. Only the lowest mark is reliable."""
     return (word - _LOW) & ~word & _HIGH
 
 
@@ -88,7 +88,7 @@ def _hashed(value: int, word: int) -> int:
 
 @inlined
 def last_word(text: NDArray[np.uint8], at: int, room: int) -> int:
-    """Like `load_word` near the end of a text, as if white space followed."""
+    """Like `load_word`, but near the end of a text, padded with blanks."""
     word = _BLANKS
     for k in range(room - at):
         shift = np.uint64(k) << _THREE
@@ -98,7 +98,7 @@ def last_word(text: NDArray[np.uint8], at: int, room: int) -> int:
 
 @inlined
 def same_bytes(text: NDArray[np.uint8], i: int, other: NDArray[np.uint8], j: int, length: int) -> bool:
-    """Whether text[i:i + length] is other[j:j + length]."""
+    """Whether text[i:i + length] equals other[j:j + length]."""
     one, two = np.uint64(i), np.uint64(j)
     left = np.uint64(length)
     while left >= _WORD:
@@ -116,7 +116,7 @@ def same_bytes(text: NDArray[np.uint8], i: int, other: NDArray[np.uint8], j: int
 
 @inlined
 def read_scalar(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, int, int]:
-    """The place behind a scalar (or SLOW), its type and payload, and whether these are known, absent or for later.
+    """The place after a scalar (or SLOW), its type and payload, and its state: KNOWN, ABSENT or LATER.
 
     The payload of a string is its hash.
     """
@@ -138,7 +138,7 @@ def read_scalar(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, i
 
 @inner
 def literal_end(text: NDArray[np.uint8], i: int, stop: int) -> int:
-    """The place behind `true`, `false` or `null`, or SLOW."""
+    """The place after `true`, `false` or `null`, or SLOW."""
     if i + 4 <= stop and text[i] == 116 and text[i + 1] == 114 and text[i + 2] == 117 and text[i + 3] == 101:
         return i + 4
     if i + 4 <= stop and text[i] == 110 and text[i + 1] == 117 and text[i + 2] == 108 and text[i + 3] == 108:
@@ -158,7 +158,7 @@ def _digits(text: NDArray[np.uint8], i: int, stop: int) -> int:
 
 @inner
 def number_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, int]:
-    """The place behind a number (or SLOW), the place behind its whole part, and that behind its fraction."""
+    """The place after a number (or SLOW), the place after its integer part, and the place after its fraction."""
     start = i
     if text[i] == 45:
         i += 1
@@ -185,7 +185,7 @@ def number_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, in
 
 @inlined
 def read_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int, bool]:
-    """The place behind a number (or SLOW), its payload, and whether that is exact."""
+    """The place after a number (or SLOW), its payload, and whether the payload is exact."""
     whole = np.uint64(start) + np.uint64(text[start] == 45)
     if whole + _WORD <= np.uint64(len(text)):
         value, digits = _few_digits(load_word(text, whole))
@@ -199,13 +199,13 @@ def read_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, in
 
 @inlined
 def _few_digits(word: int) -> tuple[int, int]:
-    """The integer that a word's bytes begin with, and its digits: 1 to 7 of them, else 0. Eight bytes at once."""
+    """The integer at the start of a word, and its number of digits: 1 to 7, else 0. Reads all eight bytes at once."""
     digits = word ^ _ZEROS
     others = (((digits & ~_HIGH) + _NO_DIGIT) | digits) & _HIGH
     if others == _NONE or others & _FIRST_HIGH != _NONE:
         return _NONE, _NONE
     bits = np.uint64(lowest_bit(others)) - np.uint64(7)
-    pairs = digits << (np.uint64(64) - bits)  # as if zeros stood before it
+    pairs = digits << (np.uint64(64) - bits)  # as if padded with zeros on the left
     pairs = (pairs * np.uint64(10) + (pairs >> _WORD)) & np.uint64(0x00FF00FF00FF00FF)
     fours = (pairs * np.uint64(100) + (pairs >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
     return (fours * np.uint64(10_000) + (fours >> np.uint64(32))) & np.uint64(0xFFFFFFFF), bits >> _THREE
@@ -213,9 +213,10 @@ def _few_digits(word: int) -> tuple[int, int]:
 
 @inner
 def _any_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int, bool]:
-    """A mantissa up to 2**53 times or over a power of ten up to 10**22 is one correctly rounded operation.
+    """Read a number of any form: the place after it (or SLOW), its payload, and whether the payload is exact.
 
-    Clinger 1990. Other fractions are left to Python; an integer beyond 2**53, or what may overflow, is SLOW.
+    A mantissa up to 2**53, multiplied or divided by a power of ten up to 10**22, is correctly rounded (Clinger 1990).
+    Other fractions are left to Python. Integers beyond 2**53, and numbers that may overflow, are SLOW.
     """
     zero = np.int64(0)
     whole = start + np.int64(text[start] == 45)
@@ -238,7 +239,7 @@ def _any_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, in
 
 @inlined
 def _exponent(text: NDArray[np.uint8], last: int, end: int) -> int:
-    """The exponent written at text[last:end], capped; 0 for none."""
+    """The exponent in text[last:end], capped; 0 if there is none."""
     value = np.int64(0)
     for k in range(last + 1, end):
         if 48 <= text[k] <= 57 and value < 10_000:
@@ -255,9 +256,10 @@ def skip_value(
     keys: NDArray[np.int64],
     objects: NDArray[np.int64],
 ) -> int:
-    """The place behind a value that nobody wants, or SLOW where it is not plainly valid.
+    """The place after a value that is not needed, or SLOW if it is not plainly valid.
 
-    Without `any_value` an object or a list is SLOW too: something in it is wanted. So is an object with a key twice.
+    Without `any_value`, an object or a list is SLOW, too, because something in it is wanted. So is an object with a
+    duplicate key.
     """
     opened = np.uint64(0)  # one bit a level: 1 for an object
     depth = 0
@@ -290,7 +292,7 @@ def skip_value(
             i = literal_end(text, i, stop)
         if i <= 0:
             return SLOW
-        while depth > 0:  # behind a value: close what ends here, then go on to the next one
+        while depth > 0:  # after a value: close the levels that end here, then go on to the next value
             i = blanks(text, i, stop)
             if i >= stop:
                 return SLOW
@@ -314,9 +316,9 @@ def skip_value(
 
 @inner
 def is_new_key(key_hash: int, stamp: int, first: int, keys: NDArray[np.int64]) -> bool:
-    """Put a key of an object into a table; False where it is there, or seems to be.
+    """Insert a key of an object into a hash table; False if it is there, or may be there.
 
-    `keys` are pairs of a hash and the stamp of its object. Stamps grow: those before `first` are of lines before.
+    `keys` are pairs of a hash and an object's stamp. Stamps grow; those below `first` are of earlier lines.
     """
     mask = np.int64(len(keys) // 2 - 1)
     place = (key_hash ^ (key_hash >> 32) ^ (stamp * 40503)) & mask
@@ -332,7 +334,7 @@ def is_new_key(key_hash: int, stamp: int, first: int, keys: NDArray[np.int64]) -
 
 @inner
 def _skip_key(text: NDArray[np.uint8], i: int, stop: int, keys: NDArray[np.int64], stamp: int, first: int) -> int:
-    """The place of the value behind a key and its colon, or SLOW."""
+    """The place of the value after a key and its colon, or SLOW."""
     if i >= stop or text[i] != 34:
         return SLOW
     end, key_hash, dotted = string_end(text, i + 1, stop)

@@ -1,4 +1,4 @@
-"""Which types do a batch's attributes have?"""
+"""Records which types a batch's attributes have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.jit import kernel
 
 LARGE: Final = 31
-"""The bit of numbers that are so large that some of their neighbours among the integers are no float64."""
+"""The bit for numbers so large that some neighbouring integers are not float64 values."""
 
 
 @kernel
@@ -23,7 +23,10 @@ def note_types(
     most: int,
     out: NDArray[np.uint32],
 ) -> None:
-    """Set bit t of out[a] for each entry of attribute a and type t; LARGE for numbers from `most` on, or to `least`."""
+    """Set bit t of out[a] for each entry of attribute a and type t.
+
+    Bit LARGE is set for numbers that are at most `least` or at least `most`.
+    """
     one = np.uint32(1)
     for i in range(len(attributes)):
         out[attributes[i]] |= one << np.uint32(types[i])

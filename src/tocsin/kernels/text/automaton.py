@@ -1,10 +1,10 @@
-"""Which of many literals does a text hold? One pass over its bytes, whatever their number.
+"""Aho-Corasick automaton: finds which of many literals a text contains, in one pass over its bytes.
 
-Source: Aho and Corasick, "Efficient string matching", 1975. Children are found in one hash table over (node, byte);
-the root's in a table of 256. A literal may be anchored: BEGIN and END are fed to the automaton around every text, and
-are no bytes of UTF-8, so that a prefix, a suffix and a whole text are literals like any other.
+Source: Aho and Corasick, "Efficient string matching", 1975. Children are found in one hash table over (node, byte), and
+the root's in a table of 256. A literal may be anchored: the automaton reads BEGIN before and END after every text.
+These are not bytes of UTF-8, so a prefix, a suffix or a whole text is a literal like any other.
 
-Cost: building is linear in the literals' bytes; finding, in the text's bytes and the literals found.
+Cost: building is linear in the literals' bytes; searching, in the text's bytes and the literals found.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _EMPTY = np.int64(-1)
 
 
 class Automaton(NamedTuple):
-    """N nodes, the root first; L literals; H places of the table, a power of two, at most half of them taken."""
+    """N nodes, the root first; L literals; H places of the table, a power of two, at most half of them occupied."""
 
-    roots: NDArray[np.int32]  # (256,) the root's children, the root itself where there is none
+    roots: NDArray[np.int32]  # (256,) the root's children; the root itself for a missing child
     keys: NDArray[np.int64]  # (H,) node << 8 | byte, -1 for an empty place
     children: NDArray[np.int32]  # (H,)
-    failures: NDArray[np.int32]  # (N,) the node of the longest suffix that is a node, too
-    reports: NDArray[np.int32]  # (N,) the nearest node among itself and its failures at which a literal ends, or -1
+    failures: NDArray[np.int32]  # (N,) the node of the longest proper suffix that is a node
+    reports: NDArray[np.int32]  # (N,) the nearest node, itself or along failures, where a literal ends, or -1
     literals: NDArray[np.int32]  # (N,) the first literal that ends at a node, or -1
     following: NDArray[np.int32]  # (L,) the next literal that ends at the same node, or -1
 
 
 @inlined
 def _place(keys: NDArray[np.int64], node: int, byte: int) -> int:
-    """Where the table has a node's child by a byte, or would have it."""
+    """The place of a node's child in the table, or the free place where it would be."""
     key = np.int64(node) << 8 | np.int64(byte)
     mask = np.uint64(len(keys) - 1)
     hashed = scattered(key)
@@ -50,7 +50,7 @@ def _place(keys: NDArray[np.int64], node: int, byte: int) -> int:
 
 @inlined
 def _step(automaton: Automaton, node: int, byte: int) -> int:
-    """The node behind another one and a byte."""
+    """The next node after reading a byte."""
     while node != 0:
         at = _place(automaton.keys, node, byte)
         if automaton.keys[at] != _EMPTY:
@@ -61,7 +61,7 @@ def _step(automaton: Automaton, node: int, byte: int) -> int:
 
 @kernel
 def build_automaton(starts: NDArray[np.int64], data: NDArray[np.uint8]) -> Automaton:
-    """The automaton of literals, none of them empty."""
+    """Build the automaton of literals, none of them empty."""
     room = np.int64(16)
     while room < 2 * (len(data) + 1):
         room *= 2
@@ -101,7 +101,7 @@ def build_automaton(starts: NDArray[np.int64], data: NDArray[np.uint8]) -> Autom
 def _link(
     automaton: Automaton, parents: NDArray[np.int32], edges: NDArray[np.uint8], by_depth: NDArray[np.int64]
 ) -> None:
-    """Write the failures and reports of all nodes, those nearer to the root first."""
+    """Write the failures and reports of all nodes, in the order of `by_depth`."""
     for node in by_depth:
         if node == 0:
             continue
@@ -115,9 +115,9 @@ def _link(
 def find_literals(
     automaton: Automaton, text: NDArray[np.uint8], stamps: NDArray[np.int64], stamp: int, out: NDArray[np.int32]
 ) -> int:
-    """Write the literals that a text holds, each once, in any order; how many. `out` has room for all.
+    """Write the literals that a text contains, each once, in any order; returns how many. `out` has room for all.
 
-    `stamps`, by literal, are below `stamp` before.
+    `stamps`, by literal, must be below `stamp` before.
     """
     found = 0
     node = np.int32(0)

@@ -1,4 +1,4 @@
-"""What must a text hold to fit a LIKE pattern? The longest of the pattern's literal pieces, where it must lie."""
+"""Literals of LIKE patterns: the longest literal piece that a text must contain to fit, with its anchors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tocsin.kernels.text.strings import is_like
 
 @kernel
 def longest_piece(tokens: NDArray[np.int16], first: int, last: int) -> tuple[int, int]:
-    """The longest run of bytes among tokens[first:last]; at the ends of the pattern an anchor counts as one more."""
+    """The longest run of bytes among tokens[first:last]. At an end of the pattern, its anchor counts as one more."""
     best_start, best_stop, most = first, first, 0
     at = first
     while at < last:
@@ -36,7 +36,7 @@ def longest_piece(tokens: NDArray[np.int16], first: int, last: int) -> tuple[int
 
 @kernel
 def has_piece(tokens: NDArray[np.int16], first: int, last: int) -> bool:
-    """Whether a pattern has any byte."""
+    """Whether a pattern contains any byte."""
     for at in range(first, last):
         if tokens[at] < ANY_RUN:
             return True
@@ -45,7 +45,7 @@ def has_piece(tokens: NDArray[np.int16], first: int, last: int) -> bool:
 
 @kernel
 def is_whole(tokens: NDArray[np.int16], first: int, last: int, start: int, stop: int) -> bool:
-    """Whether a text fits as soon as it holds the piece [start, stop), anchored where it is at an end."""
+    """Whether containing the piece [start, stop), anchored at the ends, is enough for a text to fit."""
     for at in range(first, last):
         if (at < start or at >= stop) and tokens[at] != ANY_RUN:
             return False
@@ -56,7 +56,7 @@ def is_whole(tokens: NDArray[np.int16], first: int, last: int, start: int, stop:
 def write_pieces(
     starts: NDArray[np.int64], tokens: NDArray[np.int16]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]:
-    """The literal of each pattern with its anchors in CSR form, empty for none; and 1 where it is all that is asked."""
+    """The anchored literal of each pattern in CSR form, empty for none; and 1 if containing it is enough to fit."""
     count = len(starts) - 1
     out_starts = np.zeros(count + 1, np.int64)
     out = np.empty(len(tokens) + 2 * count, np.uint8)
@@ -81,11 +81,11 @@ def write_pieces(
 
 
 class Literals(NamedTuple):
-    """What texts must hold to fit patterns. L literals, Q patterns."""
+    """The literals that texts must contain to fit patterns. L literals, Q patterns."""
 
     automaton: Automaton  # of the literals
-    owners: NDArray[np.int32]  # (L,) what each stands for: pattern p as 2 p, regular expression r as 2 r + 1
-    sure: NDArray[np.uint8]  # (L,) 1 where a text that holds it fits its pattern
+    owners: NDArray[np.int32]  # (L,) the owner of each: pattern p as 2 p, regular expression r as 2 r + 1
+    sure: NDArray[np.uint8]  # (L,) 1 if a text that contains it surely fits its pattern
     pattern_starts: NDArray[np.int64]  # (Q + 1,)
     tokens: NDArray[np.int16]
 
@@ -101,10 +101,10 @@ def find_patterns(
     out_starts: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> int:
-    """Write the LIKE patterns that each text from `first` on fits, and the regular expressions that it may.
+    """Write the LIKE patterns that each text from `first` on fits, and the regular expressions that it may match.
 
-    `stamps` and `held` are room for as many as there are literals. Ends early, at the text whose number it returns,
-    where `out` is full; what text t fits ends at out_starts[t + 1].
+    `stamps` and `held` have room for all literals. If `out` is full, this ends early and returns the number of the text
+    that did not fit. The output of text t ends at out_starts[t + 1].
     """
     known = viewed(literals)
     owners, sure, starts, tokens = known.owners, known.sure, known.pattern_starts, known.tokens

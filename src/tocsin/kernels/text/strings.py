@@ -1,4 +1,4 @@
-"""Where does a string stand among the operands, and does it fit a LIKE pattern? On UTF-8 bytes.
+"""Ranks of strings among sorted operands, and LIKE matching, both on UTF-8 bytes.
 
 The byte order of UTF-8 is the order of code points.
 """
@@ -23,7 +23,7 @@ def locate(
     text: NDArray[np.uint8],
     ranks: NDArray[np.int32],
 ) -> None:
-    """Write the rank code of each string: 2r + 1 where it equals sorted string r, 2r where it lies just before r."""
+    """Write the rank code of each string: 2r + 1 if it equals sorted string r, 2r if it lies just before r."""
     count = np.int64(len(sorted_starts) - 1)
     for i in range(len(starts) - 1):
         ranks[i] = _rank(sorted_starts, sorted_bytes, np.int64(0), count, text, starts[i], starts[i + 1])
@@ -38,9 +38,9 @@ def locate_by_heads(
     text: NDArray[np.uint8],
     ranks: NDArray[np.int32],
 ) -> None:
-    """`locate`, by the heads of the sorted strings: bytes are compared only where those are equal.
+    """Like `locate`, but by the heads of the sorted strings. Bytes are compared only if heads are equal.
 
-    Several are looked up in step, so that none waits for the memory of another.
+    Several strings are looked up in step, so that their memory accesses overlap.
     """
     count, total = np.uint64(len(heads)), len(starts) - 1
     lows, own = np.empty(_IN_STEP, np.uint64), np.zeros(_IN_STEP, np.uint64)
@@ -62,7 +62,7 @@ def locate_by_heads(
 
 @inlined
 def _first_of_each(heads: NDArray[np.uint64], wanted: NDArray[np.uint64], lows: NDArray[np.uint64]) -> None:
-    """Write the first place of the heads that is not below each that is wanted."""
+    """For each wanted head, write the first place of `heads` that is not below it."""
     left = np.uint64(len(heads))
     lows[:] = 0
     while left > np.uint64(0):
@@ -87,7 +87,7 @@ def _rank(
     first: int,
     stop: int,
 ) -> int:
-    """The rank code of text[first:stop] among the sorted strings [low, high), before and behind which it is not."""
+    """The rank code of text[first:stop], whose place is known to be in [low, high] of the sorted strings."""
     while low < high:
         middle = (low + high) >> 1
         order = _compare(sorted_bytes, sorted_starts[middle], sorted_starts[middle + 1], text, first, stop)
@@ -102,7 +102,7 @@ def _rank(
 
 @kernel
 def heads_of(starts: NDArray[np.int64], text: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """The first eight bytes of each string as a number; a shorter one ends in zeros. They ascend as strings do."""
+    """The first eight bytes of each string as a number, padded with zeros. They sort as the strings do."""
     heads = np.empty(len(starts) - 1, np.uint64)
     for i in range(len(heads)):
         heads[i] = _head(text, starts[i], starts[i + 1])
@@ -159,7 +159,7 @@ def is_like(text: NDArray[np.uint8], i: int, stop: int, tokens: NDArray[np.int16
 
 @kernel
 def _after(text: NDArray[np.uint8], i: int, stop: int) -> int:
-    """The place behind the code point that starts at i."""
+    """The place after the code point that starts at i."""
     i += 1
     while i < stop and (text[i] & 0xC0) == 0x80:
         i += 1

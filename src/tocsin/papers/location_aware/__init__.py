@@ -1,4 +1,4 @@
-"""The R^t-trees (Yu et al. 2015) and what they are measured against. docs/papers/location_aware.md."""
+"""The R^t-trees (Yu et al. 2015) and the paper's baselines. See docs/papers/location_aware.md."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,7 +17,7 @@ from tocsin.papers.location_aware.rt_trees import (
 def of_regions(
     name: str, builder: Callable[..., Any], source: str, *, is_baseline: bool = True, **options: int
 ) -> Registration:
-    """What the registry says of a structure of regions with keywords."""
+    """The registration of a structure of regions with keywords."""
     also = {SIMILAR_ENOUGH: lambda **options: builder(**options).alike}
     return Registration(name, ALL_MATCHES, REGIONS_WITH_KEYWORDS, source, is_baseline, builder, options, also)
 

@@ -1,4 +1,4 @@
-"""OpIndex (Zhang, Chan, Tan 2014) beside the k-index and the BE-tree: docs/papers/opindex.md."""
+"""OpIndex (Zhang, Chan, Tan 2014), the k-index and the BE-tree. See docs/papers/opindex.md."""
 
 from typing import Final
 

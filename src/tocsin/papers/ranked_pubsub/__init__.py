@@ -1,6 +1,6 @@
-"""The IR-tree (Machanavajjhala et al. 2008) and the paper's baselines. docs/papers/ranked_pubsub.md.
+"""The IR-tree (Machanavajjhala et al. 2008) and the paper's baselines. See docs/papers/ranked_pubsub.md.
 
-The paper's SOPT-R-tree is what the product ranks by: `index.scored`.
+The product itself ranks with the paper's SOPT-R-tree: `index.scored`.
 """
 
 from typing import Final

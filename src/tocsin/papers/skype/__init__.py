@@ -1,4 +1,4 @@
-"""Skype (Wang et al. 2016) beside CIQ and everybody who shares a word: docs/papers/skype.md."""
+"""Skype (Wang et al. 2016), CIQ and a plain inverted file. See docs/papers/skype.md."""
 
 from typing import Final
 

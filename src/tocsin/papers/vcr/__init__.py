@@ -1,4 +1,4 @@
-"""VCR (Wu, Chen, Yu 2004) and what it is measured against: a packed R-tree. docs/papers/vcr.md."""
+"""VCR (Wu, Chen, Yu 2004) and its baseline, a packed R-tree. See docs/papers/vcr.md."""
 
 from typing import Final
 

@@ -1,5 +1,4 @@
-"""Which region-and-keyword subscriptions does this message satisfy? `inverted_r_tree`: an R-tree with an inverted file
-at every node, a baseline."""
+"""`inverted_r_tree`, a baseline for regions with keywords: an R-tree with an inverted file at every node."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""Which region-and-keyword subscriptions does this message satisfy? An R-tree whose nodes have an inverted file each,
-from keywords to the children that have them: the baseline IRTree.
+"""A baseline for regions with keywords: an R-tree with an inverted file at every node.
 
-Cost: O(nodes that meet the message * the shorter of node and message + entries of their files that are read). Memory:
-8 bytes and a slot for each keyword of each child. Built in O(n log n). `candidates_examined` counts those who have
-all of their keywords.
+Cost: O(nodes that meet the message * the shorter of node and message + entries of their files that are read). Memory: 8
+bytes and a slot for each keyword of each child. Built in O(n log n). `candidates_examined` counts the subscriptions
+with all of their keywords in the message.
 
-Source: Cong, Jensen and Wu 2009; Yu et al. 2015, section 2.3. Departs: files have no weights, for all matches need
-none; the tree is packed, and keywords do not decide what is near.
+Source: Cong, Jensen and Wu 2009; Yu et al. 2015, section 2.3. Departs: files have no weights, because all matches need
+none; the tree is packed, and keywords do not influence which subscriptions share a node.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Which region-and-keyword subscriptions does this message satisfy? `keyword_first`: keywords are counted, then boxes
-compared, a baseline."""
+"""`keyword_first`, a baseline for regions with keywords: counts keywords, then compares boxes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Which region-and-keyword subscriptions does this message satisfy? Those in as many lists of its keywords as they have
-keywords, and then where it is: the keyword-first baseline.
+"""The keyword-first baseline for regions with keywords: inverted lists and counting, then a test of the region.
 
 Cost: O(entries of the message's keywords), wherever on the map they are; 4 bytes a keyword of a subscription. Built in
-O(n log n). `candidates_examined` counts those who have all of their keywords.
+O(n log n). `candidates_examined` counts the subscriptions with all of their keywords in the message.
 
 Source: Yan and Garcia-Molina 1994, the counting method; Yu et al. 2015, section 2.3.
 """
@@ -30,12 +29,12 @@ class KeywordFirstBuilder(RebuiltOnLoad):
     """Builds inverted lists of keywords."""
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> FilterAndRefine[Held]:
-        """Sort by keyword; statistics are of no use. Raises `UnsuitableIndex`."""
+        """Sort by keyword. Statistics are ignored. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
         return FilterAndRefine(held, invert(held), stamps=True)
 
     def alike(self, held: Held, weighed: Weighed) -> WeighedLists:
-        """What finds whom a message may resemble enough."""
+        """The structure that finds subscriptions similar enough to a message."""
         return WeighedLists(invert(held), build_everyone(held, weighed))
 
 

@@ -1,5 +1,7 @@
-"""Which region-and-keyword subscriptions does this message satisfy? `rt_tree`, `rt_plus_tree`, `rt_plus_plus_tree`:
-R-trees whose nodes know keywords; `spatial_first`: one whose nodes know none, a baseline."""
+"""R-trees for regions with keywords.
+
+`rt_tree`, `rt_plus_tree` and `rt_plus_plus_tree` keep keywords in their nodes; the baseline `spatial_first` does not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do R-trees know for `Similar`, under some weights? Bounds by node, and shares by token."""
+"""Builds R-trees for `Similar` under given weights, with bounds by node and shares by token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tocsin.papers.location_aware.rt_trees.tokens import build_sets, build_weigh
 
 
 def bounded_trees(held: Held, weighed: Weighed, trees: Trees) -> BoundedTrees:
-    """All tokens below each node, and the least that anybody there measures."""
+    """Trees with all tokens below each node, and the least area and weight of a subscription there."""
     regions = held.regions
     placed = place_on_paths(trees, parents_of(trees), regions.token_starts, regions.tokens, 1, ALL)
     areas, totals = frozen(weighed.areas, np.float64), frozen(weighed.totals, np.float64)
@@ -26,7 +26,7 @@ def bounded_trees(held: Held, weighed: Weighed, trees: Trees) -> BoundedTrees:
 
 
 def shared_trees(held: Held, weighed: Weighed, trees: Trees, tokens: NDArray[np.int32]) -> SharedTrees:
-    """All tokens below each node, and the greatest share of it and all behind it, in an order of tokens."""
+    """Trees with all tokens below each node, and the greatest share of each with all later ones, in the given order."""
     starts = held.regions.token_starts
     placed = place_on_paths(trees, parents_of(trees), starts, tokens, 1, ALL)
     shares = shares_from(starts, shares_of(starts, tokens, weighed))
@@ -34,7 +34,7 @@ def shared_trees(held: Held, weighed: Weighed, trees: Trees, tokens: NDArray[np.
 
 
 def ranked_trees(held: Held, weighed: Weighed, trees: Trees, tokens: NDArray[np.int32]) -> RankedTrees:
-    """Lists by level in an order of tokens, and what is left of subscriptions from there on."""
+    """Trees with lists by level, in the given order of tokens, and the shares that subscriptions have left there."""
     starts, parents = held.regions.token_starts, parents_of(trees)
     placed = place_by_level(trees, parents, starts, tokens)
     shares = shares_from(starts, shares_of(starts, tokens, weighed))

@@ -1,17 +1,16 @@
-"""Which region-and-keyword subscriptions does this message satisfy? R-trees whose nodes know keywords of what is below.
+"""R-trees for regions with keywords, whose nodes know keywords of the subscriptions below.
 
-All are one packed tree a place. A node is left out where its box misses the message's, and
+Each has one packed tree per place. The walk skips a node whose box does not meet the message's. It also skips
 
-- `rt_tree`: where no keyword at all below it is the message's;
-- `rt_plus_tree`: where none is that represents a subscription below it, one each;
-- `rt_plus_plus_tree`: where nobody below it has had all its keywords in lists on the way, one a level;
-- `spatial_first`: never else.
+- `rt_tree`: a node with none of the message's keywords below it;
+- `rt_plus_tree`: a node below which no representative keyword is the message's; each subscription has one;
+- `rt_plus_plus_tree`: a node where no subscription has had all of its keywords in the lists so far, one per level;
+- `spatial_first`: nothing else.
 
-Cost: O(nodes that meet the message * the shorter of node and message + entries of the leaves that are left). Memory,
-beside region and keywords: 98 bytes a subscription of 3 keywords for `rt_tree`, 66 for `rt_plus_tree`, 82 for
-`rt_plus_plus_tree`. Built in O(n log n).
-`candidates_examined` counts the entries of leaves that are left, and for `rt_plus_plus_tree` those whose region is
-compared, in the lists of the first level.
+Cost: O(nodes that meet the message * the shorter of node and message + entries of the remaining leaves). Memory, in
+addition to region and keywords: 98 bytes a subscription of 3 keywords for `rt_tree`, 66 for `rt_plus_tree`, 82 for
+`rt_plus_plus_tree`. Built in O(n log n). `candidates_examined` counts the entries of the remaining leaves. For
+`rt_plus_plus_tree` it counts the subscriptions whose region is compared, in the lists of the first level.
 
 Source: Yu et al. 2015, sections 3 to 5. Departs: packed instead of grown by insertion; boxes of one node may overlap.
 See docs/papers/location_aware.md.
@@ -45,13 +44,15 @@ from tocsin.papers.location_aware.rt_trees.tokens import build_lists, build_sets
 
 LEAST: Final = 25
 MOST: Final = 50
-"""Children of a node."""
+"""The numbers of children of a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpatialFirstBuilder(RebuiltOnLoad):
-    """Builds R-trees whose nodes, but for roots, have `least` to `most` children; raises `InvalidInput` where no such
-    tree need exist."""
+    """Builds R-trees whose nodes, except roots, have `least` to `most` children.
+
+    Raises `InvalidInput` if such a tree need not exist.
+    """
 
     least: int = LEAST
     most: int = MOST
@@ -64,7 +65,7 @@ class SpatialFirstBuilder(RebuiltOnLoad):
             )
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> FilterAndRefine[Held]:
-        """Sort and pack; statistics are of no use. Raises `UnsuitableIndex`."""
+        """Sort and pack. Statistics are ignored. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
         return self.over(held, build_trees(held, self.least, self.most))
 
@@ -73,13 +74,13 @@ class SpatialFirstBuilder(RebuiltOnLoad):
         return FilterAndRefine(held, bare_trees(held, trees))
 
     def alike(self, held: Held, weighed: Weighed) -> Any:
-        """What finds whom a message may resemble enough, a table that `find_alike` has been registered for."""
+        """The structure that finds subscriptions similar enough to a message: a table registered for `find_alike`."""
         return bare_trees(held, build_trees(held, self.least, self.most))
 
 
 @dataclass(frozen=True, slots=True)
 class RTTreeBuilder(SpatialFirstBuilder):
-    """Builds R-trees whose nodes have all keywords below."""
+    """Builds R-trees whose nodes have all keywords below them."""
 
     def over(self, held: Held, trees: Trees) -> FilterAndRefine[Held]:
         return FilterAndRefine(held, token_trees(held, trees, held.regions.tokens, ALL))
@@ -90,8 +91,10 @@ class RTTreeBuilder(SpatialFirstBuilder):
 
 @dataclass(frozen=True, slots=True)
 class RTPlusTreeBuilder(SpatialFirstBuilder):
-    """Builds R-trees whose nodes have one keyword of each subscription below: by `selection`, a number of `SELECTIONS`;
-    raises `InvalidInput` for any other."""
+    """Builds R-trees whose nodes have one keyword of each subscription below, chosen by `selection`.
+
+    `selection` is a number of `SELECTIONS`. Raises `InvalidInput` for any other.
+    """
 
     selection: int = LOCALITY
 
@@ -111,7 +114,7 @@ class RTPlusTreeBuilder(SpatialFirstBuilder):
 
 @dataclass(frozen=True, slots=True)
 class RTPlusPlusTreeBuilder(RTPlusTreeBuilder):
-    """Builds R-trees whose nodes list who is below by the keyword whose turn it is, in the order of `selection`."""
+    """Builds R-trees whose nodes list subscriptions by one keyword per level, in the order of `selection`."""
 
     def over(self, held: Held, trees: Trees) -> FilterAndRefine[Held]:
         return FilterAndRefine(held, list_trees(held, trees, order_tokens(held, self.selection)), stamps=True)
@@ -134,6 +137,6 @@ def token_trees(held: Held, trees: Trees, tokens: NDArray[np.int32], most: int) 
 
 
 def list_trees(held: Held, trees: Trees, tokens: NDArray[np.int32]) -> ListTrees:
-    """Trees with each subscription in the lists of its tokens, one a level in this order, and the rest in its leaf."""
+    """Trees with each subscription in the lists of its tokens: one per level in this order, the rest in its leaf."""
     placed = place_by_level(trees, parents_of(trees), held.regions.token_starts, tokens)
     return ListTrees(trees, build_lists(len(trees.firsts), placed))

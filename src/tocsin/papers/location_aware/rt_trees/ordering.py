@@ -1,6 +1,6 @@
-"""Which token of a subscription comes first? That which represents it, for it says the most of where it is needed.
+"""Orders of a subscription's tokens. The first one represents it, so the order should put the most selective first.
 
-Source: Yu et al. 2015, section 4.2. Ties, of which it says nothing, are for the lower token.
+Source: Yu et al. 2015, section 4.2. The paper does not mention ties; here the lower token comes first.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tocsin.index.spatial_text.regions import Held
 RANDOM, DF, IDF, LOCALITY = range(4)
 SELECTIONS: Final = ("random", "df", "idf", "locality-aware")
 CELLS: Final = 100
-"""On a side of the grid in which tokens are counted."""
+"""Cells per side of the grid in which tokens are counted."""
 
 _Ranks = NDArray[np.int64] | NDArray[np.float64]
 
 
 def order_tokens(held: Held, selection: int) -> NDArray[np.int32]:
-    """(T,) the tokens of all subscriptions, those of each in the order of a selection."""
+    """(T,) the tokens of all subscriptions, each subscription's in the order of a selection."""
     regions = held.regions
     owners = np.repeat(np.arange(len(regions.owners)), np.diff(regions.token_starts))
     ranks: list[_Ranks]
@@ -41,9 +41,9 @@ def order_tokens(held: Held, selection: int) -> NDArray[np.int32]:
 
 
 def _picks(regions: Regions, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(O,) when a token is picked, if always that is which most subscriptions have that have none picked so far.
+    """(O,) the order in which DF picks tokens: always the one in most subscriptions that have no picked token yet.
 
-    Those that nobody needs come last, the most frequent first. Cost: O(T + O log O) expected.
+    Tokens that are not needed come last, the most frequent first. Cost: O(T + O log O) expected.
     """
     starts, tokens = regions.token_starts, regions.tokens
     owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[np.argsort(tokens, kind="stable")]
@@ -71,7 +71,7 @@ def _picks(regions: Regions, counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _counts_near(regions: Regions, owners: NDArray[np.int64], tokens: int) -> NDArray[np.int64]:
-    """(T,) how many subscriptions ask for a token in the cell of a grid over a place where the middle of one lies."""
+    """(T,) the number of subscriptions that ask for a token in the grid cell of a subscription's centre."""
     boxes = regions.boxes
     middles = np.stack([boxes[:, LEFT] / 2 + boxes[:, RIGHT] / 2, boxes[:, LOWER] / 2 + boxes[:, UPPER] / 2], axis=1)
     cells = np.zeros(len(boxes), np.int64)

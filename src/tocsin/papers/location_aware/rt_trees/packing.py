@@ -1,9 +1,9 @@
-"""How is an R-tree packed? Level by level from below, what is near on the map together (sort-tile-recursive).
+"""Packs R-trees level by level from the leaves, with neighbours on the map together (sort-tile-recursive).
 
-Nodes are no fuller than keeps the tree as low as it can be: full ones would leave a root of two halves, and the lists
-of its children as long as if there were no tree.
+Nodes are only as full as the least height of the tree requires. Full nodes would leave a root with two children, whose
+lists would be as long as without a tree.
 
-Source: Leutenegger, Lopez and Edgington 1997. Departs: children are spread evenly, so that none but a root has too few.
+Source: Leutenegger, Lopez and Edgington 1997. Departs: children are spread evenly, so that only a root has too few.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, bound_nod
 
 
 class Level(NamedTuple):
-    """The nodes of a level: node n has the children [starts[n], starts[n + 1]), by their numbers on the level below."""
+    """The nodes of a level: node n has children [starts[n], starts[n + 1]), numbered on the level below."""
 
     starts: NDArray[np.int64]
-    children: NDArray[np.int64]  # of the lowest level subscriptions
+    children: NDArray[np.int64]  # on the lowest level, subscriptions
 
 
 def build_trees(held: Held, least: int, most: int) -> Trees:
-    """A tree for each place; nodes have `least` to `most` children. Cost: that of sorting the subscriptions twice."""
+    """A tree for each place; nodes have `least` to `most` children. Cost: two sorts of the subscriptions."""
     boxes = held.regions.boxes
     return trees_of([pack_levels(held.members(place), boxes, least, most) for place in range(held.places)], boxes)
 
 
 def pack_levels(members: NDArray[np.int32], boxes: NDArray[np.float64], least: int, most: int) -> list[Level]:
-    """The levels of a tree over some subscriptions, from the leaves to the root, as few as there can be."""
+    """The levels of a tree over some subscriptions, from the leaves to the root; as few levels as possible."""
     levels: list[Level] = []
     numbers, own = members.astype(np.int64), boxes[members]
     size = max(_even_size(len(members), most), least)
@@ -49,7 +49,7 @@ def pack_levels(members: NDArray[np.int32], boxes: NDArray[np.float64], least: i
 
 
 def _even_size(count: int, most: int) -> int:
-    """The least number of children with which a tree over so many is no higher than one of full nodes."""
+    """The least number of children per node with which a tree is no higher than one of full nodes."""
     height = 1
     while most**height < count:
         height += 1
@@ -60,7 +60,7 @@ def _even_size(count: int, most: int) -> int:
 
 
 def _tiles(boxes: NDArray[np.float64], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """An order of boxes, and where it is cut into groups of neighbours, of one size or one more."""
+    """An order of boxes, and where it is divided into groups of neighbours of nearly equal size."""
     x, y = boxes[:, LEFT] / 2 + boxes[:, RIGHT] / 2, boxes[:, LOWER] / 2 + boxes[:, UPPER] / 2
     starts = np.arange(groups + 1) * len(boxes) // groups
     strips = int(np.ceil(np.sqrt(groups)))
@@ -71,14 +71,14 @@ def _tiles(boxes: NDArray[np.float64], groups: int) -> tuple[NDArray[np.int64], 
 
 
 def bounds_of(boxes: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The boxes around runs of boxes, none of them empty."""
+    """The bounding boxes of runs of boxes, none of them empty."""
     lows = np.minimum.reduceat(boxes[:, [LEFT, LOWER]], starts[:-1])
     highs = np.maximum.reduceat(boxes[:, [RIGHT, UPPER]], starts[:-1])
     return np.concatenate([lows, highs], axis=1)
 
 
 def trees_of(places: Sequence[Sequence[Level]], boxes: NDArray[np.float64]) -> Trees:
-    """Trees with nodes in this order, one a place, each as levels from the leaves to the root."""
+    """Trees, one per place, with nodes in this order; each is given as levels from the leaves to the root."""
     roots: list[int] = []
     firsts, stops, is_leaf, depths, entries = [], [], [], [], []
     nodes = held = 0

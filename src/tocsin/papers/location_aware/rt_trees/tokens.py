@@ -1,4 +1,4 @@
-"""How do the tokens at nodes become tables and lists?"""
+"""Builds hash tables and lists from the tokens placed at nodes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists,
 
 
 def build_sets(nodes: int, placed: Placed) -> TokenSets:
-    """The tokens of each node. Cost: that of sorting them."""
+    """The tokens of each node. Cost: sorting them."""
     return _sets_of(nodes, np.unique(_keys(placed)))[0]
 
 
 def build_lists(nodes: int, placed: Placed) -> TokenLists:
-    """What is below a node by token, each once. Cost: that of sorting it."""
+    """The distinct children or subscriptions below each node, by token. Cost: sorting them."""
     return build_weighed_lists(nodes, placed, np.zeros(len(placed.nodes)))[0]
 
 
 def build_weighed_sets(
     nodes: int, placed: Placed, values: NDArray[np.float64]
 ) -> tuple[TokenSets, NDArray[np.float64]]:
-    """The same as `build_sets`, and for each slot the greatest value of its token at its node."""
+    """Like `build_sets`; also for each slot the greatest value of its token at its node."""
     keys = _keys(placed)
     order = np.argsort(keys, kind="stable")
     firsts = np.flatnonzero(np.diff(keys[order], prepend=-1))
@@ -37,7 +37,7 @@ def build_weighed_sets(
 def build_weighed_lists(
     nodes: int, placed: Placed, values: NDArray[np.float64]
 ) -> tuple[TokenLists, NDArray[np.float64]]:
-    """The same as `build_lists`, and for each entry its greatest value."""
+    """Like `build_lists`; also the greatest value of each entry."""
     keys = _keys(placed)
     order = np.lexsort((placed.below, keys))
     keys, below = keys[order], placed.below[order]
@@ -54,13 +54,13 @@ def build_weighed_lists(
 
 
 def _keys(placed: Placed) -> NDArray[np.int64]:
-    """One number for a node and a token."""
+    """A node and a token as one number."""
     keys: NDArray[np.int64] = placed.nodes.astype(np.int64) << 32 | placed.tokens
     return keys
 
 
 def _sets_of(nodes: int, keys: NDArray[np.int64]) -> tuple[TokenSets, NDArray[np.int64]]:
-    """The tables of different nodes and tokens, and the slot of each."""
+    """The tables for distinct pairs of a node and a token, and the slot of each."""
     own, tokens = (keys >> 32).astype(np.int32), keys.astype(np.int32)
     counts = np.bincount(own, minlength=nodes)
     sizes = np.where(counts > 0, 1 << np.ceil(np.log2(2 * np.maximum(counts, 1))).astype(np.int64), 0)

@@ -1,6 +1,6 @@
-"""Which expressions does this event satisfy, by space cutting? The BE-tree, a baseline.
+"""The BE-tree, a baseline for Boolean expressions that partitions space by attribute and value.
 
-`index` is the Matcher, `layout` what it holds and how that is checked, `growing` the tree while it changes.
+`index` is the Matcher, `growing` the tree while it grows.
 """
 
 from tocsin.papers.opindex.be_tree.index import BETree, BETreeBuilder

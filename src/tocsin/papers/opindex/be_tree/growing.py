@@ -1,4 +1,4 @@
-"""How does a BE-tree grow, one conjunction at a time? A kernel inserts; this makes room for it."""
+"""A growing BE-tree: conjunctions are inserted one at a time by a kernel, with room allocated here."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _BYTES: Final = ("halved", "waiting")
 
 
 class BETreeLayout(NamedTuple):
-    """A BE-tree to be matched against, and its conjunctions in the order of their l-nodes."""
+    """A BE-tree laid out for matching, and its conjunctions in the order of their l-nodes."""
 
     tree: Tree
     conjunctions: CodedConjunctions
 
 
 class GrowingTree:
-    """A BE-tree over some of the given conjunctions, at first over none. Not to be shared between threads.
+    """A BE-tree over some of the given conjunctions, empty at first. Not to be shared between threads.
 
-    `max_cap` is how many conjunctions an l-node has before it is split.
+    `max_cap` is the largest number of conjunctions in an l-node before it is split.
     """
 
     def __init__(self, conjunctions: CodedConjunctions, max_cap: int) -> None:
@@ -59,9 +59,9 @@ class GrowingTree:
         self._tree.counts[0] = self._tree.stuck[0] = 0
 
     def insert(self, numbers: NDArray[np.int32]) -> None:
-        """Insert conjunctions that are not there, in that order.
+        """Insert new conjunctions, in the given order.
 
-        Cost: a conjunction's way down, O(predicates) a level; what overflows is moved, an l-node at a time.
+        Cost: O(predicates) for each level that a conjunction descends; an overflowing l-node is moved as a whole.
         """
         place = 0
         while place <= len(numbers):
@@ -70,11 +70,11 @@ class GrowingTree:
                 self._grow()
 
     def layout(self) -> BETreeLayout:
-        """What it is now, to be matched against."""
+        """The current tree, laid out for matching."""
         tree = self._tree
         nodes, conjunctions = in_order(tree)
         living = tree.slots[tree.slots >= 0]
-        numbers = np.full(len(tree.fields) + 1, -1)  # the last one for what is -1
+        numbers = np.full(len(tree.fields) + 1, -1)  # the last entry maps -1 to -1
         numbers[nodes] = np.arange(len(nodes))
         owners = numbers[tree.p_owners[living]]
         order = np.lexsort((tree.p_fields[living], owners))
@@ -99,7 +99,7 @@ class GrowingTree:
         return Growth(self._tree, held.sets, held.fields.operand_starts)
 
     def _grow(self) -> None:
-        """Twice the room for nodes of both kinds, and their slots."""
+        """Double the room for c-nodes and p-nodes, and rebuild the slots."""
         fixed = ("homes", "nexts", "scores", "touched", "state", "slots")
         grown = {
             name: array

@@ -1,14 +1,14 @@
-"""Which expressions does this event satisfy, by space cutting? The BE-tree, a baseline.
+"""The BE-tree, a baseline for Boolean expressions that partitions space by attribute and value.
 
-Conjunctions are partitioned by attribute and clustered by ranges of its values, in turns, until an l-node has few. An
-event goes down wherever it has the attribute and its value lies in the range, and tests the conjunctions of each l-node
-that it comes to.
+Conjunctions are alternately partitioned by attribute and clustered by ranges of its values, until an l-node has few. An
+event descends wherever it has the attribute and its value lies in the range. It tests the conjunctions of every l-node
+that it reaches.
 
-Cost: O(c-nodes reached * values of the event + conjunctions reached) an event. Built by insertion, one at a time.
-`candidates_examined` counts the conjunctions reached, and all of them are verified.
+Cost: O(c-nodes reached * values of the event + conjunctions reached) an event. The tree is built by insertion, one
+conjunction at a time. `candidates_examined` counts the conjunctions reached; all of them are verified.
 
-Source: Sadoghi and Jacobsen 2011; Zhang et al. 2014, section 3, Figure 3. Departs: the domain of an
-attribute is its rank codes; scores and overflow are reconstructed; l-nodes are scanned. See docs/papers/be_tree.md.
+Source: Sadoghi and Jacobsen 2011; Zhang et al. 2014, section 3, Figure 3. Departs: the domain of an attribute is its
+rank codes; scores and overflow are reconstructed; l-nodes are scanned. See docs/papers/be_tree.md.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from tocsin.papers.opindex.conjunctions.code_sets import CodedConjunctions
 from tocsin.papers.opindex.conjunctions.matching import FindsConjunctions
 
 MAX_CAP: Final = 5
-"""What Zhang et al. 2014 take (section 7.2): slow to build, fast to match."""
+"""The value in Zhang et al. 2014 (section 7.2): slow to build, fast to match."""
 
 
 @dataclass(frozen=True, slots=True)
 class BETreeBuilder(RebuiltOnLoad):
-    """Builds a BE-tree whose l-nodes have at most `max_cap` conjunctions, unless nothing is left to split them by.
+    """Builds a BE-tree whose l-nodes have at most `max_cap` conjunctions, unless no attribute is left to split them.
 
-    Raises `InvalidInput` for a `max_cap` below 1.
+    Raises `InvalidInput` if `max_cap` is below 1.
     """
 
     max_cap: int = MAX_CAP
@@ -51,7 +51,7 @@ class BETreeBuilder(RebuiltOnLoad):
             raise InvalidInput(f"max_cap of be_tree is {self.max_cap}; it must be at least 1.")
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> BETree:
-        """Insert one conjunction after the other; it has no use for statistics. Raises `UnsuitableIndex`."""
+        """Insert the conjunctions one by one. Statistics are ignored. Raises `UnsuitableIndex`."""
         conjunctions = CodedConjunctions.of(compiled)
         growing = GrowingTree(conjunctions, self.max_cap)
         growing.insert(np.arange(len(conjunctions), dtype=np.int32))
@@ -59,7 +59,7 @@ class BETreeBuilder(RebuiltOnLoad):
 
 
 class BETree(OverExpressions):
-    """The Matcher over a BE-tree that does not change any more."""
+    """The Matcher over a finished BE-tree."""
 
     def __init__(self, layout: BETreeLayout) -> None:
         tree, held = layout
@@ -70,15 +70,15 @@ class BETree(OverExpressions):
 
     @property
     def layout(self) -> BETreeLayout:
-        """The tree itself, and its conjunctions."""
+        """The tree and its conjunctions."""
         return self._layout
 
     def places(self) -> dict[str, int]:
-        """Subscriptions by how many conjunctions they are."""
+        """Subscriptions by their number of conjunctions."""
         return self._layout.conjunctions.counts()
 
     def place(self, number: int) -> str:
-        """The attributes on the way to each of its conjunctions. Cost: linear in the tree."""
+        """The attributes on the path to each of the subscription's conjunctions. Cost: linear in the tree."""
         found = np.flatnonzero(self._layout.conjunctions.owners == number)
         if not len(found):
             return "never satisfied"
@@ -94,7 +94,7 @@ class BETree(OverExpressions):
         return TreeRoom(np.full(len(held.fields.kinds), -1, np.int32), np.empty(len(tree.fields), np.int32))
 
     def _way(self, conjunction: int) -> str:
-        """The p-nodes from the root to a conjunction."""
+        """The p-nodes on the path from the root to a conjunction."""
         tree, fields = self._layout.tree, self._layout.conjunctions.fields
         node = int(np.searchsorted(tree.member_starts, conjunction, side="right")) - 1
         names = []

@@ -1,7 +1,7 @@
-"""What are expressions as conjunctions of sets of rank codes? What the structures of `k_index` and `be_tree` hold.
+"""Expressions as conjunctions of sets of rank codes, for `k_index` and `be_tree`.
 
 Only predicates that compare an attribute with constants have codes: `=`, `<>`, `<`, `<=`, `>`, `>=`, BETWEEN, IN, and
-their negations. Anything else is refused.
+their negations. Other predicates are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tocsin.papers.opindex.normal_forms.normal_forms import Clauses, disjunctive
 
 
 def asked_fields(compiled: CompiledExpressions) -> tuple[Fields, Keys]:
-    """`fields_and_keys`, where no predicate has a choice of fields."""
+    """Like `fields_and_keys`, but without a preference among a predicate's possible fields."""
     return fields_and_keys(compiled, np.ones(len(compiled.attributes)))
 
 
@@ -40,7 +40,7 @@ def require_comparisons(compiled: CompiledExpressions, clauses: Clauses) -> None
 
 
 def chosen_sets(sets: CodeSets, order: NDArray[np.int64]) -> CodeSets:
-    """Some conjunctions, in that order."""
+    """Select conjunctions, in the given order."""
     predicates, _ = gathered(sets.starts, order)
     ranges, _ = gathered(sets.range_starts, predicates)
     return frozen_table(
@@ -57,7 +57,7 @@ def chosen_sets(sets: CodeSets, order: NDArray[np.int64]) -> CodeSets:
 
 @dataclass(frozen=True, slots=True)
 class CodedConjunctions:
-    """Expressions, and the conjunctions that they are disjunctions of. C conjunctions."""
+    """Expressions, and the conjunctions of their disjunctive normal form. C conjunctions."""
 
     expressions: CompiledExpressions
     fields: Fields
@@ -71,11 +71,11 @@ class CodedConjunctions:
         asked: tuple[Fields, Keys] | None = None,
         left_out: NDArray[np.bool_] | None = None,
     ) -> CodedConjunctions:
-        """The disjunctive normal form of expressions, literals on one field merged, without what cannot hold.
+        """The disjunctive normal form of expressions, with literals on one field merged.
 
-        `asked` is `fields_and_keys` of them, where it is known; of those `left_out` there is no conjunction. Raises
-        `UnsuitableIndex` for a predicate that has no codes, and for too many conjunctions.
-        Cost: O(P log P) for P predicates of plain conjunctions.
+        Impossible conjunctions are dropped. `asked` is the expressions' `fields_and_keys`, if known. Expressions in
+        `left_out` get no conjunctions. Raises `UnsuitableIndex` for a predicate without codes, and for too many
+        conjunctions. Cost: O(P log P) for P predicates of plain conjunctions.
         """
         clauses = disjunctive(compiled, left_out=left_out)
         require_comparisons(compiled, clauses)
@@ -92,7 +92,7 @@ class CodedConjunctions:
         return len(self.owners)
 
     def counts(self) -> dict[str, int]:
-        """How many subscriptions are one conjunction, several, or none."""
+        """The numbers of subscriptions with one conjunction, several, or none."""
         counts = np.bincount(self.owners, minlength=len(self.expressions))
         return {
             "one conjunction": int((counts == 1).sum()),

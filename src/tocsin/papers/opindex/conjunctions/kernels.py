@@ -1,8 +1,7 @@
-"""Which subscriptions does each event satisfy? One loop over events for every structure that finds conjunctions.
+"""The loop over events that all structures of conjunctions share.
 
-`find` is one function for each structure, which registers its own by `choose`: which one is meant is known when
-`match_conjunctions` is compiled. All else is theirs in common: the event's fields and codes, the owners of what is
-found, their order.
+`find` is specialised by each structure through `choose`, when `match_conjunctions` is compiled. The structures share
+the rest: reading the event's fields and codes, mapping conjunctions to their owners, and sorting these.
 """
 
 from __future__ import annotations
@@ -21,28 +20,28 @@ from tocsin.kernels.programs.layouts import Bound, Events
 
 
 class Values(NamedTuple):
-    """Room for the scalar values of an event."""
+    """Room for an event's scalar values."""
 
-    fields: Annotated[NDArray[np.int32], "values"]  # each once
+    fields: Annotated[NDArray[np.int32], "values"]  # distinct
     codes: Annotated[NDArray[np.int32], "values"]
     payloads: Annotated[NDArray[np.int64], "values"]
 
 
 class Scratch(NamedTuple):
-    """A call's memory."""
+    """Memory for one call."""
 
     values: Values
-    hits: Annotated[NDArray[np.int32], "conjunctions + 1"]  # what is found for an event
+    hits: Annotated[NDArray[np.int32], "conjunctions + 1"]  # conjunctions found for an event
     words: Annotated[NDArray[np.uint64], "words"]  # 0 between events
     summary: Annotated[NDArray[np.uint64], "words // 64 + 1"]  # 0 between events
     buckets: Annotated[NDArray[np.int32], "buckets"]
 
 
 class Question(NamedTuple):
-    """Events, and the conjunctions that they are matched with. C conjunctions, S subscriptions."""
+    """Events, and the conjunctions to match them with. C conjunctions, S subscriptions."""
 
-    structure: Any  # what `find` finds them in
-    room: Any  # its own memory, left as it was by every event
+    structure: Any  # the structure that `find` searches
+    room: Any  # its own memory, which every event leaves unchanged
     fields: Fields
     owners: NDArray[np.int32]  # (C,) the subscription
     alive: NDArray[np.uint64]  # (S / 64 + 1,)

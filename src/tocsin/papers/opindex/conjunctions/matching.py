@@ -1,4 +1,4 @@
-"""How is a batch matched with a structure that finds conjunctions? Memory for a call, and the kernel they share."""
+"""Matches a batch against a structure of conjunctions: allocates memory and calls the shared kernel."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tocsin.papers.opindex.conjunctions.kernels import Question, Scratch, match_
 
 @dataclass(frozen=True, slots=True)
 class FindsConjunctions:
-    """A structure that has a `find` in `kernels`, and what it finds. C conjunctions."""
+    """A structure with a `find` in `kernels`, and the owners of its conjunctions. C conjunctions."""
 
     structure: Any
-    new_room: Callable[[int], Any]  # its own memory, for events of so many values
+    new_room: Callable[[int], Any]  # makes its own memory for events with at most this many values
     fields: Fields
     owners: NDArray[np.int32]  # (C,) the subscription
 
     def match(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64]) -> Found:
-        """All matches of a batch among the subscriptions that are alive."""
+        """All matches of a batch among live subscriptions."""
         widest = most_scalar_values(self.fields, batch.arrays, bound.attributes)
         lengths = {"values": widest, "conjunctions": len(self.owners), "words": len(alive), "buckets": BUCKETS}
         about = (self.structure, self.new_room(widest), self.fields, self.owners)

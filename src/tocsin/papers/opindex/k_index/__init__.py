@@ -1,6 +1,6 @@
-"""Which expressions does this event satisfy, by posting lists of values? The k-index, a baseline.
+"""The k-index, a baseline for Boolean expressions with posting lists by attribute and value.
 
-`index` is the Matcher, `layout` what it holds and how that is checked, `building` how its lists are made.
+`index` is the Matcher, `layout` its tables, `building` makes the posting lists.
 """
 
 from tocsin.papers.opindex.k_index.building import MOST_VALUES

@@ -1,4 +1,4 @@
-"""How do expressions become a k-index? By the form they are written in; then by enumerating what they ask for."""
+"""Builds a k-index from expressions: chooses a normal form, enumerates ranges and makes the posting lists."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from tocsin.papers.opindex.k_index.members import Members
 from tocsin.papers.opindex.normal_forms.normal_forms import as_written
 
 MOST_VALUES: Final = 16_384
-"""A range of more values is refused, and so is a larger domain."""
+"""Ranges with more values are refused, and so are larger domains."""
 
 MOST_OF_ONE: Final = 2**16 - 1
-"""A conjunction of more is refused: an entry says in 16 bits which of them it is of."""
+"""Larger conjunctions are refused, because an entry stores its clause's number in 16 bits."""
 
 _PROBLEMS: Final = {
     values.TEXTS: "it has a range of strings, which cannot be enumerated; index 'auto' takes it",
@@ -36,13 +36,13 @@ _PROBLEMS: Final = {
 
 
 class Domain(NamedTuple):
-    """The integers that ranges of numbers are enumerated over: all that are exact where none are declared."""
+    """The integers over which ranges of numbers are enumerated; without a declared domain, all exact ones."""
 
     ends: NDArray[np.int64]  # (2,)
     declared: bool
 
     def problems(self, members: Members, fields: Fields) -> NDArray[np.uint8]:
-        """(M,) why a member cannot be enumerated, the gravest reason of several."""
+        """(M,) why a member cannot be enumerated; the most severe reason of several."""
         found = np.zeros(len(members), np.uint8)
         asked = values.EnumeratedRanges(members.sets, fields, self.ends)
         np.maximum.at(found, members.of_predicate, values.problems(asked, self.declared, MOST_VALUES))
@@ -53,8 +53,8 @@ class Domain(NamedTuple):
 def build_layout(compiled: CompiledExpressions, domain: Domain) -> KLayout:
     """Enumerate all ranges and sort the lists.
 
-    What is written as a conjunction of clauses stays one if its ranges can be enumerated; all else is multiplied out.
-    Cost: linear in the entries, but for sorting the distinct values. Raises `UnsuitableIndex`.
+    An expression written as a conjunction of clauses keeps that form if its ranges can be enumerated. Any other is
+    multiplied out. Cost: linear in the entries, except for sorting the distinct values. Raises `UnsuitableIndex`.
     """
     clauses = as_written(compiled)
     require_comparisons(compiled, clauses)
@@ -76,7 +76,7 @@ def build_layout(compiled: CompiledExpressions, domain: Domain) -> KLayout:
 
 
 def _refuse(problems: NDArray[np.uint8], owners: NDArray[np.int32], some: NDArray[np.bool_]) -> None:
-    """Raise `UnsuitableIndex` for the first of some members that has a problem."""
+    """Raise `UnsuitableIndex` for the first of the selected members that has a problem."""
     for member in np.flatnonzero(some & (problems != values.FINE))[:1].tolist():
         raise UnsuitableIndex(_PROBLEMS[int(problems[member])], int(owners[member])) from None
 

@@ -1,17 +1,16 @@
-"""Which expressions does this event satisfy, by posting lists of values? The k-index, a baseline.
+"""The k-index, a baseline for Boolean expressions with posting lists by attribute and value.
 
-An expression is a conjunction of clauses, or a disjunction of conjunctions, whose clauses have one predicate each. What
-has K clauses lies in a posting list for each value of each of its predicates, under (K, attribute, value), with the
-clause beside it; ranges are enumerated. Per size K, the lists of an event's values are walked together; where K of them
-meet, the clauses are counted.
+An expression is a conjunction of clauses, or a disjunction of conjunctions whose clauses have one predicate each. An
+expression with K clauses is in a posting list for each value of each of its predicates, under (K, attribute, value).
+The entry also names the clause. Ranges are enumerated. For each size K, the lists of an event's values are walked
+together. Where K of them agree, the clauses are counted.
 
-Cost: memory O(sum of the predicates' values); time O(lists * log(lists) + entries walked) an event and size. What the
-lists find holds already; only for an event with a number that ranges do not enumerate is it verified.
-`candidates_examined` counts those whose clauses are counted, `verified` those that were looked at again.
+Cost: memory O(sum of the predicates' values); time O(lists * log(lists) + entries walked) an event and size.
+Expressions found in the lists hold already. They are verified only if the event has a number that ranges do not
+enumerate. `candidates_examined` counts the expressions whose clauses are counted, `verified` those that were verified.
 
-Source: Whang et al. 2009, Algorithm 1 and section 5; Zhang et al. 2014, section 3, Figure 2. Departs: NOT IN needs
-its attribute present; what is neither of the two forms is multiplied out; values outside the domain are verified. See
-docs/papers/k_index.md.
+Source: Whang et al. 2009, Algorithm 1 and section 5; Zhang et al. 2014, section 3, Figure 2. Departs: NOT IN needs its
+attribute present; other forms are multiplied out; values outside the domain are verified. See docs/papers/k_index.md.
 """
 
 from __future__ import annotations
@@ -40,9 +39,10 @@ _UNDECLARED: Final = (1, 0)
 
 @dataclass(frozen=True, slots=True)
 class KIndexBuilder(RebuiltOnLoad):
-    """Builds a k-index. `lowest` and `highest` declare the integers that ranges of numbers are enumerated over.
+    """Builds a k-index. `lowest` and `highest` declare the integers over which ranges of numbers are enumerated.
 
-    By default none are, and a range needs both ends. Raises `InvalidInput` for a domain that is empty or too large.
+    By default there is no declared domain, and a range needs both ends. Raises `InvalidInput` for a domain that is
+    empty or too large.
     """
 
     lowest: int = _UNDECLARED[0]
@@ -62,9 +62,9 @@ class KIndexBuilder(RebuiltOnLoad):
         return (self.lowest, self.highest) != _UNDECLARED
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> KIndex:
-        """Enumerate all ranges and sort the lists; it has no use for statistics.
+        """Enumerate all ranges and sort the lists. Statistics are ignored.
 
-        Cost: linear in the entries, but for sorting the distinct values. Raises `UnsuitableIndex`.
+        Cost: linear in the entries, except for sorting the distinct values. Raises `UnsuitableIndex`.
         """
         ends = (self.lowest, self.highest) if self.is_declared else (-EXACT, EXACT)
         return KIndex(build_layout(compiled, Domain(frozen(ends, np.int64), self.is_declared)))
@@ -81,11 +81,11 @@ class KIndex(OverExpressions):
 
     @property
     def layout(self) -> KLayout:
-        """The posting lists themselves, and what they lead to."""
+        """The posting lists and their members."""
         return self._layout
 
     def places(self) -> dict[str, int]:
-        """Subscriptions by what they are in the lists."""
+        """Subscriptions by their form in the lists."""
         members = self._layout.members
         in_clauses = members.have_alternatives
         conjunctions = np.bincount(members.owners[~in_clauses], minlength=len(self))

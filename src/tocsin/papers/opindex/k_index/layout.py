@@ -1,4 +1,4 @@
-"""What does a k-index hold?"""
+"""The tables of a k-index."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tocsin.papers.opindex.k_index.kernels.values import PAIRS_BESIDE
 from tocsin.papers.opindex.k_index.members import Members
 
 EXACT: Final = 2**53
-"""Integers from -EXACT to EXACT are exact numbers."""
+"""float64 represents all integers from -EXACT to EXACT exactly."""
 
 
 class KLayout(NamedTuple):
-    """Members, in order of size, and the posting lists that lead to them."""
+    """Members, in order of size, and their posting lists."""
 
     expressions: CompiledExpressions
     fields: Fields
@@ -27,18 +27,18 @@ class KLayout(NamedTuple):
     lists: PostingLists
 
     def held(self) -> HeldLists:
-        """All of it as it is matched against."""
+        """The tables for matching."""
         return HeldLists(self.lists, self.members.starts, self.members.sets)
 
     def deepest(self) -> int:
-        """The most lists of one size that a pair has."""
+        """The largest number of lists of one size under a pair."""
         lists = self.lists
         pairs = np.repeat(np.arange(len(lists.list_starts) - 1), np.diff(lists.list_starts))
         firsts = np.flatnonzero(np.diff(pairs * len(lists.size_starts) + lists.list_sizes, prepend=-1))
         return int(np.diff(firsts, append=len(lists.list_sizes)).max(initial=1))
 
     def new_room(self, deepest: int, widest: int) -> ListsRoom:
-        """Memory for events of at most `widest` values, each of which opens all pairs that it can."""
+        """Memory for events of at most `widest` values, each of which may open all of its pairs."""
         pairs = (PAIRS_BESIDE + 1) * widest
         return new_table(
             ListsRoom,
@@ -49,7 +49,7 @@ class KLayout(NamedTuple):
         )
 
     def nbytes(self) -> int:
-        """Bytes of all of it, without values, operands and expressions."""
+        """Bytes of all tables, without values, operands and expressions."""
         return self.members.nbytes() + bytes_of_table((self.lists, self.fields)) - self.value_bytes()
 
     def value_bytes(self) -> int:

@@ -1,10 +1,10 @@
-"""What do posting lists lead to? Members: conjunctions of clauses, as sets of rank codes.
+"""Members, to which posting lists lead: conjunctions of clauses, as sets of rank codes.
 
-An expression that is written in clauses is a member. Of one that is multiplied out, each conjunction is, its clauses
-being its predicates.
+An expression written in clauses is one member. An expression that is multiplied out has one member per conjunction,
+with a clause for each predicate.
 
-A clause's predicates each stand for themselves, whatever else asks about their field: they are alternatives. Only the
-clauses of one predicate must hold together, so those on one field are merged, as in a conjunction.
+The predicates of a clause are alternatives, so each stays separate, even if they share a field. Clauses of one
+predicate must hold together, so those on the same field are merged, as in a conjunction.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tocsin.papers.opindex.normal_forms.normal_forms import Clauses
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Conjunctions of clauses. M members, C clauses; a member's size is how many clauses it has."""
+    """Conjunctions of clauses. M members, C clauses; a member's size is its number of clauses."""
 
     owners: NDArray[np.int32]  # (M,) the subscription
-    starts: NDArray[np.int64]  # (M + 1,) member m has clauses [starts[m], starts[m + 1]), all of which it needs
-    sets: CodeSets  # of clauses; clause c needs any of the predicates [sets.starts[c], sets.starts[c + 1])
+    starts: NDArray[np.int64]  # (M + 1,) member m has clauses [starts[m], starts[m + 1]) and needs all of them
+    sets: CodeSets  # of clauses; clause c needs one of the predicates [sets.starts[c], sets.starts[c + 1])
 
     @classmethod
     def of_clauses(cls, clauses: Clauses, keys: Keys, fields: Fields) -> Members:
-        """Each expression a member, without predicates that cannot hold, and expressions that cannot.
+        """One member per expression, without predicates and expressions that can never hold.
 
         Cost: a sort of the literals.
         """
@@ -54,13 +54,13 @@ class Members:
 
     @classmethod
     def of_conjunctions(cls, conjunctions: CodedConjunctions) -> Members:
-        """Each conjunction a member, each of its predicates a clause."""
+        """One member per conjunction, with a clause for each predicate."""
         sets = conjunctions.sets
         of_one = sets._replace(starts=frozen(np.arange(len(sets.fields) + 1), np.int64))
         return cls(conjunctions.owners, sets.starts, of_one)
 
     def by_size(self, others: Members) -> Members:
-        """These and others, by size, then subscription."""
+        """These members and others, sorted by size, then subscription."""
         both = Members(
             np.concatenate([self.owners, others.owners]),
             _end_to_end(self.starts, others.starts),
@@ -76,7 +76,7 @@ class Members:
         return both.chosen(np.lexsort((both.owners, both.sizes)))
 
     def chosen(self, order: NDArray[np.int64]) -> Members:
-        """Some members, in that order."""
+        """Select members, in the given order."""
         clauses, _ = gathered(self.starts, order)
         starts = starts_of(self.sizes[order], len(order))
         return Members(frozen(self.owners[order], np.int32), starts, chosen_sets(self.sets, clauses))
@@ -86,7 +86,7 @@ class Members:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """(M,) how many clauses each has."""
+        """(M,) the number of clauses."""
         return np.diff(self.starts)
 
     @property
@@ -101,7 +101,7 @@ class Members:
 
     @property
     def have_alternatives(self) -> NDArray[np.bool_]:
-        """(M,) whether any of its clauses has several predicates."""
+        """(M,) whether any clause has several predicates."""
         several = np.diff(self.sets.starts) > 1
         return np.bincount(self.of_clause[several], minlength=len(self)) > 0
 
@@ -116,10 +116,10 @@ def _end_to_end(starts: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray
 def _parts(
     clauses: Clauses, present: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """The literals cut into what becomes one predicate each: the clause of each part, part starts, literals.
+    """The literals grouped by future predicate: the clause of each group, group starts, literals.
 
-    A literal is a part of its own; but those of an expression's clauses of one literal are one part a field, which
-    is the first clause's.
+    A literal is a group of its own. The clauses of a single literal are an exception: those of one expression and field
+    form one group, which belongs to the first such clause.
     """
     sizes = np.diff(clauses.starts)
     of = np.repeat(np.arange(len(sizes)), sizes)

@@ -1,4 +1,4 @@
-"""Which programs are conjunctions of clauses as they stand, and what are the clauses? Nothing is multiplied out."""
+"""Finds programs already written as conjunctions of clauses, and their clauses, without multiplying out."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tocsin.kernels.programs.layouts import next_place
 def written_clauses(
     starts: NDArray[np.int64], program: NDArray[np.int32], kinds: NDArray[np.uint8], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The clauses of programs in which no AND stands below an OR: clause starts, literals, owners.
+    """The clauses of programs with no AND below an OR: clause starts, literals, owners.
 
-    Only of those that have from two to `most` clauses, and one of two literals, when constants are folded.
-    Cost: linear.
+    Includes only programs with 2 to `most` clauses, after folding constants, of which one has several literals. Cost:
+    linear.
     """
     clause_starts = np.zeros(len(program) + 1, np.int64)
     literals = np.empty(len(program), np.int32)
@@ -27,14 +27,14 @@ def written_clauses(
         first = clauses
         place, stop = starts[number], starts[number + 1]
         while place < stop and clauses >= first:
-            if program[place] == codes.OPEN_AND:  # within the AND that a program is
+            if program[place] == codes.OPEN_AND:  # the program's own AND
                 place += 2
                 continue
             end = place + 1
             if program[place] == codes.OPEN_OR:
                 end = next_place(program, place)
             written = _write_clause(program, place, end, kinds, literals, clause_starts[clauses])
-            if written == 0:  # never holds, or is no clause
+            if written == 0:  # never holds, or is not a clause
                 clauses = first - 1
             elif written > 0:
                 owners[clauses] = number
@@ -56,9 +56,9 @@ def _write_clause(
     literals: NDArray[np.int32],
     at: int,
 ) -> int:
-    """Write the literals of program[place:end] to literals[at:]: how many, -1 where one always holds.
+    """Write the literals of program[place:end] to literals[at:]. Returns how many, or -1 if one always holds.
 
-    0 where none can hold, and where there is an AND.
+    Returns 0 if none can hold, or if there is an AND.
     """
     written = 0
     always = False

@@ -1,6 +1,6 @@
-"""What are expressions as clauses of literals? In disjunctive or in conjunctive normal form.
+"""Disjunctive and conjunctive normal forms of expressions.
 
-The structures of the papers take nothing else; `access` and `scan` take expressions as they are, and explode nowhere.
+The structures of the papers accept only these. `access` and `scan` take expressions as they are, without any expansion.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tocsin.kernels import codes
 from tocsin.papers.opindex.normal_forms.kernels import written_clauses
 
 MOST_CLAUSES = 1024
-"""An expression with more clauses is refused."""
+"""Expressions with more clauses are refused."""
 
 Clause: TypeAlias = frozenset[int]
 _ALWAYS = frozenset([codes.TRUE_LEAF * 2, codes.FALSE_LEAF * 2 + 1])
@@ -39,28 +39,28 @@ class Clauses(NamedTuple):
 def disjunctive(
     compiled: CompiledExpressions, most: int = MOST_CLAUSES, left_out: NDArray[np.bool_] | None = None
 ) -> Clauses:
-    """Clauses of which a subscription needs any, each of literals that all must hold.
+    """Clauses of the disjunctive normal form: a subscription needs any of them, a clause all of its literals.
 
-    A subscription that never holds has no clause, one that always does an empty clause; (S,) `left_out` says which
-    others are to have none. Raises `UnsuitableIndex` where one has more than `most`.
+    A subscription that never holds has no clause; one that always holds has an empty clause. (S,) `left_out` marks
+    others that get none. Raises `UnsuitableIndex` if a subscription has more than `most` clauses.
     """
     return _clauses(compiled, most, left_out, conjunctive=False)
 
 
 def conjunctive(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clauses:
-    """Clauses of which a subscription needs all, each of literals any of which must hold.
+    """Clauses of the conjunctive normal form: a subscription needs all of them, a clause any of its literals.
 
-    A subscription that never holds has an empty clause, one that always does none. Raises `UnsuitableIndex` where one
-    has more than `most`.
+    A subscription that never holds has an empty clause; one that always holds has none. Raises `UnsuitableIndex` if a
+    subscription has more than `most` clauses.
     """
     return _clauses(compiled, most, None, conjunctive=True)
 
 
 def as_written(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Clauses:
-    """The clauses, as `conjunctive` has them, of expressions that are written so and would else be multiplied out.
+    """The clauses, as in `conjunctive`, of expressions written in that form that would otherwise be multiplied out.
 
-    That is, an AND of two clauses or more, but not over `most`, each a literal or an OR of literals, and one of
-    several literals, when constants are folded. Other subscriptions have none. Cost: linear.
+    Such an expression is an AND of 2 to `most` clauses, after folding constants. Each is a literal or an OR of
+    literals, and at least one has several literals. Other subscriptions have no clauses. Cost: linear.
     """
     starts, literals, owners = written_clauses(
         compiled.arrays.program_starts, compiled.arrays.program, compiled.arrays.leaf_kinds, most
@@ -69,7 +69,7 @@ def as_written(compiled: CompiledExpressions, most: int = MOST_CLAUSES) -> Claus
 
 
 def are_plain(compiled: CompiledExpressions) -> NDArray[np.bool_]:
-    """(S,) which expressions are conjunctions of literals that are no constants: their program is their only clause."""
+    """(S,) which expressions are conjunctions of literals without constants: their program is their only clause."""
     starts, program = compiled.arrays.program_starts, compiled.arrays.program
     is_leaf = leaf_places(program)
     odd = ~is_leaf
@@ -80,7 +80,7 @@ def are_plain(compiled: CompiledExpressions) -> NDArray[np.bool_]:
 
 
 def clauses_of(compiled: CompiledExpressions, number: int, most: int, *, conjunctive: bool) -> list[Clause] | None:
-    """The clauses of one expression as `disjunctive` or `conjunctive` has them; None where they are over `most`."""
+    """The clauses of one expression, as in `disjunctive` or `conjunctive`; None if there are more than `most`."""
     starts = compiled.arrays.program_starts
     program = compiled.arrays.program[starts[number] : starts[number + 1]].tolist()
     return _Normal(program, compiled.arrays.leaf_kinds, most, conjunctive=conjunctive).clauses()
@@ -111,7 +111,7 @@ def _clauses(
 def _of_trees(
     compiled: CompiledExpressions, numbers: NDArray[np.int64], most: int, *, conjunctive: bool
 ) -> list[tuple[int, Clause]]:
-    """The clauses of expressions that are no plain conjunctions."""
+    """The clauses of expressions that are not plain conjunctions."""
     found: list[tuple[int, Clause]] = []
     for number in numbers.tolist():
         clauses = clauses_of(compiled, number, most, conjunctive=conjunctive)
@@ -133,7 +133,7 @@ class _Normal:
         self._one, self._none = (_NEVER, _ALWAYS) if conjunctive else (_ALWAYS, _NEVER)
 
     def clauses(self) -> list[Clause] | None:
-        """The clauses, none of them within another; None where they are too many."""
+        """The clauses, none of them contained in another; None if there are too many."""
         return self._of(codes.OPEN_AND, 0, len(self._program))
 
     def _of(self, kind: int, place: int, end: int) -> list[Clause] | None:
@@ -162,7 +162,7 @@ class _Normal:
         if len(parts) == 1:
             return parts[0]
         whole: list[Clause] | None = [frozenset().union(*(part[0] for part in parts if len(part) == 1))]
-        most = min(self._most, MOST_CLAUSES)  # what is multiplied out grows fast, what is laid side by side does not
+        most = min(self._most, MOST_CLAUSES)  # products grow fast, unions do not
         for part in (part for part in parts if len(part) != 1):
             if whole is None or len(whole) * len(part) > most * most:
                 return None
@@ -171,9 +171,9 @@ class _Normal:
 
 
 def _minimal(most: int, *parts: Iterable[Clause]) -> list[Clause] | None:
-    """The clauses of which no other is a part, smallest first; None where they are too many."""
+    """The clauses that contain no other one, smallest first; None if there are too many."""
     kept: list[Clause] = []
-    by_first: dict[int, list[Clause]] = {}  # the first literal of a part of a clause is one of the clause's
+    by_first: dict[int, list[Clause]] = {}  # if a clause contains another, it contains that one's first literal
     for clause in sorted({clause for part in parts for clause in part}, key=lambda one: (len(one), sorted(one))):
         if not clause:
             return [clause]

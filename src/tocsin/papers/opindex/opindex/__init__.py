@@ -1,7 +1,7 @@
-"""Which expressions does this event satisfy? OpIndex: lists by pivot attribute and operator, and counters.
+"""OpIndex: predicate lists by pivot attribute and operator, and counters.
 
-`index` is the Matcher, `cost` the paper's model of it. `rewriting` makes simple subscriptions of expressions,
-`building` lists of those.
+`index` is the Matcher, `cost` the paper's cost model. `rewriting` turns expressions into simple subscriptions,
+`building` turns these into lists.
 """
 
 from tocsin.papers.opindex.opindex.index import SEGMENTS, SIGNATURE_BITS, OpIndex, OpIndexBuilder

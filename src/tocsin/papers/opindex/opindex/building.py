@@ -1,6 +1,6 @@
-"""How do rewritten subscriptions become lists, all at once?
+"""Builds the lists of an OpIndex from rewritten subscriptions, all at once.
 
-Paper: Zhang, Chan, Tan 2014, section 4.3. Its Algorithm 1 inserts one at a time, and gives the same lists.
+Paper: Zhang, Chan, Tan 2014, section 4.3. Its Algorithm 1 inserts one at a time, with the same lists as the result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tocsin.papers.opindex.opindex.rewriting import Rewriting
 
 
 def build_lists(rewriting: Rewriting, segments: int, signature_bits: int) -> OpLists:
-    """The lists of all subscriptions. Cost: linear in predicates, but for the sorting of each segment."""
+    """The lists of all subscriptions. Cost: linear in predicates, except for sorting each segment."""
     counted, clauses = rewriting.counted, rewriting.clauses
     chosen = np.unique(np.concatenate([counted.pivots, clauses.pivots]))
     pivots = np.full(len(rewriting.fields.kinds), -1, np.int32)

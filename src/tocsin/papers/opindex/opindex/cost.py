@@ -1,10 +1,10 @@
-"""What does an OpIndex cost, in the paper's model? Sizes and times of a uniform workload, lemma by lemma.
+"""The paper's cost model of OpIndex: sizes and times for a uniform workload, lemma by lemma.
 
-The model (section 4.4): subscriptions have 1 to gamma_max predicates, on distinct attributes out of d, all alike;
-operands and values are uniform in 1 to sigma; a third of the predicates each are =, <= and >=. Every attribute is the
+The model (section 4.4): subscriptions have 1 to gamma_max predicates, on distinct attributes chosen uniformly from d.
+Operands and values are uniform in 1 to sigma. A third of the predicates each are =, <= and >=. Every attribute is the
 pivot of equally many. The paper takes gamma_max / 2 for the average size; it is (gamma_max + 1) / 2.
 
-Paper: Zhang, Chan, Tan 2014, sections 4.4 and 5.1. Times are in steps: what the paper has in O() is here without it.
+Paper: Zhang, Chan, Tan 2014, sections 4.4 and 5.1. Times are in steps: the paper's O() terms without the O().
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Final
 OPERATORS: Final = 3
 
 BYTES_OF_ENTRY: Final = 12  # key, pointer
-BYTES_OF_COUNTER: Final = 8  # what it waits for, whose it is
-BYTES_OF_SEGMENT: Final = 12  # where it starts, signature
+BYTES_OF_COUNTER: Final = 8  # required count, owner
+BYTES_OF_SEGMENT: Final = 12  # start, signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Uniform:
         return self.subscriptions * self.average_size / (OPERATORS * self.segments * self.attributes)
 
     def space(self) -> float:
-        """Bytes of lists, counters and directories: linear in predicates, but for the directories. Lemma 4."""
+        """Bytes of lists, counters and directories. Without the directories it is linear in predicates. Lemma 4."""
         predicates = self.subscriptions * self.average_size
         directories = OPERATORS * self.segments * self.attributes
         return BYTES_OF_ENTRY * predicates + BYTES_OF_COUNTER * self.subscriptions + BYTES_OF_SEGMENT * directories
 
     def insertion(self) -> float:
-        """Comparisons to insert a subscription: a binary search of a segment for each predicate. Lemma 5."""
+        """Comparisons to insert a subscription: one binary search in a segment for each predicate. Lemma 5."""
         return self.average_size * _searching(self.segment_size())
 
     def matching_probability(self) -> float:
-        """kappa, how likely a value of its attribute satisfies a predicate. Lemma 6."""
+        """kappa, the probability that a value of its attribute satisfies a predicate. Lemma 6."""
         return (1 + 2 / self.values) / 3
 
     def matching_predicates(self) -> float:
@@ -57,17 +57,17 @@ class Uniform:
         return self.event_size * per_pivot * self.matching_probability() * (1 + others)
 
     def searched_share(self) -> float:
-        """How likely a signature has the bit of an event's value, so that its segment is searched. From Lemma 8."""
+        """The probability that a segment is searched: its signature has the bit of an event's value. From Lemma 8."""
         if self.signature_bits == 0:
             return 1.0
         return float(1 - (1 - 1 / self.signature_bits) ** self.segment_size())
 
     def query(self) -> float:
-        """Steps to match an event: m^2 lists for each operator, searched or not, and what is counted down. Lemma 8."""
+        """Steps to match an event: m^2 lists for each operator, searched or not, and the counting. Lemma 8."""
         lists = OPERATORS * self.event_size**2
         return lists * _searching(self.segment_size()) * self.searched_share() + self.matching_predicates()
 
 
 def _searching(length: float) -> float:
-    """Comparisons of a binary search among length + 1 places; the paper's log(eta) is below 0 for eta < 1."""
+    """Comparisons of a binary search among length + 1 places; the paper's log(eta) is negative for eta < 1."""
     return log2(length + 1)

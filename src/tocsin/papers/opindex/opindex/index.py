@@ -1,13 +1,13 @@
-"""Which expressions does this event satisfy? OpIndex: lists by pivot attribute and operator, and counters.
+"""OpIndex: predicate lists by pivot attribute and operator, and counters.
 
-Every subscription lies under its *pivot*, the attribute it asks about that fewest events have. Of an event, only the
-lists of pivots that it has are searched: one list an operator, sorted by attribute and operand, cut into segments by
-attribute, with a signature each that tells most searches that there is nothing. What matches is counted.
+Every subscription is stored under its *pivot*, the one of its attributes that the fewest events have. An event searches
+only the lists of pivots that it has. There is one list per operator, sorted by attribute and operand, and divided into
+segments by attribute. Each segment has a signature, which rules out most searches. Predicates that match are counted.
 
-Cost: O(m^2 log(eta) (1 - (1 - 1/w)^eta) + psi) for an event of m attributes (`cost` has the symbols), plus sorting what
-is found; 12 bytes a predicate, and 12 a segment of each list. `candidates_examined` counts the subscriptions
-under the event's pivots, a clause of several as one of its own (what Lemma 2 makes least); `verified` those of them of
-which any predicate was found to hold.
+Cost: O(m^2 log(eta) (1 - (1 - 1/w)^eta) + psi) for an event of m attributes (`cost` defines the symbols), plus sorting
+the matches; 12 bytes a predicate, and 12 for each segment of a list. `candidates_examined` counts the subscriptions
+under the event's pivots, with each clause or copy of a multiplied-out one as its own. Lemma 2 minimises this number.
+`verified` counts those with at least one predicate that holds.
 
 Source: Zhang, Chan, Tan: An Efficient Publish/Subscribe Index for E-Commerce Databases, PVLDB 7(8), 2014, sections 4 to
 6. Departs: docs/papers/opindex.md.
@@ -44,11 +44,11 @@ _NOBODY: Final = np.empty(0, np.int64)
 SEGMENTS = 32
 SIGNATURE_BITS = 64
 MOST_SEGMENTS = 1024
-"""As in section 7.1: a list has 32 segments, each with a signature of a machine word."""
+"""As in section 7.1: a list has 32 segments, each with a signature of one machine word."""
 
 
 class OpIndex(OverExpressions):
-    """The Matcher over pivots and counters. It tests patterns by its expressions."""
+    """The Matcher over pivots and counters. It tests patterns with its compiled expressions."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class OpIndex(OverExpressions):
         dictionaries, structure = lists[:2], lists[2:]
         super().__init__(compiled, _nbytes(structure), _nbytes(dictionaries))
         self._lists = lists
-        self._shares = shares  # (A,) of events that have each attribute, as far as that was known; None: not at all
+        self._shares = shares  # (A,) known shares of events that have each attribute; None: unknown
         self._matching = Matching(compiled, lists, segments, signature_bits)
 
     @property
@@ -82,7 +82,7 @@ class OpIndex(OverExpressions):
         return found | {"never satisfied": len(self) - sum(found.values())}
 
     def place(self, number: int) -> str:
-        """Under which pivots a subscription lies. Cost: linear in the subscriptions."""
+        """The pivots under which a subscription is stored. Cost: linear in the subscriptions."""
         counted = self._pivot_names(self._lists.counted, number)
         clauses = self._pivot_names(self._lists.clauses, number)
         if counted:
@@ -101,16 +101,16 @@ class OpIndex(OverExpressions):
         return [attribute_of(self.attributes[attribute]) for attribute in np.unique(attributes).tolist()]
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        """All matches; `best` is of no use to it."""
+        """All matches; `best` is ignored."""
         batch.require_values()
         return self._matching.match(batch, self._binder.bind(batch), self._everyone if alive is None else alive)
 
 
 @dataclass(frozen=True, slots=True)
 class OpIndexBuilder:
-    """Builds an `OpIndex` with its options, of expressions or of what one saved.
+    """Builds an `OpIndex` with its options, from expressions or from saved arrays.
 
-    `segments=1, signature_bits=0` is the paper's OpIndex-BS: no directory, no signatures, binary search alone.
+    `segments=1, signature_bits=0` is the paper's OpIndex-BS: binary search without directories and signatures.
     """
 
     segments: int = SEGMENTS
@@ -120,13 +120,13 @@ class OpIndexBuilder:
         check_options(self.segments, self.signature_bits)
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OpIndex:
-        """Raises `UnsuitableIndex` for an expression that it cannot hold."""
+        """Raises `UnsuitableIndex` for an expression that OpIndex cannot hold."""
         lists = build_lists(rewrite(compiled, statistics), self.segments, self.signature_bits)
         shares = None if statistics is None else attribute_shares(compiled.attributes, _NOBODY, statistics)
         return OpIndex(compiled, lists, self.segments, self.signature_bits, shares)
 
     def load(self, arrays: Arrays) -> OpIndex:
-        """Built anew, with the pivots that it had: the shares that it chose them by were saved, where it had any."""
+        """Rebuild from saved arrays. Pivots are the same as before, because the attribute shares are saved if known."""
         compiled = restored(arrays)
         if _SHARES not in arrays:
             return self.build(compiled)

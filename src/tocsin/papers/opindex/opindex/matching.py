@@ -1,4 +1,4 @@
-"""How is a batch matched against lists, of an OpIndex? Memory, and a kernel."""
+"""Matches a batch against the lists of an OpIndex: allocates memory and calls the kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tocsin.papers.opindex.opindex.prefixes import depths
 
 
 class Matching:
-    """What matching needs beside the lists. Many threads may use it: memory is made for each batch."""
+    """What matching needs in addition to the lists. Threads may share it, because each batch gets its own memory."""
 
     def __init__(self, compiled: CompiledExpressions, lists: OpLists, segments: int, signature_bits: int) -> None:
         self._compiled = compiled
@@ -27,7 +27,7 @@ class Matching:
         self._options = segments, signature_bits
 
     def match(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64]) -> Found:
-        """All matches of a batch among those that are alive."""
+        """All matches of a batch among live subscriptions."""
         values = widest_event(self._lists.fields, self._depths, batch.arrays, bound.attributes, 0)
         scratch = self._new_scratch(values, len(alive))
         leaves = self._compiled.arrays

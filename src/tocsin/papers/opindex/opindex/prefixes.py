@@ -1,7 +1,8 @@
-"""Which patterns are prefixes, and how do they lie in a trie? As sorted strings, each with a link to its parent.
+"""LIKE patterns that are prefixes, in a trie stored as sorted strings with links to their parents.
 
-A string's prefixes are the last one that does not sort behind it, or ancestors of that: what a trie finds by walking
-down letter by letter is found by one binary search and a walk up. The paper's strings "A#prefix" are groups by field.
+Consider the last prefix that does not sort after a string. The string's prefixes are that one or its ancestors. So one
+binary search and a walk up the links replace a trie's walk down, letter by letter. The paper's strings "A#prefix" are
+groups by field here.
 
 Paper: Zhang, Chan, Tan 2014, section 6.2.
 """
@@ -20,7 +21,7 @@ from tocsin.papers.opindex.opindex.kernels.layouts import Prefixes
 
 
 def make_prefixes(leaves: Expressions, present: NDArray[np.int32], fields: int) -> tuple[Prefixes, NDArray[np.int32]]:
-    """The prefixes of all LIKE leaves, and the number of each leaf's, -1 for one that is none.
+    """The prefixes of all LIKE leaves, and each leaf's number among them, or -1 if it is not a prefix.
 
     `present` has the field of each leaf. Cost: O(X log X) comparisons of strings for X LIKE leaves.
     """
@@ -37,7 +38,7 @@ def make_prefixes(leaves: Expressions, present: NDArray[np.int32], fields: int) 
 
 
 def _prefix(leaves: Expressions, pattern: int) -> bytes | None:
-    """What stands before the only `%` of a pattern, at its end; None where it is another pattern."""
+    """The text before the only `%` of a pattern, at its end; None for other patterns."""
     tokens = leaves.pattern_tokens[leaves.pattern_starts[pattern] : leaves.pattern_starts[pattern + 1]]
     if not len(tokens) or tokens[-1] != codes.ANY_RUN or (tokens[:-1] >= codes.ANY_RUN).any():
         return None
@@ -61,7 +62,7 @@ def _table(ordered: list[tuple[int, int, bytes]], fields: int) -> Prefixes:
 
 
 def parents_of(ordered: Sequence[tuple[Hashable, bytes]]) -> list[int]:
-    """The longest other string of the same group that each one begins with, -1 for none; groups and strings ascend."""
+    """The longest other string of the same group that each one begins with, or -1; groups and strings ascend."""
     parents: list[int] = []
     open_ones: list[int] = []  # each a prefix of the next
     for number, (group, text) in enumerate(ordered):
@@ -76,8 +77,8 @@ def parents_of(ordered: Sequence[tuple[Hashable, bytes]]) -> list[int]:
 
 
 def depths(prefixes: Prefixes) -> NDArray[np.int32]:
-    """(D,) how many prefixes a string of each field can begin with at most. Cost: linear."""
-    depth = np.zeros(len(prefixes.parents) + 1, np.int32)  # the last one is for no parent
+    """(D,) the largest number of prefixes that a string of each field can begin with. Cost: linear."""
+    depth = np.zeros(len(prefixes.parents) + 1, np.int32)  # the last entry stands for "no parent"
     for number, parent in enumerate(prefixes.parents.tolist()):
         depth[number] = depth[parent] + 1
     deepest = [

@@ -1,8 +1,8 @@
-"""How do expressions become subscriptions that an OpIndex can hold? Conjunctions to be counted, or clauses.
+"""Rewrites expressions as subscriptions that an OpIndex can hold: conjunctions to count, or clauses.
 
-A conjunction of simple predicates is taken as it is. Anything else is multiplied out, and takes the form that stores
-fewer predicates: disjunctive, each clause a subscription of its own, or conjunctive, a bit a clause, all of it once
-under each pivot of its smallest clause.
+A conjunction of simple predicates is taken as it is. Any other expression is multiplied out, into the form that stores
+fewer predicates. In disjunctive form each clause is a subscription of its own. In conjunctive form each clause has a
+bit, and the whole is stored under each pivot of its smallest clause.
 
 Paper: Zhang, Chan, Tan 2014, sections 4.1 (pivots), 4.2 (rewriting) and 6.1 (normal forms).
 """
@@ -59,7 +59,7 @@ _REFUSED = {
 
 
 class Rewriting(NamedTuple):
-    """The subscriptions of an OpIndex before they are in lists."""
+    """The subscriptions of an OpIndex before they are laid out in lists."""
 
     fields: Fields
     prefixes: Prefixes
@@ -68,9 +68,9 @@ class Rewriting(NamedTuple):
 
 
 def rewrite(compiled: CompiledExpressions, statistics: Statistics | None) -> Rewriting:
-    """Raises `UnsuitableIndex` for the first expression that has a predicate or a size that is not allowed.
+    """Raises `UnsuitableIndex` for the first expression with an unsupported predicate or too many clauses.
 
-    Cost: O(P log P) for P predicates of conjunctions; what else there is takes Python a millisecond for some dozen
+    Cost: O(P log P) for P predicates of conjunctions. For other expressions, Python takes a millisecond for a few dozen
     clauses.
     """
     named = named_attributes(compiled.arrays, len(compiled.attributes))
@@ -82,7 +82,7 @@ def rewrite(compiled: CompiledExpressions, statistics: Statistics | None) -> Rew
 
 
 class _Rewriter:
-    """What rewriting goes by. `shares` say how many events have each field."""
+    """The inputs of rewriting. `shares` are the shares of events that have each field."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class _Rewriter:
         return Rewriting(fields, prefixes, self._counted(ordered_starts, literals, owners[order]), clauses)
 
     def _expanded(self, literals: NDArray[np.int32], owners: NDArray[np.int64]) -> tuple[Rewritten, NDArray[np.int32]]:
-        """Literals as entries, and how many units each has; `owners` are the subscriptions they are of."""
+        """Literals as entries, and the number of units of each; `owners` are the literals' subscriptions."""
         leaves = self._compiled.arrays
         counts, units = np.empty(len(literals), np.int64), np.empty(len(literals), np.int32)
         count_entries(leaves, self._keys, literals, counts, units)
@@ -125,7 +125,7 @@ class _Rewriter:
         return out, units
 
     def _counted(self, starts: NDArray[np.int64], literals: NDArray[np.int32], owners: NDArray[np.int64]) -> Simples:
-        """Conjunctions, but for those that nothing holds for."""
+        """The conjunctions, without those that can never hold."""
         sizes = np.diff(starts)
         if (sizes == 0).any():
             _refuse_always(int(owners[np.argmax(sizes == 0)]))
@@ -143,7 +143,7 @@ class _Rewriter:
         )
 
     def _general(self, numbers: NDArray[np.int64]) -> tuple[list[tuple[int, Clause]], Simples]:
-        """The conjunctions of those in disjunctive normal form, and those in conjunctive normal form."""
+        """The conjunctions of expressions in disjunctive normal form, and the rows of those in conjunctive."""
         conjunctions: list[tuple[int, Clause]] = []
         rows: list[tuple[int, int, list[list[Entry]]]] = []
         for number in numbers.tolist():
@@ -162,7 +162,7 @@ class _Rewriter:
         return conjunctions, _simples(rows)
 
     def _forms(self, number: int) -> tuple[tuple[int, list[Clause]] | None, tuple[int, list[list[Entry]]] | None]:
-        """Both normal forms, each with the number of predicates that the lists would get."""
+        """Both normal forms, each with the number of predicates that the lists would store."""
         length = int(np.diff(self._compiled.arrays.program_starts[number : number + 2])[0])
         most = max(MOST_CONJUNCTIONS, length)  # a long OR has no more clauses than terms, and is stored once
         disjunctive = clauses_of(self._compiled, number, most, conjunctive=False)
@@ -179,11 +179,11 @@ class _Rewriter:
         if clauses is None:
             return stored, None
         if any(not clause for clause in clauses):
-            return (0, []), None  # nothing holds for it
+            return (0, []), None  # it never holds
         return stored, (sum(map(len, clauses)) * len(self._pivots(clauses)), clauses)
 
     def _pivots(self, clauses: list[list[Entry]]) -> list[int]:
-        """The fields of the clause with fewest predicates; of equal ones, with the least sum of frequencies."""
+        """The fields of the clause with the fewest predicates; ties go to the least sum of frequencies."""
 
         def cost(clause: list[Entry]) -> tuple[int, float]:
             return len(clause), float(self._shares[sorted({key >> 32 for _, key in clause})].sum())
@@ -196,7 +196,7 @@ def _refuse_always(number: int) -> NoReturn:
 
 
 def _units(expanded: Rewritten, units: NDArray[np.int32], literal: int) -> Iterator[list[Entry]]:
-    """The units of a literal as lists of entries; one without entries where nothing holds for it."""
+    """The units of a literal as lists of entries; one empty unit if it can never hold."""
     first, stop = int(expanded.starts[literal]), int(expanded.starts[literal + 1])
     for unit in range(abs(int(units[literal]))):
         yield [
@@ -205,7 +205,7 @@ def _units(expanded: Rewritten, units: NDArray[np.int32], literal: int) -> Itera
 
 
 def _distributed(clauses: Iterable[Clause], entries: dict[int, list[list[Entry]]]) -> list[list[Entry]] | None:
-    """Clauses of entries: OR over literals that are ANDs of units, multiplied out; None where they are too many."""
+    """Clauses of entries: each OR of literals, which are ANDs of units, multiplied out; None if too many."""
     found: dict[tuple[Entry, ...], None] = {}
     for clause in clauses:
         for chosen in itertools.product(*(entries[one] for one in sorted(clause))):
@@ -216,7 +216,7 @@ def _distributed(clauses: Iterable[Clause], entries: dict[int, list[list[Entry]]
 
 
 def _simples(rows: list[tuple[int, int, list[list[Entry]]]]) -> Simples:
-    """Owner, pivot and clauses as arrays."""
+    """Convert owner, pivot and clauses to arrays."""
     flat = [(operator, key, bit) for _, _, own in rows for bit, clause in enumerate(own) for operator, key in clause]
     sizes = [sum(map(len, own)) for _, _, own in rows]
     return Simples(

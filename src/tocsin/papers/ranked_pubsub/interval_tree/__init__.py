@@ -1,7 +1,7 @@
-"""Which are the best intervals that a value stabs? A scored interval tree: the baseline whose lists are walked.
+"""Scored interval trees, a baseline for the best intervals that contain a value; it scans the lists of nodes.
 
-Cost: memory 12 bytes an interval and 36 a node, of which there are at most as many; time O(what is passed over + (log n
-+ k) log log n) a query: all of a list, at worst.
+Cost: memory 12 bytes an interval and 36 a node, with at most as many nodes as intervals. A query takes O(entries
+skipped + (log n + k) log log n); at worst it reads a whole list.
 
 Source: Machanavajjhala et al. 2008, section 2.2.2, score-sorted. Departs: docs/papers/ranked_pubsub.md.
 """
@@ -19,14 +19,14 @@ _ALL = 2**31 - 1
 
 
 def interval_trees(ranges: Ranges, branching: int) -> IntervalTrees:
-    """One a group, whose R-trees have one node, which knows a list's least and greatest end, and no more."""
+    """One per group. Its R-trees have a single node, with the least and greatest end in the list."""
     return listed_trees(ranges, _ALL, _ALL, 1)
 
 
 def listed_trees(ranges: Ranges, branching: int, short: int, together: int) -> IntervalTrees:
-    """One a group: lists by place, each with an R-tree of its own, which has a root alone if it is `short`.
+    """One per group: lists by place, each with its own R-tree, which is only a root for lists up to `short`.
 
-    At most `together` intervals are not split.
+    Sets of at most `together` intervals are not split.
     """
     count = len(ranges.lows)
     order, starts = np.arange(count, dtype=np.int32), np.zeros(count + 1, np.int64)

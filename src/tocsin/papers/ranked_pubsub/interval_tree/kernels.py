@@ -1,8 +1,8 @@
-"""Which intervals of an interval tree does a value stab, best first? A path of nodes, each a list with an R-tree.
+"""Best-first search of an interval tree: a path of nodes, each with a list under an R-tree.
 
-Paper: Machanavajjhala et al. 2008, sections 2.1.1, 2.2.2 and 3.1. All intervals of a node contain its median, so that
-its R-tree has no holes (Lemma 3.1): where a node's extent is stabbed, something below it is. Only the last node of a
-path may be a list of few that were not split. A node is opened only once the best of its list could be next.
+Paper: Machanavajjhala et al. 2008, sections 2.1.1, 2.2.2 and 3.1. All intervals of a node contain its median, so its
+R-tree has no holes (Lemma 3.1): if a value stabs a node's extent, it stabs an interval below. Only the last node of a
+path may be a short list that was not split. A node is opened only when the best of its list could be next.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from tocsin.index.scored.r_trees.kernels import ENTRY, RTrees, next_in_tree, ope
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 
 MEDIAN: Final = 0  # the code that every interval of the node contains
-LEFT: Final = 1  # the node of the intervals below it, -1 for none
-RIGHT: Final = 2  # that of those above it
+LEFT: Final = 1  # the node of the intervals below it, or -1
+RIGHT: Final = 2  # the node of the intervals above it, or -1
 BEST: Final = 3  # the first place of the node's list
 NODE: Final = 4
 
 
 class IntervalTrees(NamedTuple):
-    """An interval tree a group, whose nodes are the groups of R-trees. G groups, V nodes."""
+    """An interval tree per group, whose nodes are the groups of R-trees. G groups, V nodes."""
 
     roots: NDArray[np.int32]  # (G,) -1 for a group without intervals
-    nodes: NDArray[np.int32]  # (4 V,) of each node MEDIAN, LEFT, RIGHT, BEST
+    nodes: NDArray[np.int32]  # (4 V,) MEDIAN, LEFT, RIGHT, BEST for each node
     lists: RTrees  # by node, in order of place
 
 
 MOST_PATH: Final = 64
-"""More nodes than a path can have: each step down halves the ends that are left."""
+"""More nodes than a path can have, because each step down halves the remaining ends."""
 
-_COUNT: Final = 0  # of the nodes on the path; EXAMINED is as in the state of an R-tree
+_COUNT: Final = 0  # number of nodes on the path; EXAMINED is as in the state of an R-tree
 _STREAMS: Final = 3  # places, each << 8 | slot << 1 | whether the slot's tree is open
 _NODES: Final = _STREAMS + MOST_PATH  # the node of each slot
 _TREES: Final = _NODES + MOST_PATH  # the states of their R-trees
@@ -49,14 +49,14 @@ def split(
     starts: NDArray[np.int64],
     together: int,
 ) -> int:
-    """Write nodes, and `order`, the places, one node after the other; returns how many. Cost: O(n log n).
+    """Write the nodes, and in `order` their places, node by node; returns how many. Cost: O(n log n).
 
-    A node has the median end of what came to it; what does not contain it goes left or right. At most `together`
-    stay as they are.
+    A node's median is that of the ends of its intervals. Intervals that do not contain it go left or right. A set of at
+    most `together` intervals is not split.
     """
     left_room, right_room = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
     ends = np.empty(2 * len(order), np.int32)
-    stack = np.empty((2 * MOST_PATH, 4), np.int64)  # first, stop in `order`; whose child; LEFT or RIGHT
+    stack = np.empty((2 * MOST_PATH, 4), np.int64)  # first and stop in `order`; parent; LEFT or RIGHT
     count = 0
     for group in range(len(ranges.starts) - 1):
         roots[group] = -1
@@ -113,7 +113,7 @@ def _median(ranges: Ranges, order: NDArray[np.int32], first: int, stop: int, end
 
 @inlined
 def open_path(trees: IntervalTrees, group: int, code: int, state: NDArray[np.int64]) -> None:
-    """Begin at the root: the nodes on the way to a code, by the best that each list has."""
+    """Start at the root: collect the nodes on the path to a code, keyed by the best entry of each list."""
     nodes, lists = trees.nodes, trees.lists
     node, slot = np.int64(trees.roots[group]), np.uint64(0)
     while node >= 0:
@@ -135,7 +135,7 @@ def open_path(trees: IntervalTrees, group: int, code: int, state: NDArray[np.int
 
 @inlined
 def next_on_path(trees: IntervalTrees, code: int, state: NDArray[np.int64]) -> int:
-    """The place of the next best interval that a code stabs; -1 when there is none any more."""
+    """The place of the next best interval that a code stabs; -1 if there is none left."""
     width = (len(state) - _TREES) // MOST_PATH
     while True:
         top = least(state, _STREAMS, state[_COUNT])

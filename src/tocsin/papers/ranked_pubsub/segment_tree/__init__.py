@@ -1,7 +1,7 @@
-"""Which are the best intervals that a value stabs? A scored segment tree: the baseline that takes the room for speed.
+"""Scored segment trees, a baseline for the best intervals that contain a value; it trades memory for speed.
 
-Cost: memory up to 8 log n bytes an interval, and 8 a node; time O(log n log log n + k log log n) a query; built in
-O(n log n).
+Cost: memory up to 8 log n bytes an interval, and 8 a node; time O(log n log log n + k log log n) a query; built in O(n
+log n).
 
 Source: Machanavajjhala et al. 2008, sections 2.1.2 and 2.2.1. Departs: docs/papers/ranked_pubsub.md.
 """
@@ -16,7 +16,7 @@ from tocsin.papers.ranked_pubsub.segment_tree.kernels import SegmentTrees, enter
 
 
 def segment_trees(ranges: Ranges, branching: int) -> SegmentTrees:
-    """One a group, over all codes that it has."""
+    """One per group, over all codes of the group."""
     sizes = 1 << np.array([int(last).bit_length() for last in ranges.last], np.int64)
     node_starts = starts_of(2 * sizes, len(sizes))
     none = np.empty(0, np.int32)

@@ -1,7 +1,7 @@
-"""Which intervals of a segment tree does a value stab, best first? The lists of the nodes above its segment, merged.
+"""Best-first search of a segment tree: merges the lists of all ancestors of a value's segment.
 
-Paper: Machanavajjhala et al. 2008, sections 2.1.2 and 2.2.1. Whatever a node's list has contains all of the node's
-segments, so nothing that is looked at is in vain; an interval is in up to two lists a level.
+Paper: Machanavajjhala et al. 2008, sections 2.1.2 and 2.2.1. Every interval in a node's list contains all segments of
+the node, so every entry read is a match. An interval is in up to two lists per level.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from tocsin.kernels.jit import inlined, kernel
 
 
 class SegmentTrees(NamedTuple):
-    """A segment tree a group over all codes that a value can have. G groups, V nodes, E entries.
+    """A segment tree per group, over all codes that a value can have. G groups, V nodes, E entries.
 
-    Codes are the atomic segments, each a leaf: with s = sizes[g] leaves, node 1 is the root and s + c the leaf of c.
+    Codes are the atomic segments, each a leaf. With s = sizes[g] leaves, node 1 is the root and s + c the leaf of code
+    c.
     """
 
     sizes: NDArray[np.int64]  # (G,) a power of two
@@ -28,20 +29,20 @@ class SegmentTrees(NamedTuple):
 
 
 MOST_PATH: Final = 33
-"""Nodes above a leaf, itself included: there are fewer than 2**32 codes."""
+"""The number of nodes from a leaf to the root, both included: there are fewer than 2**32 codes."""
 
 _COUNT: Final = 0
 _STREAMS: Final = 3  # places, each << 8 | slot
-_NEXT: Final = _STREAMS + MOST_PATH  # the entry behind the one in the stream, by slot
+_NEXT: Final = _STREAMS + MOST_PATH  # the entry after the current one, by slot
 _STOP: Final = _NEXT + MOST_PATH
 _WIDTH: Final = _STOP + MOST_PATH
 
 
 @kernel
 def enter(ranges: Ranges, trees: SegmentTrees, places: NDArray[np.int64], entries: NDArray[np.int32]) -> None:
-    """Count the entries of each node into `places` or, where there is room for `entries`, write them from there on.
+    """Count the entries of each node in `places` or, with room in `entries`, write them from `places` on.
 
-    Places come in order, and so every list is. Cost: O(n log n).
+    Places come in ascending order, so every list is sorted. Cost: O(n log n).
     """
     for group in range(len(ranges.starts) - 1):
         size, base = trees.sizes[group], trees.node_starts[group]
@@ -68,7 +69,7 @@ def _enter(places: NDArray[np.int64], entries: NDArray[np.int32], node: int, pla
 
 @inlined
 def open_lists(trees: SegmentTrees, group: int, code: int, state: NDArray[np.int64]) -> None:
-    """Begin with the first entry of every node above a code."""
+    """Start with the first entry of the leaf of a code and of all its ancestors."""
     node, slot = trees.sizes[group] + np.int64(code), 0
     while node > 0:
         number = trees.node_starts[group] + node
@@ -85,7 +86,7 @@ def open_lists(trees: SegmentTrees, group: int, code: int, state: NDArray[np.int
 
 @inlined
 def next_in_lists(trees: SegmentTrees, code: int, state: NDArray[np.int64]) -> int:
-    """The place of the next best interval; -1 when there is none any more."""
+    """The place of the next best interval; -1 if there is none left."""
     top = least(state, _STREAMS, state[_COUNT])
     if top == DONE:
         return np.int64(-1)

@@ -1,4 +1,4 @@
-"""Whom does a message reach? CIQ: cells that cover each subscription, and what its words must bring in each."""
+"""CIQ: cells that cover each subscription, with a bound in each on what the subscription's words must contribute."""
 
 from tocsin.papers.skype.ciq.index import OPTIONS, CiqIndex
 

@@ -1,4 +1,4 @@
-"""Which cells of a quadtree cover a subscription? The siblings of those on the way to its own, and its own."""
+"""The cells of a quadtree that cover a subscription: its own, and the siblings of those on the path to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 class Covering(NamedTuple):
-    """The cells of some places. N places, K cells of each, 1 + 3 * depth."""
+    """The covering cells of some places. N places, K cells of each, 1 + 3 * depth."""
 
     box: NDArray[np.float64]  # (4,) of all places: xmin, ymin, width, height
     cells: NDArray[np.int32]  # (N, K)
@@ -17,7 +17,7 @@ class Covering(NamedTuple):
 
 
 def cells_before(level: int) -> int:
-    """How many cells there are above a level; its first has that number.
+    """The number of cells above a level, which is the number of the level's first cell.
 
     >>> [cells_before(level) for level in range(4)]
     [0, 1, 5, 21]
@@ -26,7 +26,7 @@ def cells_before(level: int) -> int:
 
 
 def covering_of(places: NDArray[np.float64], depth: int) -> Covering:
-    """The cells around each place, from coarse to fine: each place of the box is in one of them."""
+    """The covering cells of each place, from coarse to fine. Together they cover the box."""
     low, sides = _box(places)
     own = np.clip((places - low) / sides * 2**depth, 0, 2**depth - 1).astype(np.int64)
     cells: list[NDArray[np.int64]] = []
@@ -44,7 +44,7 @@ def covering_of(places: NDArray[np.float64], depth: int) -> Covering:
 
 
 def _box(places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The lower left corner of all places, and the sides; one without length has 1."""
+    """The lower left corner of all places, and the sides of their box; a side without length becomes 1."""
     if not len(places):
         return np.zeros(2), np.ones(2)
     low, sides = places.min(0), np.ptp(places, 0)

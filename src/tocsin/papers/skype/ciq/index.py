@@ -1,15 +1,16 @@
-"""Whom does a message reach? CIQ's cells, each with an inverted file and what the words of everybody in it must bring.
+"""CIQ: quadtree cells with an inverted file each, and bounds on what the words of a subscription must contribute.
 
-A subscription is in 1 + 3 * `depth` cells, which are the whole space, and under each of its words in each. A message
-goes through the cells that it is in, subscription by subscription; whose words bring enough is scored. Who came since
-the cells were made is scored as by an inverted file; they are made anew when these are many, and as a window fills.
+A subscription is in 1 + 3 * `depth` cells, which cover the whole space, and in each cell under each of its words. A
+message visits the cells that contain it, subscription by subscription. A subscription is scored if its words contribute
+enough. Subscriptions added after the last build are scored as by an inverted file. The cells are rebuilt when these are
+many, and while a window fills.
 
-Cost: O(subscriptions that share a word, times words of the message), some nanoseconds each; 4 bytes for each word and
-28 for each subscription in each of its cells. `candidates_examined` counts who is scored.
+Cost: O(subscriptions that share a word, times words of the message), a few nanoseconds each; 4 bytes for each word and
+28 for each subscription in each of its cells. `candidates_examined` counts the subscriptions scored.
 
 Paper: CIQ (Chen, Cong, Cao, Tan 2015), as section 2 of Wang et al. 2016 and its figure 2 describe it. Departs: a
-sliding window instead of decay; thresholds are those of buffers, and may fall, so a cell that a subscription cannot be
-reached from stays; all have cells of the same depth.
+sliding window instead of decay; thresholds are those of buffers and may fall, so a cell from which a subscription
+cannot be reached is kept; all subscriptions have cells of the same depth.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ OPTIONS: Final = {"depth": DEPTH, "late": LATE, "first": FIRST}
 
 
 class CiqIndex(BuiltAnew):
-    """The Disseminator over such cells; `diagonal` is the longest distance."""
+    """The Disseminator over these cells; `diagonal` is the longest distance."""
 
     table: Ciq
 
@@ -85,7 +86,7 @@ class CiqIndex(BuiltAnew):
 
 
 def _with_lists(cells: Cells, words: NDArray[np.int32], of: NDArray[np.int32], entries: NDArray[np.int32]) -> Cells:
-    """The same with the list of each word in each cell; rows of `of` and `entries` are a word's cells and entries."""
+    """The cells with a list for each word in each cell; rows of `of` and `entries` are a word's cells and entries."""
     most = int(words.max(initial=0)) + 1
     keys = (of.astype(np.int64) * most + words[:, None]).reshape(-1)
     postings = entries.reshape(-1)

@@ -1,4 +1,4 @@
-"""Whom does a message reach? Everyone who shares a word with it is scored: the baseline of its family."""
+"""A plain inverted file for windows, a baseline that scores every subscription that shares a word."""
 
 from tocsin.papers.skype.inverted_file.index import InvertedFileIndex
 

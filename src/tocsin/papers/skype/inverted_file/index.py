@@ -1,7 +1,7 @@
-"""Whom does a message reach? Everyone who shares a word with it is scored: the baseline of its family.
+"""A plain inverted file for windows, a baseline that scores every subscription that shares a word.
 
-Cost: O(subscriptions that share a word), some nanoseconds each; 4 bytes and more for each word of each subscription.
-`candidates_examined` counts those that share a word.
+Cost: O(subscriptions that share a word), a few nanoseconds each; at least 4 bytes for each word of each subscription.
+`candidates_examined` counts the subscriptions that share a word.
 
 Source: term at a time over an inverted file (Buckley and Lewit 1985), without a bound.
 """
@@ -18,7 +18,7 @@ from tocsin.papers.skype.inverted_file.kernels import InvertedFile
 
 
 class InvertedFileIndex:
-    """The Disseminator over such a file."""
+    """The Disseminator over an inverted file."""
 
     def __init__(self, diagonal: float) -> None:
         self.table = InvertedFile(no_lists(1))
@@ -27,7 +27,7 @@ class InvertedFileIndex:
         self.table = InvertedFile(grown(self.table.lists, words=count))
 
     def know_length(self, words: int) -> None:
-        """It needs nothing for long messages."""
+        """Does nothing, because long messages need no extra memory."""
 
     def add(
         self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Interests

@@ -1,4 +1,4 @@
-"""Whom does a message reach? Everyone who shares a word with it is scored.
+"""The search of the inverted file: scores every subscription that shares a word with a message.
 
 Baseline: an inverted file, term at a time, without a bound.
 """
@@ -27,7 +27,7 @@ def _disseminate(structure: InvertedFile, state: State, x: float, y: float, norm
 
 @inlined
 def _retune(structure: InvertedFile, state: State, slot: int) -> None:
-    """It knows no thresholds."""
+    """Does nothing, because the file stores no thresholds."""
 
 
 register(InvertedFile, _disseminate, _retune)

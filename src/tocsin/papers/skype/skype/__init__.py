@@ -1,4 +1,4 @@
-"""Whom does a message reach? Skype's index: a quadtree with inverted files, pruned by place, words and alpha."""
+"""Skype's index: a quadtree with inverted files, pruned by place, words and alpha."""
 
 from tocsin.papers.skype.skype.index import OPTIONS, SkypeIndex
 

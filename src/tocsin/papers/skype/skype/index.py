@@ -1,15 +1,15 @@
-"""Whom does a message reach? A quadtree's leaves with an inverted file each, lists in groups of like alpha.
+"""Skype's index: a quadtree with an inverted file in each leaf, whose lists are grouped by similar alpha.
 
-A message looks at every leaf that Lemma 6 leaves, at the lists of its words there, and at those groups and their
-beginnings that Theorems 5.3 and 5.4 leave; of these at who has the word in the location-aware prefix. Each rule is a
-switch. Who came since the index was built is scored as by an inverted file; it is built anew when these are many, and
-as a window fills. Leaves split and merge then.
+A message visits every leaf that Lemma 6 does not exclude, and there the lists of its words. Theorems 5.3 and 5.4
+exclude groups, or the ends of groups. Of the remaining subscriptions, those with the word in their location-aware
+prefix are tested. Each rule has a switch. Subscriptions added after the last build are scored as by an inverted file.
+The index is rebuilt when these are many, and while a window fills; leaves split and merge then.
 
-Cost: O(leaves times words of the message + postings that no group's bound leaves out); some 110 bytes for each word
-of a subscription. `candidates_examined` counts who is scored.
+Cost: O(leaves times words of the message + postings that no group's bound excludes); about 110 bytes for each word of a
+subscription. `candidates_examined` counts the subscriptions scored.
 
-Paper: Wang et al. 2016, sections 5.1 to 5.5. Departs: statistics are of the threshold of the buffer, not of the k-th
-best score, which changes with every result; subscriptions come into the tree together.
+Paper: Wang et al. 2016, sections 5.1 to 5.5. Departs: statistics use the threshold of the buffer, not the k-th best
+score, which changes with every result; subscriptions enter the tree together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tocsin.papers.skype.skype.kernels.searching import retune_tree, search_tree
 
 LEAST_LEAF: Final = 1024
 LEAF_SHARE: Final = 8
-"""A leaf has an eighth of all subscriptions at most, but 1,024, where no option says otherwise."""
+"""By default, a leaf has at most an eighth of all subscriptions, or 1,024 if that is more."""
 GROUPS: Final = 4
 OPTIONS: Final = {
     "leaf": 0,
@@ -45,11 +45,11 @@ OPTIONS: Final = {
     "late": LATE,
     "first": FIRST,
 }
-"""Subscriptions of a leaf and groups of a list at most; then the switches, and when it is built anew."""
+"""Largest numbers of subscriptions in a leaf and groups in a list; then the switches, and when to rebuild."""
 
 
 class SkypeIndex(BuiltAnew):
-    """The Disseminator over such a tree; the options are `OPTIONS`."""
+    """The Disseminator over this tree; its options are `OPTIONS`."""
 
     table: Skype
 
@@ -100,7 +100,7 @@ class SkypeIndex(BuiltAnew):
     def _grouped(
         self, postings: Postings, leaves: Leaves, keys: NDArray[np.int64], ranks: int
     ) -> tuple[Postings, Leaves]:
-        """The postings by list, quantile of a, and b; and where lists and groups are. A key is a leaf and a rank."""
+        """Sort postings by list, quantile of a, and b; locate lists and groups. A key is a leaf and a rank."""
         order = np.lexsort((postings.shares, keys))
         lists, firsts, counts = np.unique(keys[order], return_index=True, return_counts=True)
         within = np.arange(len(keys)) - np.repeat(firsts, counts)
@@ -125,13 +125,14 @@ class SkypeIndex(BuiltAnew):
 
 
 _DEEPEST: Final = 24
-"""Equal places are never parted; so deep is as good as equal."""
+"""Equal places can never be separated; at this depth, places count as equal."""
 
 
 def quadtree(places: NDArray[np.float64], most: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The leaf of each place, and the box of each leaf: xmin, ymin, xmax, ymax. None has more than `most` places.
+    """The leaf of each place, and the box of each leaf: xmin, ymin, xmax, ymax. Leaves have at most `most` places.
 
-    Source: Finkel and Bentley 1974, of which the paper says no more than its name; cells are halved in the middle.
+    The exception is a leaf at the greatest depth. Source: Finkel and Bentley 1974; the paper only names the quadtree.
+    Cells are halved in the middle.
     """
     leaf_of = np.zeros(len(places), np.int32)
     boxes: list[tuple[float, ...]] = []

@@ -1,4 +1,4 @@
-"""Which rectangles cover this point? `r_tree`: a packed R-tree, a baseline."""
+"""`r_tree`, a baseline for rectangles: a packed R-tree."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Which rectangles cover this point? An R-tree over them, packed when it is built: the baseline of the VCR paper.
+"""A packed R-tree over rectangles, the baseline of the VCR paper.
 
-Rectangles are sorted into tiles of equal numbers (sort-tile-recursive): into strips by their middle on one axis, within
-a strip by that on the other; neighbours share a leaf, and neighbouring nodes a parent.
+Rectangles are sorted into tiles of equal numbers (sort-tile-recursive): into strips by their centre on one axis, within
+a strip by their centre on the other. Neighbours share a leaf, and neighbouring nodes share a parent.
 
-Cost: O(log n + matches) where rectangles hardly overlap, O(n) where they do; 20 bytes a rectangle. Built in O(n log n).
-`candidates_examined` counts what meets in its rectangle.
+Cost: O(log n + matches) if rectangles hardly overlap, O(n) if they overlap much; 20 bytes a rectangle. Built in O(n log
+n). `candidates_examined` counts the subscriptions whose rectangle the event meets.
 
 Source: Guttman 1984; Leutenegger, Lopez and Edgington 1997 for the packing. Wu, Chen and Yu 2004 compare with an R-tree
 that grows by insertion.
@@ -33,7 +33,7 @@ BRANCHING: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class RTreeBuilder(RebuiltOnLoad):
-    """Builds R-trees whose nodes have up to `branching` children; raises `InvalidInput` for fewer than 2."""
+    """Builds R-trees whose nodes have up to `branching` children. Raises `InvalidInput` unless it is 2 to 1024."""
 
     branching: int = BRANCHING
 
@@ -42,7 +42,7 @@ class RTreeBuilder(RebuiltOnLoad):
             raise InvalidInput(f"branching of r_tree is {self.branching}; it must be 2 to 1024.")
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> FilterAndRefine[Held]:
-        """Sort and pack; statistics are of no use. Raises `UnsuitableIndex`."""
+        """Sort and pack. Statistics are ignored. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
         return FilterAndRefine(held, build_r_trees(held, self.branching))
 

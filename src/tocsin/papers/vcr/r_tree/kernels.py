@@ -1,4 +1,4 @@
-"""Which rectangles of a packed R-tree does an event meet? From the root down, by stack."""
+"""Search of a packed R-tree for the rectangles that an event meets, from the root with a stack."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DEEPEST: Final = 32
 
 
 class RTrees(NamedTuple):
-    """An R-tree for each pair of axes, packed: all nodes but the last of a level are full. G pairs, M entries, N nodes.
+    """A packed R-tree for each pair of axes, with all nodes of a level full but the last. G pairs, M entries, N nodes.
 
-    A pair's nodes lie level by level, the leaves first, the root last.
+    A pair's nodes are stored level by level, the leaves first, the root last.
     """
 
     branching: NDArray[np.int64]  # (1,)
@@ -27,12 +27,12 @@ class RTrees(NamedTuple):
     boxes: Annotated[NDArray[np.int32], 2]  # (M, 4) their rectangles
     level_starts: NDArray[np.int64]  # (G + 1,) a pair's levels
     node_starts: NDArray[np.int64]  # (levels + 1,)
-    nodes: Annotated[NDArray[np.int32], 2]  # (N, 4) the rectangle around what is below
+    nodes: Annotated[NDArray[np.int32], 2]  # (N, 4) the bounding rectangle of everything below
 
 
 @kernel
 def bound_level(below: NDArray[np.int32], branching: int) -> NDArray[np.int32]:
-    """The rectangles around each `branching` neighbouring ones."""
+    """The bounding rectangles of each `branching` neighbouring ones."""
     count = (len(below) + branching - 1) // branching
     out = np.empty((count, 4), np.int32)
     for node in range(count):
@@ -51,7 +51,7 @@ def bound_level(below: NDArray[np.int32], branching: int) -> NDArray[np.int32]:
 
 @inner
 def find_in_trees(trees: RTrees, groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
-    """`find`, by depth first."""
+    """`find`, depth first."""
     branching = trees.branching[0]
     base, top = trees.level_starts[group], trees.level_starts[group + 1] - 1
     first, stop = trees.starts[group], trees.starts[group + 1]

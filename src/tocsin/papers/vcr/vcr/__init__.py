@@ -1,4 +1,4 @@
-"""Which rectangles cover this point? `vcr`: virtual construct rectangles."""
+"""`vcr`, an index of rectangles by virtual construct rectangles."""
 
 from __future__ import annotations
 

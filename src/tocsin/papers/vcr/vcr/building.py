@@ -1,4 +1,4 @@
-"""How are virtual construct rectangles activated? Rectangles are listed by the VCRs that they are decomposed into."""
+"""Builds VCR lists: each rectangle is listed under the virtual construct rectangles (VCRs) that it decomposes into."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from tocsin.papers.vcr.vcr.kernels import (
 )
 
 LARGEST_SIDE: Final = 64
-"""By default no side is larger: an event looks at some 4 Lx Ly lists."""
+"""The largest default side: an event reads about 4 Lx Ly lists."""
 
 MOST_PIECES: Final = 1 << 16
-"""A rectangle that would be made of more is refused."""
+"""A rectangle with more pieces is refused."""
 
 MOST_WALKED: Final = 1 << 20
-"""The largest product of sides: an event looks at four times as many lists."""
+"""The largest product of sides: an event reads four times as many lists."""
 
 MOST_PLACES: Final = 1 << 28
 """The largest array of lists: 2 GB."""
 
 SPARSE: Final = 8
-"""An array with more than so many places a list entry gives way to a hash table, unless it is asked for."""
+"""With more places than this for each list entry, a hash table replaces the array, unless an array is requested."""
 
 LOAD: Final = 2
-"""Places of a hash table, for each activated VCR."""
+"""Places of a hash table per activated VCR."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What is asked for: the largest sides (0: by the subscriptions), the decomposition, and how lists are found."""
+    """The options: largest sides (0: from the subscriptions), kind of decomposition, and kind of list lookup."""
 
     lx: int = 0
     ly: int = 0
@@ -85,7 +85,7 @@ class _Lists(NamedTuple):
 
 
 def build_vcrs(held: Held, sides: Sides) -> VCRs:
-    """The lists of all pairs of axes; raises `UnsuitableIndex` for a rectangle of too many VCRs."""
+    """The lists of all pairs of axes. Raises `UnsuitableIndex` for a rectangle of too many VCRs."""
     own = [_lists_of(held, pair, sides) for pair in range(len(held.groups.axes))]
     place_starts = starts_of([len(one.starts) for one in own], len(own))
     lists_before = starts_of([len(one.owners) for one in own], len(own))
@@ -152,7 +152,7 @@ def _lists_of(held: Held, pair: int, sides: Sides) -> _Lists:
 
 
 def _exponent(side: int, lengths: NDArray[np.int32]) -> int:
-    """That of a side that was asked for, or of the power of two that is nearest to the average length."""
+    """The exponent of a requested side, or of the power of two nearest to the average length."""
     if side:
         return side.bit_length() - 1
     mean = min(float(lengths.mean()), LARGEST_SIDE) if len(lengths) else 1.0
@@ -192,7 +192,7 @@ def _in_table(
 
 
 def _prime_from(least: int) -> int:
-    """The first prime that is not below a number. Cost: by division; O(sqrt(n) log(n)) expected."""
+    """The first prime at or above a number. Cost: trial division, O(sqrt(n) log(n)) expected."""
     number = max(least, 3) | 1
     while any(number % divisor == 0 for divisor in range(3, int(number**0.5) + 1, 2)):
         number += 2
@@ -200,9 +200,9 @@ def _prime_from(least: int) -> int:
 
 
 def _asks_between(groups: Groups, members: NDArray[np.int32], sizes: NDArray[np.int64]) -> tuple[bool, bool]:
-    """Whether some rectangle was widened to whole cells, which are an operand and what lies just before it.
+    """Whether any rectangle was widened to whole cells; a cell is an operand and the values just before it.
 
-    Then what its lists say of values that are no operands (even codes), or that are (odd), is to be compared.
+    If so, list entries must be compared for values that are not operands (even codes), or for operands (odd codes).
     """
     own = groups.rectangles[members]
     lows, highs = own[:, [LEFT, LOWER]], own[:, [RIGHT, UPPER]]

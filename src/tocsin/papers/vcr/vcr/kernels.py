@@ -1,8 +1,8 @@
-"""Which virtual construct rectangles is a rectangle made of, and which may cover a point? The paper's algorithms.
+"""The paper's algorithms: decomposition of a rectangle into VCRs, and search for those that may cover a point.
 
-A VCR (x, y, 2^i, 2^j) has its corner at (x, y) and a width and a height that are powers of two, up to the sides Lx and
-Ly. Its number is B (x + y Rx) + j (kx + 1) + i, where B is how many have one corner (equation 1). All numbers here are
-of a map with a margin of Lx and Ly below and on the left, so that no point is under the paper's boundary conditions.
+A VCR (x, y, 2^i, 2^j) has its corner at (x, y). Its width and height are powers of two, up to the sides Lx and Ly. Its
+number is B (x + y Rx) + j (kx + 1) + i, where B is the number of VCRs with the same corner (equation 1). All numbers
+refer to a map with a margin of Lx and Ly below and on the left, so that the paper's boundary conditions never apply.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.numbers import scattered
 
 ARRAY: Final = 0
-"""Instead of a prime: the lists of a map's VCRs are all there, and found by their number."""
+"""In place of a prime: the lists of all VCRs of the map are stored, and found by their number."""
 
 _UNUSED: Final = np.int64(-1)
 
 
 class Map(NamedTuple):
-    """The sides of a pair of axes' VCRs, and the map that they lie on, margin included."""
+    """The sides of VCRs for a pair of axes, and the size of their map with its margin."""
 
     kx: int  # Lx is 2 ** kx
     ky: int
@@ -42,12 +42,12 @@ class VCRs(NamedTuple):
     distance_starts: NDArray[np.int64]  # (G + 1,)
     distances: NDArray[np.int64]  # (D,) from the pivot to each VCR that may cover a cell
     place_starts: NDArray[np.int64]  # (G + 1,) where the places of a pair begin
-    name_starts: NDArray[np.int64]  # (G + 1,) the same of their names, which an array has none of
+    name_starts: NDArray[np.int64]  # (G + 1,) where the names of a pair begin; an array has none
     names: NDArray[np.int64]  # by place: the VCR, or -1
     starts: NDArray[np.int64]  # (H + 1,) by place: list [starts[p], starts[p + 1])
     owners: NDArray[np.int32]  # (L,)
     has_overlaps: NDArray[np.bool_]  # (G,) whether a subscription may be on several lists that cover a cell
-    asks_between: NDArray[np.bool_]  # (G, 2) whether what a list says of even, and of odd, codes must be compared
+    asks_between: NDArray[np.bool_]  # (G, 2) whether list entries must be compared for even, and for odd, codes
 
 
 @inlined
@@ -58,16 +58,16 @@ def number_of(kx: int, ky: int, width: int, x: int, y: int, i: int, j: int) -> i
 
 @kernel
 def distance_table(kx: int, ky: int, width: int, closed: bool) -> NDArray[np.int64]:
-    """How far from a point's pivot VCR the numbers of those that may cover it lie, ascending (section 2.3.2).
+    """The distances from the number of a point's pivot VCR to those that may cover it, ascending (section 2.3.2).
 
-    `closed`: also those that a point on their right or upper edge is in, as the paper has them: (2 Lx + kx)(2 Ly + ky)
-    (Theorem 1). Else those that cover the unit cell at the point: (2 Lx - 1)(2 Ly - 1).
+    With `closed`, includes VCRs with the point on their right or upper edge, as in the paper: (2 Lx + kx)(2 Ly + ky)
+    (Theorem 1). Otherwise only those that cover the unit cell at the point: (2 Lx - 1)(2 Ly - 1).
     """
     side_x, side_y = np.int64(1) << kx, np.int64(1) << ky
     edge = np.int64(0 if closed else 1)
     out = np.empty((2 * side_x + kx) * (2 * side_y + ky), np.int64)
     count = 0
-    for y in range(side_y + 1):  # from the pivot (a - Lx, b - Ly) on
+    for y in range(side_y + 1):  # starting at the pivot (a - Lx, b - Ly)
         for x in range(side_x + 1):
             for j in range(ky + 1):
                 for i in range(kx + 1):
@@ -79,7 +79,7 @@ def distance_table(kx: int, ky: int, width: int, closed: bool) -> NDArray[np.int
 
 @inlined
 def _largest(length: int, most: int) -> int:
-    """The largest power of two that is at most a length, and at most 2 ** most: its exponent."""
+    """The exponent of the largest power of two that is at most `length` and 2 ** most."""
     exponent = np.int64(0)
     while exponent < most and (np.int64(2) << exponent) <= length:
         exponent += 1
@@ -88,10 +88,11 @@ def _largest(length: int, most: int) -> int:
 
 @kernel
 def decompose(kx: int, ky: int, x: int, y: int, w: int, h: int, overlapped: bool, out: NDArray[np.int64]) -> int:
-    """Write the VCRs (x, y, i, j) that make up a rectangle to the rows of `out`, as far as it has any; how many.
+    """Write the VCRs (x, y, i, j) of a rectangle to the rows of `out`, as far as there is room; returns how many.
 
-    Simple (Figure 2): strips as high as can be, from below, each of VCRs as wide as can be. Overlapped (section
-    2.2.2): all of one size; the last of a strip is moved to the left, and the last strip down, to end with it.
+    Simple (Figure 2): strips of the greatest height from below, each of VCRs of the greatest width. Overlapped (section
+    2.2.2): all of one size. The last VCR of a strip is moved left, and the last strip down, so that they end with the
+    rectangle.
     """
     count = 0
     i_first, j_first = _largest(w, kx), _largest(h, ky)
@@ -113,7 +114,7 @@ def decompose(kx: int, ky: int, x: int, y: int, w: int, h: int, overlapped: bool
 
 @inlined
 def count_pieces(length: int, most: int, overlapped: bool) -> int:
-    """How many VCRs a side is cut into."""
+    """The number of VCRs that a side is divided into."""
     if overlapped:
         side = np.int64(1) << _largest(length, most)
         return (length + side - 1) // side
@@ -129,7 +130,7 @@ def count_pieces(length: int, most: int, overlapped: bool) -> int:
 def count_all_pieces(
     kx: int, ky: int, members: NDArray[np.int32], rectangles: NDArray[np.int32], overlapped: bool
 ) -> NDArray[np.int64]:
-    """How many VCRs each of some rectangles is made of."""
+    """The number of VCRs of each rectangle."""
     counts = np.empty(len(members), np.int64)
     for m in range(len(members)):
         left, lower, right, upper = rectangles[members[m]]
@@ -149,7 +150,7 @@ def write_pieces(
     starts: NDArray[np.int64],
     out: NDArray[np.int64],
 ) -> None:
-    """Write the numbers of the VCRs that each rectangle of codes is made of."""
+    """Write the numbers of the VCRs of each rectangle of codes."""
     widest = np.int64(0)
     for m in range(len(members)):
         widest = max(widest, starts[m + 1] - starts[m])
@@ -165,13 +166,13 @@ def write_pieces(
 
 @inlined
 def _hashed(number: int, prime: int) -> int:
-    """Where to look for a VCR first: its number is scattered, then divided (section 2.2.3)."""
+    """The first place to look for a VCR: its number is scattered, then divided (section 2.2.3)."""
     return np.int64((scattered(number) >> np.uint64(20)) % np.uint64(prime))
 
 
 @kernel
 def place_numbers(numbers: NDArray[np.int64], prime: int, names: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give each distinct VCR a place in an empty hash table; their places."""
+    """Insert distinct VCRs into an empty hash table; returns their places."""
     places = np.empty(len(numbers), np.int64)
     for n in range(len(numbers)):
         place = _hashed(numbers[n], prime)
@@ -184,7 +185,7 @@ def place_numbers(numbers: NDArray[np.int64], prime: int, names: NDArray[np.int6
 
 @inlined
 def _place_of(names: NDArray[np.int64], base: int, prime: int, number: int) -> int:
-    """The place of a VCR's list among its pair's; -1 for none."""
+    """The place of a VCR's list within its pair of axes, or -1."""
     if prime == ARRAY:
         return np.int64(number)
     place = _hashed(number, prime)
@@ -197,7 +198,7 @@ def _place_of(names: NDArray[np.int64], base: int, prime: int, number: int) -> i
 
 @inner
 def find_in_vcrs(vcrs: VCRs, groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
-    """`find`: the lists of all VCRs that may cover a cell; where an event is no point, all rectangles are compared."""
+    """`find`: reads the lists of all VCRs that may cover a cell. An event that is not a point is compared with all."""
     if asked.left != asked.right or asked.lower != asked.upper:
         return np.int64(find_by_scan(groups, group, asked, seen, found))
     kx, ky, width = vcrs.kxs[group], vcrs.kys[group], vcrs.widths[group]

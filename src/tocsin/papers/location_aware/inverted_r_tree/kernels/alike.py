@@ -1,7 +1,7 @@
-"""Which subscriptions does an R-tree lead to by inverted files with shares? To children whose bound will do.
+"""`Similar` on an R-tree with weighted inverted files: a walk into children with a sufficient bound.
 
-Source: Cong, Jensen and Wu 2009, section 4, whose files have the greatest weight of a word in a child; Yu et al. 2015,
-section 6, for what is asked.
+Source: Cong, Jensen and Wu 2009, section 4, with files of the greatest weight of a word in each child; Yu et al. 2015,
+section 6, for the question.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees, 
 
 
 class WeighedTrees(NamedTuple):
-    """R-trees, and of each node's tokens the children that have them, with shares. N nodes, E entries."""
+    """R-trees; for each token of a node, the children that have it, with shares. N nodes, E entries."""
 
     trees: Trees
-    files: TokenLists  # of a leaf the subscriptions
-    shares: NDArray[np.float64]  # (E,) the greatest share of its weight that anybody there has in the token
-    areas: NDArray[np.float64]  # (N,) the least of a region below
+    files: TokenLists  # for a leaf, subscriptions instead of children
+    shares: NDArray[np.float64]  # (E,) the greatest share of a subscription's weight that the token has there
+    areas: NDArray[np.float64]  # (N,) the least area of a region below
     most: NDArray[np.int64]  # (1,) children of a node
 
 
@@ -38,7 +38,7 @@ def find_by_shares(
     seen: Seen,
     found: int,
 ) -> int:
-    """`find_alike`, by depth first: into children whose shares of the message's tokens, and area, may be enough."""
+    """`find_alike`, depth first: into children with enough of the message's tokens, by share, and enough area."""
     trees = structure.trees
     sums = np.zeros((DEEPEST + 1, structure.most[0]))
     at, end = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
@@ -66,7 +66,7 @@ def find_by_shares(
 
 @inlined
 def _add_shares(structure: WeighedTrees, node: int, message: Message, seen: Seen, sums: NDArray[np.float64]) -> None:
-    """Add to the sums of a node's children, which come as 0."""
+    """Add the shares of common tokens to the sums of a node's children, which must be 0 before."""
     files, first, at = structure.files, structure.trees.firsts[node], np.int64(0)
     while True:
         slot, at = next_common(files.sets, node, message, seen, at)
@@ -86,7 +86,7 @@ def _read_leaf(
     seen: Seen,
     found: int,
 ) -> int:
-    """Write the entries of a leaf that may have enough to `seen.hits`."""
+    """Write the entries of a leaf that may be similar enough to `seen.hits`."""
     trees, files, at = structure.trees, structure.files, np.int64(0)
     for i in range(trees.firsts[node], trees.stops[node]):
         seen.sums[trees.entries[i]] = 0.0

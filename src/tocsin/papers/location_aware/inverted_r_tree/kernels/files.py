@@ -1,6 +1,6 @@
-"""Which subscriptions does an R-tree lead to by inverted files? Down to the children that a node's file names.
+"""A walk down an R-tree by inverted files, into the children that a node's file lists.
 
-Source: Cong, Jensen and Wu 2009 for the tree; Yu et al. 2015, section 2.3, for how it is asked.
+Source: Cong, Jensen and Wu 2009 for the tree; Yu et al. 2015, section 2.3, for the search.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees
 
 
 class InvertedTrees(NamedTuple):
-    """R-trees, and of each node's tokens the children that have them; of a leaf's the subscriptions."""
+    """R-trees; for each token of a node, the children that have it, or for a leaf, the subscriptions."""
 
     trees: Trees
     files: TokenLists
@@ -30,7 +30,7 @@ class InvertedTrees(NamedTuple):
 def find_by_files(
     structure: InvertedTrees, regions: Regions, place: int, message: Message, seen: Seen, found: int
 ) -> int:
-    """`find`, by depth first: into children that have any of the message's tokens and meet its region."""
+    """`find`, depth first: into children that have any of the message's tokens and meet its region."""
     trees, root = structure.trees, np.int64(structure.trees.roots[place])
     is_named = np.zeros((DEEPEST, structure.most[0]), np.uint8)
     parents, at = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
@@ -64,7 +64,7 @@ def _open(
     seen: Seen,
     found: int,
 ) -> tuple[int, int]:
-    """Read a node's file: go down to its children, or count its entries."""
+    """Read a node's file: queue its children, or count a leaf's entries."""
     trees, files = structure.trees, structure.files
     is_leaf, base = trees.is_leaf[node] != 0, np.int64(trees.firsts[node])
     next_at = np.int64(0)
@@ -87,7 +87,7 @@ def _open(
 
 @inlined
 def _count(regions: Regions, one: int, message: Message, seen: Seen, found: int) -> int:
-    """Count a token of a subscription; with the last it is written to `seen.hits` if it is where the message is."""
+    """Count one token of a subscription. At its last token, write it to `seen.hits` if its region meets the message."""
     count = np.int64(seen.counts[one]) + 1 if seen.stamps[one] == message.stamp else np.int64(1)
     seen.stamps[one], seen.counts[one] = message.stamp, count
     if count == regions.token_starts[one + 1] - regions.token_starts[one]:

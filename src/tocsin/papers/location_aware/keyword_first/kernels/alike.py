@@ -1,4 +1,4 @@
-"""Which subscriptions have so much of their tokens' weight in a message that it may resemble them enough? By adding.
+"""`Similar` by counting with weights: finds subscriptions with enough of their tokens' weight in a message.
 
 Source: Yan and Garcia-Molina 1994, counting with weights; Yu et al. 2015, section 6.2, equation 5.
 """
@@ -16,7 +16,7 @@ from tocsin.papers.location_aware.keyword_first.kernels.counting import Inverted
 
 
 class WeighedLists(NamedTuple):
-    """Subscriptions by token, and everyone."""
+    """Subscriptions by token, and all subscriptions."""
 
     inverted: Inverted
     everyone: Everyone
@@ -31,7 +31,7 @@ def find_by_weight(
     seen: Seen,
     found: int,
 ) -> int:
-    """`find_alike`: whoever has enough for a message in contact with it; everyone where contact alone may do."""
+    """`find_alike`: subscriptions with enough weight if they touch the message; all, if touching alone may suffice."""
     if asked.near <= 0.0:
         return find_everyone(structure.everyone, asked, place, message, seen, found)
     inverted = structure.inverted
@@ -47,7 +47,7 @@ def find_by_weight(
 
 @inlined
 def _add(one: int, asked: Similarity, token: int, message: Message, seen: Seen, found: int) -> int:
-    """Add a token's weight to that of a subscription; when it is enough first it is written to `seen.hits`."""
+    """Add a token's weight to a subscription's sum. When the sum first suffices, write it to `seen.hits`."""
     before = seen.sums[one] if seen.stamps[one] == message.stamp else 0.0
     after, enough = before + asked.weighed.weights[token], asked.near * asked.weighed.totals[one]
     seen.stamps[one], seen.sums[one] = message.stamp, after

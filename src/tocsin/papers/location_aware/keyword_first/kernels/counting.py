@@ -1,4 +1,4 @@
-"""Which subscriptions have all of their tokens in a message, and then a region where it is? By counting.
+"""The counting method: finds subscriptions with all of their tokens in a message, then compares regions.
 
 Source: Yan and Garcia-Molina 1994, the counting method; Yu et al. 2015, section 2.3.
 """
@@ -19,14 +19,14 @@ from tocsin.kernels.jit import inlined, inner
 class Inverted(NamedTuple):
     """Subscriptions by token. L lists, T entries."""
 
-    tokens: NDArray[np.int64]  # (1,) list p * tokens[0] + t is token t's at place p
+    tokens: NDArray[np.int64]  # (1,) tokens per place; list p * tokens[0] + t is token t's at place p
     starts: NDArray[np.int64]  # (L + 1,) entries [starts[l], starts[l + 1])
     entries: NDArray[np.int32]  # (T,) subscriptions
 
 
 @inner
 def find_by_keywords(inverted: Inverted, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
-    """`find`: whoever is in as many lists of the message's tokens as it has tokens is compared."""
+    """`find`: compares each subscription found in as many of the message's lists as it has tokens."""
     first_list = np.int64(place) * inverted.tokens[0]
     entries, stamps, counts, starts = inverted.entries, seen.stamps, seen.counts, regions.token_starts
     found = np.int64(found)
@@ -43,7 +43,7 @@ def find_by_keywords(inverted: Inverted, regions: Regions, place: int, message: 
 
 @inlined
 def _compare(regions: Regions, one: int, message: Message, seen: Seen, found: int) -> int:
-    """Write a subscription to `seen.hits` if its region is where the message is."""
+    """Write a subscription to `seen.hits` if its region meets the message."""
     seen.examined[0] += 1
     seen.hits[found] = one
     return np.int64(found + meets(regions.boxes, one, message))

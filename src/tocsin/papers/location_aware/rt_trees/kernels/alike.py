@@ -1,4 +1,4 @@
-"""Which subscriptions of an R-tree may a message resemble enough? From the root down, where a node's bound will do.
+"""`Similar` on R-trees: a walk from the root into nodes with a sufficient bound.
 
 Source: Yu et al. 2015, section 6. Departs: docs/papers/location_aware.md, "What we did".
 """
@@ -22,30 +22,30 @@ from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees, 
 
 
 class BoundedTrees(NamedTuple):
-    """R-trees whose nodes have all tokens below, and the least that a subscription there measures. N nodes."""
+    """R-trees whose nodes have all tokens below, and the least area and weight of a subscription there. N nodes."""
 
     trees: Trees
     sets: TokenSets
     areas: NDArray[np.float64]  # (N,)
-    totals: NDArray[np.float64]  # (N,) of the weights of a subscription's tokens
+    totals: NDArray[np.float64]  # (N,) weights of a subscription's tokens
 
 
 class SharedTrees(NamedTuple):
-    """R-trees whose nodes have all tokens below, each with what it may be worth as the first in common. H slots."""
+    """R-trees whose nodes have all tokens below, each with a bound on its worth as the first common one. H slots."""
 
     trees: Trees
     sets: TokenSets
-    shares: NDArray[np.float64]  # (H,) the greatest that it and all behind it have of a subscription
+    shares: NDArray[np.float64]  # (H,) the greatest share of a subscription that it and all later tokens have
 
 
 class RankedTrees(NamedTuple):
-    """R-trees whose nodes have lists, of one token of each subscription a level. N nodes, E entries."""
+    """R-trees whose nodes have lists, with one token of each subscription per level. N nodes, E entries."""
 
     trees: Trees
     lists: TokenLists
-    shares: NDArray[np.float64]  # (E,) what the entry's token and all behind it have of the subscription
-    ahead: NDArray[np.float64]  # (N,) the greatest share that anybody below has from the token on whose turn it is
-    areas: NDArray[np.float64]  # (N,) the least of a region below
+    shares: NDArray[np.float64]  # (E,) the share of the subscription that the entry's token and all later ones have
+    ahead: NDArray[np.float64]  # (N,) the greatest share that a subscription below has from its token of this level on
+    areas: NDArray[np.float64]  # (N,) the least area of a region below
 
 
 def may_enter(
@@ -56,7 +56,7 @@ def may_enter(
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
-    """Whether more candidates may be below a node; of a leaf whether all of it are. Writes others to `seen.hits`."""
+    """Whether more candidates may be below a node; for a leaf, whether all are. Writes others to `seen.hits`."""
     raise NotImplementedError("for kernels")
 
 
@@ -69,7 +69,7 @@ def find_alike_in_tree(
     seen: Seen,
     found: int,
 ) -> int:
-    """`find_alike`, by depth first."""
+    """`find_alike`, depth first."""
     trees, hits, stamps = structure.trees, seen.hits, seen.stamps
     at, end = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
     begin(trees, place, at, end)
@@ -98,7 +98,7 @@ def _in_contact(
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
-    """`may_enter`: where boxes meet, and everywhere if keywords alone may do."""
+    """`may_enter`: if the boxes meet, or everywhere if keywords alone may suffice."""
     return asked.far <= 1.0 or meets(structure.trees.boxes, node, message), found
 
 
@@ -111,7 +111,7 @@ def _bounded(
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
-    """`may_enter`: by the weight in common over the least below, and the area likewise (section 6.1, equation 4)."""
+    """`may_enter`: by the common weight over the least below, and likewise the area (section 6.1, equation 4)."""
     sets, least = structure.sets, structure.totals[node]
     bound = asked.alpha * most_in_common(structure.trees, structure.areas, node, message)
     enough, common, at = asked.threshold - SLACK, 0.0, np.int64(0)
@@ -134,7 +134,7 @@ def _shared(
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
-    """`may_enter`: where a token in common is in somebody's prefix (section 6.2, equations 5 and 6)."""
+    """`may_enter`: if a common token is in the prefix of a subscription (section 6.2, equations 5 and 6)."""
     touches = meets(structure.trees.boxes, node, message)
     if touches and asked.near <= 0.0:
         return True, found
@@ -157,7 +157,7 @@ def _ranked(
     seen: Seen,
     found: int,
 ) -> tuple[bool, int]:
-    """`may_enter`: where those who are in no list so far may still have enough, after the node's own lists are read."""
+    """`may_enter`: reads the node's lists, then tells whether subscriptions in no list so far may still suffice."""
     lists, enough = structure.lists, asked.threshold - SLACK
     spatial = asked.alpha * most_in_common(structure.trees, structure.areas, node, message)
     if spatial + (1.0 - asked.alpha) * structure.ahead[node] < enough:
@@ -181,7 +181,7 @@ def _write_able(
     seen: Seen,
     found: int,
 ) -> int:
-    """Write who is met in a list for the first time and may have enough if it has all tokens from this one on."""
+    """Write the subscriptions first met in a list that may suffice if they have all tokens from this one on."""
     lists, enough = structure.lists, asked.threshold - SLACK
     for i in range(lists.starts[number], lists.starts[number + 1]):
         textual = (1.0 - asked.alpha) * structure.shares[i]

@@ -1,7 +1,7 @@
-"""How much of what is below a node may a message resemble at most?
+"""Upper bounds on the similarity of a message to the subscriptions below a node.
 
-Source: Yu et al. 2015, sections 6.1 to 6.3. Departs: a share is 1 at most, and 1 on contact where a region or the
-message has no area; shares of what is left of a subscription's tokens are kept, for any threshold.
+Source: Yu et al. 2015, sections 6.1 to 6.3. Departs: a share is 1 at most, and 1 if they touch and a region or the
+message has no area; shares of a subscription's remaining tokens are stored, so that they serve any threshold.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tocsin.kernels.packing import viewed
 from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees
 
 SLACK = 1e-9
-"""By so much bounds are loosened, for they are rounded otherwise than scores."""
+"""Slack of bounds, because they are rounded differently from scores."""
 
 
 @kernel
 def least_below(trees: Trees, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(N,) the least of the values of all subscriptions below a node; 0 where one has none above that."""
+    """(N,) the least of the values of all subscriptions below a node; 0 if any of them is not positive."""
     held = viewed(trees)
     out = np.full(len(held.firsts), np.inf)
     for node in range(len(out) - 1, -1, -1):
@@ -46,7 +46,7 @@ def shares_of(starts: NDArray[np.int64], tokens: NDArray[np.int32], weighed: Wei
 
 @kernel
 def shares_from(starts: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(T,) the share that each token and all behind it have together."""
+    """(T,) the combined share of each token and all later ones of its subscription."""
     out = shares.copy()
     for one in range(len(starts) - 1):
         for turn in range(starts[one + 1] - 2, starts[one] - 1, -1):
@@ -58,7 +58,7 @@ def shares_from(starts: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArr
 def shares_ahead(
     trees: Trees, parents: NDArray[np.int32], starts: NDArray[np.int64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(N,) the greatest share that any subscription below has from the token on whose turn it is at a node's level."""
+    """(N,) the greatest share that a subscription below a node has from its token of the node's level on."""
     held = viewed(trees)
     out = np.zeros(len(held.firsts))
     for leaf in range(len(out)):
@@ -76,7 +76,7 @@ def shares_ahead(
 
 @inlined
 def most_in_common(trees: Trees, areas: NDArray[np.float64], node: int, message: Message) -> float:
-    """The greatest share of any region below a node that a message may cover; `areas` are the least below nodes."""
+    """The greatest share of any region below a node that a message may cover; `areas` are the least below each node."""
     boxes = trees.boxes
     if not meets(boxes, node, message):
         return 0.0
@@ -85,4 +85,4 @@ def most_in_common(trees: Trees, areas: NDArray[np.float64], node: int, message:
     width = min(boxes[node, RIGHT], message.right) - max(boxes[node, LEFT], message.left)
     height = min(boxes[node, UPPER], message.upper) - max(boxes[node, LOWER], message.lower)
     share = width * height / areas[node]
-    return share if share < 1.0 else 1.0  # NaN of what is beyond float64, too
+    return share if share < 1.0 else 1.0  # also 1 for NaN, from areas beyond float64

@@ -1,10 +1,10 @@
-"""Which subscriptions have all of their tokens in lists on the way down an R-tree?
+"""Counting on the way down an R-tree: finds subscriptions whose tokens are all in lists of the message's tokens.
 
-The i-th token of a subscription lies in a list of its ancestor at level i, what is too many for the levels in its leaf.
-Whoever is in as many lists of the message's tokens as it has tokens is an answer, and nobody's tokens are compared.
+The i-th token of a subscription is in a list of its ancestor at level i; surplus tokens are in its leaf. A subscription
+in as many of the lists as it has tokens is an answer. Its tokens are never compared.
 
-Source: Yu et al. 2015, section 5.2, Lemmas 3 to 5. Departs: a subscription's region is compared where it is met first,
-at level 1; who fails is not counted, and no node is visited for it.
+Source: Yu et al. 2015, section 5.2, Lemmas 3 to 5. Departs: a subscription's region is compared when it is first met,
+at level 1; if it fails, the subscription is not counted, and no node is visited for it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists,
 from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, find_in_tree, register_entering
 
 _AHEAD = 6
-"""So many entries of a list before their turn memory is asked for."""
+"""Memory is prefetched this many entries of a list ahead."""
 
 
 class ListTrees(NamedTuple):
-    """R-trees whose nodes have lists of subscriptions: each under the token that is its turn at the node's level."""
+    """R-trees whose nodes have lists of subscriptions, each under its token for the node's level."""
 
     trees: Trees
     lists: TokenLists
@@ -35,7 +35,7 @@ class ListTrees(NamedTuple):
 def _enter_where_counts_grow(
     structure: ListTrees, regions: Regions, node: int, message: Message, seen: Seen, found: int
 ) -> tuple[bool, int]:
-    """Into a node where anybody has had all tokens so far, and not enough yet."""
+    """Whether to enter a node: some subscription has had all its tokens so far, and has more."""
     lists, level = structure.lists, np.int64(structure.trees.levels[node])
     at, waits = np.int64(0), False
     while True:
@@ -53,7 +53,7 @@ def _enter_where_counts_grow(
 
 @inlined
 def _count_first(lists: TokenLists, first: int, stop: int, regions: Regions, message: Message, seen: Seen) -> None:
-    """Begin to count who of a list is met for the first time, and where the message is."""
+    """Start counting the subscriptions of a list that are met for the first time and whose regions meet the message."""
     seen.examined[0] += stop - first
     for i in range(first, stop):
         prefetch(regions.boxes, 4 * np.int64(lists.entries[min(i + _AHEAD, stop - 1)]))
@@ -66,7 +66,7 @@ def _count_first(lists: TokenLists, first: int, stop: int, regions: Regions, mes
 def _count_on(
     lists: TokenLists, first: int, stop: int, level: int, regions: Regions, message: Message, seen: Seen, found: int
 ) -> tuple[bool, int]:
-    """Count a list; whether anybody there is as many times in lists as the level says and has more tokens (Lemma 5)."""
+    """Count a list. Tells whether a subscription has been in one list per level and has more tokens (Lemma 5)."""
     waits = False
     for i in range(first, stop):
         prefetch(seen.stamps, np.int64(lists.entries[min(i + _AHEAD, stop - 1)]))
@@ -85,7 +85,7 @@ def _count_on(
 
 @inner
 def find_by_counts(structure: ListTrees, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
-    """`find`: a leaf is like other nodes, nobody in it is verified."""
+    """`find`: a leaf is treated like other nodes, and its entries are not verified."""
     return find_in_tree(structure, structure.trees.boxes, regions, place, message, seen, found)
 
 

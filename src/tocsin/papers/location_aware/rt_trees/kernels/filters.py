@@ -1,4 +1,4 @@
-"""Which subscriptions of an R-tree does a message satisfy? By boxes alone, or where a node has a token of the message.
+"""Filters of R-tree nodes: by boxes alone, or also by a common token with the message.
 
 Source: Yu et al. 2015, sections 3.2 and 4.1, Lemma 1.
 """
@@ -25,7 +25,7 @@ class BareTrees(NamedTuple):
 
 
 class TokenTrees(NamedTuple):
-    """R-trees whose nodes have tokens: of each subscription below at least one. M entries."""
+    """R-trees whose nodes have one or more tokens of each subscription below. M entries."""
 
     trees: Trees
     boxes: Annotated[NDArray[np.float64], 2]  # (M, 4) of the entries
@@ -49,13 +49,13 @@ def _enter_where_tokens_meet(
 
 @inner
 def find_by_boxes(trees: BareTrees, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
-    """`find`: everyone in the leaves that a message meets is compared."""
+    """`find`: compares all entries of the leaves that a message meets."""
     return find_in_tree(trees, trees.boxes, regions, place, message, seen, found)
 
 
 @inner
 def find_by_tokens(trees: TokenTrees, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
-    """`find`: the same, where every node on the way has a token of the message."""
+    """`find`: the same, if every node on the way has a token of the message."""
     return find_in_tree(trees, trees.boxes, regions, place, message, seen, found)
 
 

@@ -1,4 +1,4 @@
-"""At which nodes of a tree does a token of a subscription lie? At all above it, or one token a level."""
+"""Places the tokens of subscriptions at nodes of a tree: at all ancestors, or one token per level."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tocsin.kernels.packing import viewed
 from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees
 
 ALL: Final = 2**31
-"""More tokens than anybody has."""
+"""More tokens than any subscription has."""
 
 
 class Placed(NamedTuple):
@@ -20,13 +20,13 @@ class Placed(NamedTuple):
 
     nodes: NDArray[np.int32]  # (R,)
     tokens: NDArray[np.int32]  # (R,)
-    below: NDArray[np.int32]  # (R,) the child of the node that it comes from; of a leaf the subscription
-    turns: NDArray[np.int64]  # (R,) which of all subscriptions' tokens it is
+    below: NDArray[np.int32]  # (R,) the child of the node that it comes from; at a leaf, the subscription
+    turns: NDArray[np.int64]  # (R,) the token's place among all subscriptions' tokens
 
 
 @kernel
 def parents_of(trees: Trees) -> NDArray[np.int32]:
-    """(N,) the parent of each node; of a root itself."""
+    """(N,) the parent of each node; for a root, itself."""
     held = viewed(trees)
     parents = np.arange(len(held.firsts)).astype(np.int32)
     for node in range(len(parents)):
@@ -39,7 +39,7 @@ def parents_of(trees: Trees) -> NDArray[np.int32]:
 def place_on_paths(
     trees: Trees, parents: NDArray[np.int32], starts: NDArray[np.int64], tokens: NDArray[np.int32], top: int, most: int
 ) -> Placed:
-    """The first `most` tokens of each subscription at every node above it from level `top` on. Cost: linear."""
+    """The first `most` tokens of each subscription, at every ancestor node from level `top` on. Cost: linear."""
     held = viewed(trees)
     rows = np.int64(0)
     out = _room(0)
@@ -67,7 +67,7 @@ def place_on_paths(
 def place_by_level(
     trees: Trees, parents: NDArray[np.int32], starts: NDArray[np.int64], tokens: NDArray[np.int32]
 ) -> Placed:
-    """The i-th token of each subscription at its ancestor at level i, what is left over in the leaf. Cost: linear."""
+    """The i-th token of each subscription at its ancestor of level i, surplus ones in the leaf. Cost: linear."""
     held = viewed(trees)
     out = _room(len(tokens))
     rows = np.int64(0)

@@ -1,7 +1,7 @@
-"""Which tokens does a node have in common with a message? By a hash table of the node's tokens, from the shorter side.
+"""Hash tables of the tokens of nodes, and their intersection with a message's tokens.
 
-Source: Yu et al. 2015, section 3.2, MBRTokenFilter. Departs: where a node's table is shorter than the message, it is
-the table that is walked, against the bitmap of the message's tokens.
+Source: Yu et al. 2015, section 3.2, MBRTokenFilter. Departs: if a node's table is shorter than the message, the table
+is walked, and its tokens are looked up in the bitmap of the message's tokens.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _DOWN = np.uint64(15)
 
 
 class TokenSets(NamedTuple):
-    """A table of tokens for each node, in open addressing. N nodes, H slots.
+    """A table of tokens for each node, with open addressing. N nodes, H slots.
 
-    A node has a power of two of slots, at least twice its tokens, or none.
+    A node's number of slots is a power of two, at least twice its number of tokens, or 0.
     """
 
     starts: NDArray[np.int64]  # (N + 1,) slots [starts[n], starts[n + 1])
-    tokens: NDArray[np.int32]  # (H,) ABSENT where a slot is free
+    tokens: NDArray[np.int32]  # (H,) ABSENT if a slot is free
 
 
 class TokenLists(NamedTuple):
-    """What is below a node, by token. N nodes, H slots, L lists, E entries."""
+    """Lists of children or subscriptions below a node, by token. N nodes, H slots, L lists, E entries."""
 
     sets: TokenSets
     numbers: NDArray[np.int32]  # (H,) the list of the token in a slot
@@ -41,7 +41,7 @@ class TokenLists(NamedTuple):
 
 @kernel
 def fill_sets(sets: TokenSets, nodes: NDArray[np.int32], tokens: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Put different pairs of a node and a token into tables that come free; the slot of each. Cost: linear."""
+    """Insert distinct pairs of a node and a token into empty tables; returns the slot of each. Cost: linear."""
     held = viewed(sets)
     slots = np.empty(len(nodes), np.int64)
     for i in range(len(nodes)):
@@ -57,13 +57,13 @@ def fill_sets(sets: TokenSets, nodes: NDArray[np.int32], tokens: NDArray[np.int3
 
 @inlined
 def _first_slot(token: int, last: int) -> int:
-    """Where in a table a token lies unless others were there before it."""
+    """The slot where the search for a token begins."""
     return np.int64((scattered_32(token) >> _DOWN) & np.uint64(last))
 
 
 @inlined
 def slot_of(sets: TokenSets, node: int, token: int) -> int:
-    """The slot of a token in the table of a node that has any, or ABSENT."""
+    """The slot of a token in the non-empty table of a node, or ABSENT."""
     first = sets.starts[node]
     last = sets.starts[node + 1] - first - 1
     at = _first_slot(token, last)
@@ -78,9 +78,9 @@ def slot_of(sets: TokenSets, node: int, token: int) -> int:
 
 @inlined
 def next_common(sets: TokenSets, node: int, message: Message, seen: Seen, at: int) -> tuple[int, int]:
-    """The slot of a token that a node and a message have in common, looked for from `at` on, and where to go on.
+    """The slot of the next token that a node and a message have in common, from `at` on, and where to continue.
 
-    ABSENT where there is no more. `at` is 0 at first.
+    The slot is ABSENT if there is none. `at` is 0 at first.
     """
     first = sets.starts[node]
     size = sets.starts[node + 1] - first

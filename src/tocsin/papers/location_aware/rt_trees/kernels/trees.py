@@ -1,8 +1,7 @@
-"""Which nodes of a packed R-tree does a message meet? From the root down, by stack; what a node asks for besides its
-box is each structure's own.
+"""The walk over the nodes of a packed R-tree that a message meets, with a stack.
 
-Source: Yu et al. 2015, section 3.2, Algorithm 1. Departs: boxes are compared by their sides, for a box may meet another
-without having one of its corners.
+Each structure adds its own filter of nodes. Source: Yu et al. 2015, section 3.2, Algorithm 1. Departs: boxes are
+compared by their sides, because a box may meet another without containing one of its corners.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import choose, viewed
 
 DEEPEST: Final = 32
-"""Levels of a tree at most: each has at least twice the nodes of the one above."""
+"""The largest number of levels of a tree: each has at least twice the nodes of the one above."""
 
 
 class Trees(NamedTuple):
     """A packed R-tree for each place. P places, N nodes, M entries.
 
-    A place's nodes lie level by level from its root on, and so children have greater numbers than their parent.
+    A place's nodes are stored level by level from its root. So children have greater numbers than their parent.
     """
 
     roots: NDArray[np.int32]  # (P,)
-    boxes: Annotated[NDArray[np.float64], 2]  # (N, 4) around what is below
-    firsts: NDArray[np.int32]  # (N,) nodes, or entries of a leaf: [firsts[n], stops[n])
+    boxes: Annotated[NDArray[np.float64], 2]  # (N, 4) around everything below
+    firsts: NDArray[np.int32]  # (N,) child nodes, or a leaf's entries: [firsts[n], stops[n])
     stops: NDArray[np.int32]  # (N,)
     is_leaf: NDArray[np.uint8]  # (N,)
     levels: NDArray[np.int32]  # (N,) 1 for a child of the root, and for a root that is a leaf
@@ -39,7 +38,7 @@ class Trees(NamedTuple):
 
 @kernel
 def bound_nodes(trees: Trees, boxes: NDArray[np.float64]) -> None:
-    """Write the box around what is below each node."""
+    """Write the bounding box of everything below each node."""
     held = viewed(trees)
     for node in range(len(held.firsts) - 1, -1, -1):
         for side in range(4):
@@ -51,12 +50,12 @@ def bound_nodes(trees: Trees, boxes: NDArray[np.float64]) -> None:
 
 
 def enter(trees: Any, regions: Regions, node: int, message: Message, seen: Seen, found: int) -> tuple[bool, int]:
-    """Whether anything below a node that a message meets may be satisfied; writes to `seen.hits` what is."""
+    """Whether any subscription below a node that a message meets may match. Writes those that do to `seen.hits`."""
     raise NotImplementedError("for kernels")
 
 
 def register_entering(layout: type, entering: Any) -> None:
-    """Let the trees of a structure be walked: a kernel that does what `enter` says for its layout."""
+    """Register the kernel that implements `enter` for the layout of a structure."""
     choose(enter, layout, entering)
 
 
@@ -64,7 +63,7 @@ def register_entering(layout: type, entering: Any) -> None:
 def find_in_tree(
     structure: Any, boxes: NDArray[np.float64], regions: Regions, place: int, message: Message, seen: Seen, found: int
 ) -> int:
-    """`find`, by depth first. `boxes` are those of the entries."""
+    """`find`, depth first. `boxes` are those of the entries."""
     trees = structure.trees
     at, end = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
     begin(trees, place, at, end)
@@ -85,7 +84,7 @@ def find_in_tree(
 
 @inlined
 def begin(trees: Trees, place: int, at: NDArray[np.int64], end: NDArray[np.int64]) -> None:
-    """Wait for the children of a place's root, or for the root where it is a leaf."""
+    """Start the walk with the children of a place's root, or with the root if it is a leaf."""
     root = np.int64(trees.roots[place])
     at[0], end[0] = root, root + 1
     if not trees.is_leaf[root]:
@@ -94,7 +93,7 @@ def begin(trees: Trees, place: int, at: NDArray[np.int64], end: NDArray[np.int64
 
 @inlined
 def next_node(at: NDArray[np.int64], end: NDArray[np.int64], depth: int) -> tuple[int, int]:
-    """The next of the nodes that wait, the deepest first, ABSENT where none does; and how deep those are."""
+    """The next node to visit, deepest first, or ABSENT, and its depth on the stack."""
     while depth >= 0 and at[depth] == end[depth]:
         depth -= 1
     if depth < 0:
@@ -105,7 +104,7 @@ def next_node(at: NDArray[np.int64], end: NDArray[np.int64], depth: int) -> tupl
 
 @inlined
 def descend(trees: Trees, node: int, at: NDArray[np.int64], end: NDArray[np.int64], depth: int) -> int:
-    """Let the children of a node wait; how deep they are."""
+    """Push the children of a node onto the stack; returns their depth."""
     at[depth + 1], end[depth + 1] = trees.firsts[node], trees.stops[node]
     return np.int64(depth + 1)
 
@@ -121,7 +120,7 @@ def verify_entries(
     seen: Seen,
     found: int,
 ) -> int:
-    """Write the entries [first, stop) that a message satisfies to `seen.hits`; where they end."""
+    """Write the entries in [first, stop) that match a message to `seen.hits`; returns where they end."""
     seen.examined[0] += stop - first
     for i in range(first, stop):
         if meets(boxes, i, message):

@@ -1,8 +1,8 @@
-"""Which conjunctions does an event reach in a BE-tree, and which of them hold? From the root down, by stack.
+"""Matching against a BE-tree: a walk from the root, with a stack.
 
-Sadoghi and Jacobsen 2011: a c-node has an l-node of conjunctions and a p-directory of attributes; an attribute's p-node
-has a c-directory, c-nodes for ranges of its values, each of which may have two halves. An event goes down wherever it
-has the attribute and its value lies in the range.
+Sadoghi and Jacobsen 2011. A c-node has an l-node of conjunctions and a p-directory with a p-node per attribute. A
+p-node has a c-directory: c-nodes for ranges of the attribute's values, each with up to two halves. An event descends
+wherever it has the attribute and its value lies in the range.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ from tocsin.papers.opindex.conjunctions.kernels import Values, find
 
 
 class Tree(NamedTuple):
-    """A BE-tree as it is matched against. N c-nodes, Q p-nodes; what is below a c-node has a higher number.
+    """A BE-tree laid out for matching. N c-nodes, Q p-nodes; nodes below a c-node have higher numbers.
 
-    C-node 0 is the root. Conjunctions are numbered in the order of the l-nodes that they are in.
+    C-node 0 is the root. Conjunctions are numbered in the order of their l-nodes.
     """
 
-    fields: NDArray[np.int32]  # (N,) the field that a c-node has a range of; -1 for the root
+    fields: NDArray[np.int32]  # (N,) the field of a c-node's range; -1 for the root
     lows: NDArray[np.int32]  # (N,) the range's codes
     highs: NDArray[np.int32]  # (N,) included
-    lefts: NDArray[np.int32]  # (N,) the c-node of the lower half, -1 for none
-    rights: NDArray[np.int32]  # (N,) that of the upper half
+    lefts: NDArray[np.int32]  # (N,) the c-node of the lower half, or -1
+    rights: NDArray[np.int32]  # (N,) the c-node of the upper half, or -1
     member_starts: NDArray[np.int64]  # (N + 1,) the l-node has conjunctions [starts[n], starts[n + 1])
     directory_starts: NDArray[np.int64]  # (N + 1,) the p-directory has p-nodes [starts[n], starts[n + 1])
     p_fields: NDArray[np.int32]  # (Q,) ascending within a directory
-    p_tops: NDArray[np.int32]  # (Q,) the c-node of all of the field's values
+    p_tops: NDArray[np.int32]  # (Q,) the c-node for all values of the field
 
 
 class HeldTree(NamedTuple):
-    """A BE-tree, and the conjunctions that its l-nodes have."""
+    """A BE-tree, and the conjunctions in its l-nodes."""
 
     tree: Tree
     sets: CodeSets
 
 
 class TreeRoom(NamedTuple):
-    """Memory for one event after the other. D fields, N c-nodes."""
+    """Memory for matching events one after the other. D fields, N c-nodes."""
 
     codes: NDArray[np.int32]  # (D,) the event's code of each field; -1 between events
-    stack: NDArray[np.int32]  # (N,) c-nodes to come to
+    stack: NDArray[np.int32]  # (N,) c-nodes still to visit
 
 
 @inlined
 def find_in_tree(
     held: HeldTree, fields: Fields, values: Values, count: int, room: TreeRoom, hits: NDArray[np.int32]
 ) -> tuple[int, int, int]:
-    """Write the conjunctions that hold for an event: how many, of how many reached, all of them verified."""
+    """Write the conjunctions that hold for an event. Returns how many, and how many it reached and verified."""
     codes = room.codes
     for i in range(count):
         codes[values.fields[i]] = values.codes[i]
@@ -67,7 +67,7 @@ def find_in_tree(
 
 @inner
 def _take(held: HeldTree, own_fields: NDArray[np.int32], room: TreeRoom, hits: NDArray[np.int32]) -> tuple[int, int]:
-    """Write the conjunctions that hold for an event with these fields; how many, and of how many reached."""
+    """Write the conjunctions that hold for an event with these fields. Returns how many, and how many it reached."""
     tree, sets, codes, stack = held.tree, held.sets, room.codes, room.stack
     node_fields, lows, highs, lefts, rights = tree.fields, tree.lows, tree.highs, tree.lefts, tree.rights
     member_starts, directory_starts = tree.member_starts, tree.directory_starts

@@ -1,11 +1,11 @@
-"""How does a BE-tree grow, a conjunction at a time? Insertion and overflow.
+"""Insertion into a BE-tree, and splitting of l-nodes that overflow.
 
-Sadoghi and Jacobsen 2011: a conjunction goes into the p-node of highest score among those of its attributes,
-then into the smallest c-node whose range covers its predicate, and so on down. An l-node that overflows is first
-*clustered*, its c-node's range halved, then *partitioned* by the attribute of highest score that is not used above.
+Sadoghi and Jacobsen 2011. A conjunction enters the p-node of highest score among those of its attributes, then the
+smallest c-node whose range covers its predicate, and so on downwards. When an l-node overflows, its c-node's range is
+first *clustered*, which halves it. Then the l-node is *partitioned* by the attribute of highest score not used above.
 
-Their scores are not at hand as published (docs/papers/be_tree.md): here a conjunction counts 1 for its attribute's
-popularity, less the share of the attribute's codes that its predicate allows, the events that it will not keep out.
+The published scores were not available (docs/papers/be_tree.md). Here a conjunction counts 1 for its attribute's
+popularity, minus the share of the attribute's codes that its predicate allows, which are events it will not filter.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from tocsin.papers.opindex.be_tree.kernels.nodes import (
 
 
 class Growth(NamedTuple):
-    """A tree, and the conjunctions that it may have. D fields."""
+    """A tree, and the conjunctions to insert. D fields."""
 
     tree: Growing
     sets: CodeSets
-    operand_starts: NDArray[np.int64]  # (D + 1,) of `Fields`
+    operand_starts: NDArray[np.int64]  # (D + 1,) as in `Fields`
 
 
 @kernel
 def insert(growing: Growth, conjunctions: NDArray[np.int32], first: int, most: int) -> int:
-    """Insert conjunctions from place `first` on, l-nodes of at most `most`. Returns the place to go on from.
+    """Insert conjunctions from place `first` on, with at most `most` in an l-node. Returns the place to continue from.
 
-    That is their number + 1 when all is done; until then the caller makes more room, and goes on.
+    The result is their number + 1 when all are inserted. Otherwise the caller must make more room and continue.
     """
     growth = viewed(growing)
     tree = growth.tree
@@ -56,7 +56,7 @@ def insert(growing: Growth, conjunctions: NDArray[np.int32], first: int, most: i
 
 @inner
 def _settle(growth: Growth, most: int) -> bool:
-    """Cluster and partition until no l-node overflows; False where there is no room."""
+    """Cluster and partition until no l-node overflows; False if there is no room."""
     tree = growth.tree
     state = tree.state
     while state[WAITING] > 0:
@@ -75,7 +75,7 @@ def _settle(growth: Growth, most: int) -> bool:
 
 @inner
 def _insert_one(growth: Growth, conjunction: int) -> None:
-    """Go down to the l-node of a conjunction, and add it."""
+    """Descend to the l-node of a conjunction, and add it."""
     tree, sets = growth.tree, growth.sets
     node = np.int64(0)
     while True:
@@ -99,7 +99,7 @@ def _insert_one(growth: Growth, conjunction: int) -> None:
 
 @inner
 def _half(growth: Growth, node: int, predicate: int) -> int:
-    """The half of a halved c-node that covers a predicate, made if it is not there; -1 if neither does."""
+    """The half of a halved c-node that covers a predicate, created if missing; -1 if neither half covers it."""
     tree, sets = growth.tree, growth.sets
     if not tree.halved[node]:
         return np.int64(-1)
@@ -119,7 +119,7 @@ def _half(growth: Growth, node: int, predicate: int) -> int:
 
 @inlined
 def gain(growth: Growth, predicate: int) -> float:
-    """1, less the share of its field's codes that a predicate allows."""
+    """1 minus the share of its field's codes that a predicate allows."""
     sets, operand_starts = growth.sets, growth.operand_starts
     allowed = np.int64(0)
     for i in range(sets.range_starts[predicate], sets.range_starts[predicate + 1]):
@@ -130,7 +130,7 @@ def gain(growth: Growth, predicate: int) -> float:
 
 @inner
 def _cluster(growth: Growth, node: int) -> None:
-    """Halve a c-node's range, and move what a half covers."""
+    """Halve a c-node's range, and move the conjunctions that a half covers."""
     tree, sets = growth.tree, growth.sets
     tree.halved[node] = 1
     conjunction = np.int64(tree.members[node])
@@ -145,7 +145,7 @@ def _cluster(growth: Growth, node: int) -> None:
 
 @inner
 def _partition(growth: Growth, node: int) -> None:
-    """Make a p-node of the best attribute that is left, and move what has it; or else know that all are stuck."""
+    """Make a p-node for the best remaining attribute and move its conjunctions; without one, mark all as stuck."""
     tree, sets, operand_starts = growth.tree, growth.sets, growth.operand_starts
     field = _best_field(growth, node)
     if field < 0:
@@ -171,7 +171,7 @@ def _partition(growth: Growth, node: int) -> None:
 
 @inner
 def _best_field(growth: Growth, node: int) -> int:
-    """The field of highest score in an l-node that no p-node above is about, the lowest of several; -1 for none."""
+    """The field of highest score in an l-node that no p-node above uses; ties go to the lowest field; -1 if none."""
     tree, sets = growth.tree, growth.sets
     scores, touched = tree.scores, tree.touched
     partition = tree.partitions[node]

@@ -1,7 +1,7 @@
-"""What is a BE-tree that grows? Nodes in flat arrays: made, found, filled.
+"""The nodes of a growing BE-tree in flat arrays: creating, finding and filling them.
 
-A c-node (Sadoghi and Jacobsen 2011) has an l-node, a list of conjunctions, and a p-directory, a list of
-p-nodes that are also found by (c-node, attribute). A p-node's c-directory is a binary tree of c-nodes.
+A c-node (Sadoghi and Jacobsen 2011) has an l-node, which is a list of conjunctions, and a p-directory, which is a list
+of p-nodes. A hash table also finds p-nodes by (c-node, attribute). A p-node's c-directory is a binary tree of c-nodes.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ from tocsin.kernels.numbers import scattered
 from tocsin.kernels.packing import viewed
 
 # Places in `Growing.state`.
-NODES: Final = 0  # c-nodes ever made
-PARTITIONS: Final = 1  # p-nodes ever made
-FREE_NODE: Final = 2  # the first c-node to be used again, -1 for none
-FREE_PARTITION: Final = 3  # the first p-node to be used again
+NODES: Final = 0  # c-nodes ever created
+PARTITIONS: Final = 1  # p-nodes ever created
+FREE_NODE: Final = 2  # the first c-node to reuse, or -1
+FREE_PARTITION: Final = 3  # the first p-node to reuse, or -1
 WAITING: Final = 4  # c-nodes on the stack
-LIVING: Final = 5  # p-nodes that are there
+LIVING: Final = 5  # p-nodes in use
 STATE: Final = 6
 
 _NODES_A_STEP: Final = 2
-"""A step makes at most so many c-nodes, and one p-node."""
+"""A step creates at most this many c-nodes, and one p-node."""
 
 
 class Growing(NamedTuple):
     """A BE-tree that grows, and may shrink (`reproduce/be_tree`).
 
-    N room for c-nodes, Q for p-nodes, H slots (a power of two), C conjunctions, D fields.
-    C-node 0 is the root. Every -1 is none.
+    N room for c-nodes, Q for p-nodes, H slots (a power of two), C conjunctions, D fields. C-node 0 is the root. -1
+    always means none.
     """
 
     fields: NDArray[np.int32]  # (N,) as in `Tree`
     lows: NDArray[np.int32]  # (N,)
     highs: NDArray[np.int32]  # (N,)
-    lefts: NDArray[np.int32]  # (N,) of a free c-node: the next free one
+    lefts: NDArray[np.int32]  # (N,) for a free c-node: the next free one
     rights: NDArray[np.int32]  # (N,)
-    partitions: NDArray[np.int32]  # (N,) the p-node whose c-directory it is in
-    halved: NDArray[np.uint8]  # (N,) 1 where what fits in a half is there
+    partitions: NDArray[np.int32]  # (N,) the p-node whose c-directory holds it
+    halved: NDArray[np.uint8]  # (N,) 1 if conjunctions that fit in a half were moved there
     directories: NDArray[np.int32]  # (N,) the first p-node of the p-directory
     members: NDArray[np.int32]  # (N,) the first conjunction of the l-node
-    counts: NDArray[np.int32]  # (N,) how many conjunctions the l-node has
-    stuck: NDArray[np.int32]  # (N,) so many, the last of them, have no attribute left to be partitioned by
+    counts: NDArray[np.int32]  # (N,) the number of conjunctions in the l-node
+    stuck: NDArray[np.int32]  # (N,) how many of these, the last ones, have no attribute left to partition by
     waiting: NDArray[np.uint8]  # (N,) 1 for a c-node on the stack
-    stack: NDArray[np.int32]  # (N,) c-nodes that perhaps overflow
+    stack: NDArray[np.int32]  # (N,) c-nodes that may overflow
     p_fields: NDArray[np.int32]  # (Q,)
-    p_owners: NDArray[np.int32]  # (Q,) the c-node whose p-directory it is in
-    p_tops: NDArray[np.int32]  # (Q,) its c-node of all values
-    p_nexts: NDArray[np.int32]  # (Q,) the next one in the directory; of a free p-node: the next free one
+    p_owners: NDArray[np.int32]  # (Q,) the c-node whose p-directory holds it
+    p_tops: NDArray[np.int32]  # (Q,) its c-node for all values
+    p_nexts: NDArray[np.int32]  # (Q,) the next one in the directory; for a free p-node: the next free one
     p_scores: NDArray[np.float64]  # (Q,)
     slots: NDArray[np.int32]  # (H,) p-nodes by c-node and field, by linear probing
-    homes: NDArray[np.int32]  # (C,) the c-node that a conjunction is in
+    homes: NDArray[np.int32]  # (C,) the c-node of a conjunction
     nexts: NDArray[np.int32]  # (C,) the next conjunction of the l-node
     scores: NDArray[np.float64]  # (D,) 0 between calls
     touched: NDArray[np.int32]  # (D,)
@@ -63,7 +63,7 @@ class Growing(NamedTuple):
 
 @inner
 def has_room(tree: Growing) -> bool:
-    """Whether a step can be made."""
+    """Whether there is room for one step."""
     state = tree.state
     return (
         state[NODES] + _NODES_A_STEP <= len(tree.fields)
@@ -74,7 +74,7 @@ def has_room(tree: Growing) -> bool:
 
 @inner
 def new_node(tree: Growing, field: int, low: int, high: int, partition: int) -> int:
-    """Make a c-node without anything in it, of one that is free if there is any."""
+    """Create an empty c-node, reusing a free one if possible."""
     state = tree.state
     node = state[FREE_NODE]
     if node >= 0:
@@ -91,7 +91,7 @@ def new_node(tree: Growing, field: int, low: int, high: int, partition: int) -> 
 
 @inner
 def add(tree: Growing, node: int, conjunction: int) -> None:
-    """Add a conjunction to an l-node, at its head; it may then overflow."""
+    """Add a conjunction at the head of an l-node, which may then overflow."""
     tree.nexts[conjunction] = tree.members[node]
     tree.members[node] = conjunction
     tree.homes[conjunction] = node
@@ -104,7 +104,7 @@ def add(tree: Growing, node: int, conjunction: int) -> None:
 
 @inner
 def unlink(tree: Growing, node: int, before: int, conjunction: int) -> None:
-    """Take a conjunction out of an l-node, where it stands behind another one, or first (-1)."""
+    """Remove a conjunction from an l-node. It follows the conjunction `before`, or is the first (-1)."""
     if before < 0:
         tree.members[node] = tree.nexts[conjunction]
     else:
@@ -114,7 +114,7 @@ def unlink(tree: Growing, node: int, before: int, conjunction: int) -> None:
 
 @inner
 def new_partition(tree: Growing, node: int, field: int) -> int:
-    """Make a p-node of a c-node, of one that is free if there is any."""
+    """Create a p-node of a c-node, reusing a free one if possible."""
     state = tree.state
     partition = state[FREE_PARTITION]
     if partition >= 0:
@@ -138,7 +138,7 @@ def first_slot(node: int, field: int, slots: int) -> int:
 
 @inner
 def slot_of(tree: Growing, node: int, field: int) -> int:
-    """The slot of a c-node's p-node of a field, or the empty one where it would be."""
+    """The slot of a c-node's p-node for a field, or the empty slot where it would be."""
     slots = tree.slots
     at = first_slot(node, field, len(slots))
     while slots[at] >= 0 and (tree.p_owners[slots[at]] != node or tree.p_fields[slots[at]] != field):
@@ -148,7 +148,7 @@ def slot_of(tree: Growing, node: int, field: int) -> int:
 
 @kernel
 def fill_slots(growing: Growing) -> None:
-    """Put all p-nodes that are there into the slots, which are empty."""
+    """Enter all p-nodes in use into the empty slots."""
     tree = viewed(growing)
     for node in range(tree.state[NODES]):
         partition = tree.directories[node]
@@ -159,7 +159,7 @@ def fill_slots(growing: Growing) -> None:
 
 @kernel
 def in_order(growing: Growing) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The c-nodes that are there, each behind the one above it, and the conjunctions in the order of their l-nodes."""
+    """The c-nodes in use, parents before children, and the conjunctions in the order of their l-nodes."""
     tree = viewed(growing)
     nodes = np.empty(tree.state[NODES], np.int32)
     conjunctions = np.empty(len(tree.homes), np.int32)

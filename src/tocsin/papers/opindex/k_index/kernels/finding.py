@@ -1,10 +1,10 @@
-"""Which members do the posting lists of an event lead to? Lists by size, attribute and value, walked together.
+"""Finds the members that hold for an event, from posting lists by size, attribute and value.
 
 Whang et al. 2009, Algorithm 1 and section 5: a member of K clauses needs K of the event's lists. For each size K, the
-lists of the event's values are kept sorted by their current member; where the first K agree on one, its entries in all
-of them are counted; where they do not, they skip to the K-th list's. A clause's counter is how many of its predicates
-hold: an entry under a value counts one, and so does the presence of an attribute that has a NOT IN; an entry
-that says NOT IN takes that back. No clause may be left at 0.
+lists of the event's values are kept sorted by their current member. If the first K lists agree on a member, its entries
+in all lists are counted. Otherwise they skip to the member of the K-th list. A clause's counter is the number of its
+predicates that hold. An entry under a value adds one, and so does the presence of an attribute with a NOT IN. A
+negative entry, for a value that a NOT IN excludes, subtracts one. A member holds if no clause is left at 0.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from tocsin.papers.opindex.k_index.kernels.lists import (
 
 
 class HeldLists(NamedTuple):
-    """Posting lists, and the members that they lead to. M members, C clauses."""
+    """Posting lists, and their members. M members, C clauses."""
 
     lists: PostingLists
-    starts: NDArray[np.int64]  # (M + 1,) member m has clauses [starts[m], starts[m + 1]), as many as its size
+    starts: NDArray[np.int64]  # (M + 1,) member m has clauses [starts[m], starts[m + 1]); their number is its size
     sets: CodeSets  # the predicates of each clause
 
 
@@ -46,12 +46,12 @@ class HeldLists(NamedTuple):
 def find_in_lists(
     held: HeldLists, fields: Fields, values: Values, count: int, room: ListsRoom, hits: NDArray[np.int32]
 ) -> tuple[int, int, int]:
-    """Write the members that hold for an event: how many, how many were counted, and how many verified."""
+    """Write the members that hold for an event. Returns how many, how many were counted, and how many verified."""
     lists = held.lists
     size_starts = lists.size_starts
     pairs, odd = open_pairs(lists, fields.kinds, values, count, room)
     always = size_starts[1]
-    for member in range(always):  # the list Z of those that ask for nothing
+    for member in range(always):  # list Z: members without clauses
         hits[member] = member
     found = always
     examined = always
@@ -71,7 +71,7 @@ def find_in_lists(
 def _of_size(
     lists: PostingLists, room: ListsRoom, count: int, size: int, hits: NDArray[np.int32], found: int
 ) -> tuple[int, int]:
-    """Append the members of which every clause counts, by the lists [0, count): hits then, and how many counted."""
+    """Append the members that hold by the lists [0, count). Returns the hits so far, and the members counted."""
     entries, numbers = lists.entries, lists.numbers
     places, stops, currents, counters = room.places, room.stops, room.currents, room.counters
     examined = np.int64(0)
@@ -103,7 +103,7 @@ def _of_size(
 def _verified(
     held: HeldLists, values: Values, count: int, codes: NDArray[np.int32], hits: NDArray[np.int32], found: int
 ) -> int:
-    """Keep the members that hold by the event's codes; how many. `codes` comes and goes as -1 everywhere."""
+    """Keep the members that hold by the event's codes; returns how many. `codes` is -1 everywhere before and after."""
     sets = held.sets
     starts, fields, range_starts, lows, highs = sets.starts, sets.fields, sets.range_starts, sets.lows, sets.highs
     for i in range(count):

@@ -1,4 +1,4 @@
-"""How do the postings under each pair become lists? By the size of what they lead to, and none has a member twice."""
+"""Divides the postings of each pair into lists by member size, so that no list has a member twice."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tocsin.kernels.jit import inner, kernel
 
 
 class OfMembers(NamedTuple):
-    """The clauses that postings are of. C clauses, M members."""
+    """The clauses of the postings. C clauses, M members."""
 
     members: NDArray[np.int32]  # (C,) the member of each clause, ascending
     starts: NDArray[np.int64]  # (M + 1,) member m has clauses [starts[m], starts[m + 1])
-    sizes: NDArray[np.int32]  # (M,) how many these are, never falling
+    sizes: NDArray[np.int32]  # (M,) the number of clauses, ascending
 
 
 class Listed(NamedTuple):
-    """What `PostingLists` says of lists and entries. P pairs, L lists, E entries."""
+    """The lists and entries of `PostingLists`. P pairs, L lists, E entries."""
 
     list_starts: NDArray[np.int64]  # (P + 1,)
     list_sizes: NDArray[np.int32]  # (L,)
@@ -30,9 +30,10 @@ class Listed(NamedTuple):
 
 @kernel
 def make_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], clauses: OfMembers) -> Listed:
-    """The lists of postings, clause * 2 + 1 or clause * 2, ascending under each pair. Cost: linear.
+    """Make lists from postings (clause * 2 + 1 or clause * 2), which ascend under each pair. Cost: linear.
 
-    What a member has there first goes to the first list of its size, what it has there second to the second.
+    A member's first posting under a pair goes to the first list of its size, its second posting to the second, and so
+    on.
     """
     turns, lists = _turns(pair_starts, posted, clauses)
     places = np.zeros(1 + np.max(turns) if len(turns) > 0 else 1, np.int64)
@@ -70,7 +71,7 @@ def make_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], clause
 def _turns(
     pair_starts: NDArray[np.int64], posted: NDArray[np.int32], clauses: OfMembers
 ) -> tuple[NDArray[np.int32], int]:
-    """How many postings of the same member each has before it under its pair, and how many lists there will be."""
+    """For each posting, the number of earlier ones of its member under the pair; and the number of lists."""
     turns = np.empty(len(posted), np.int32)
     lists = 0
     for pair in range(len(pair_starts) - 1):
@@ -97,7 +98,7 @@ def _write(
     places: NDArray[np.int64],
     out: Listed,
 ) -> None:
-    """Write posted[begin:end], of one pair and size, each to the place of its turn, which moves."""
+    """Write posted[begin:end], of one pair and size. Each goes to the place of its turn, which then advances."""
     for i in range(begin, end):
         clause = posted[i] >> 1
         member = clauses.members[clause]

@@ -1,7 +1,7 @@
-"""What are the posting lists of a k-index, and how does an event walk those that its values open?
+"""Posting lists of a k-index, and the walk over the lists that an event's values open.
 
-Per size, the lists that an event has open are kept sorted by their current entry; a list skips to an entry by steps
-that double and then halve.
+For each size, an event's open lists are kept sorted by their current entry. A list skips to an entry by galloping:
+steps double, then halve.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ from tocsin.papers.opindex.conjunctions.kernels import Values
 from tocsin.papers.opindex.k_index.kernels.values import PAIRS_BESIDE, PRESENT, in_domain
 
 ENTRY: Final = 30
-"""How far up a current entry stands: below it stands which list it is of."""
+"""The bit position of an entry in a current entry; the number of its list is below."""
 
 MEMBER: Final = ENTRY + 1
-"""How far up stands what it leads to."""
+"""The bit position of the member in a current entry."""
 
 LIST: Final = 2**ENTRY - 1
 
 END: Final = 2**62
-"""The current entry of a list that is done: behind all others."""
+"""The current entry of an exhausted list; it sorts after all others."""
 
 
 class PostingLists(NamedTuple):
     """Posting lists by pair of field and value, then size. D fields, V values, L lists, E entries, K largest size.
 
-    They lead to members (`members.Members`), whose size is how many clauses they have. Field f's pairs begin at
-    value_starts[f] + 2 f: that it is there, that its value is not enumerated, its values. What a member has several
-    times under a pair is in as many lists: so K clauses that hold are always in K lists.
+    They lead to members (`members.Members`), whose size is their number of clauses. Field f's pairs begin at
+    value_starts[f] + 2 f: attribute present, value not enumerated, then its values. If a member has several entries
+    under a pair, they are in as many lists. So K clauses that hold are always in K lists.
     """
 
     domain: NDArray[np.int64]  # (2,) the lowest and highest number that ranges are enumerated over
     value_starts: NDArray[np.int64]  # (D + 1,)
     values: NDArray[np.int64]  # (V,) payloads, ascending within a field
     list_starts: NDArray[np.int64]  # (V + 2 D + 1,) pair p has lists [list_starts[p], list_starts[p + 1])
-    list_sizes: NDArray[np.int32]  # (L,) the size of each list's members, never falling within a pair
+    list_sizes: NDArray[np.int32]  # (L,) the size of each list's members, ascending within a pair
     entry_starts: NDArray[np.int64]  # (L + 1,)
-    entries: NDArray[np.int32]  # (E,) member * 2 + 1, or * 2 where it must not have the value; each once, ascending
-    numbers: NDArray[np.uint16]  # (E,) which of its member's clauses an entry is of
+    entries: NDArray[np.int32]  # (E,) member * 2 + 1, or * 2 if it must not have the value; distinct, ascending
+    numbers: NDArray[np.uint16]  # (E,) the number of an entry's clause within its member
     size_starts: NDArray[np.int64]  # (K + 2,) members [size_starts[k], size_starts[k + 1]) have size k
 
 
 class ListsRoom(NamedTuple):
-    """Memory for one event after the other; `lists` is how many of one size."""
+    """Memory for matching events one after the other; `lists` is the number of lists of one size."""
 
-    behind: Annotated[NDArray[np.int64], "pairs"]  # behind the lists of a pair that are still to be looked at
-    firsts: Annotated[NDArray[np.int64], "pairs"]  # the first list of the pair
-    places: Annotated[NDArray[np.int64], "lists"]  # of each list of the current size: the place of its current entry
+    behind: Annotated[NDArray[np.int64], "pairs"]  # the end of a pair's lists that are still to be read
+    firsts: Annotated[NDArray[np.int64], "pairs"]  # the pair's first list
+    places: Annotated[NDArray[np.int64], "lists"]  # for each list of the current size: the place of its current entry
     stops: Annotated[NDArray[np.int64], "lists"]
-    currents: Annotated[NDArray[np.int64], "lists"]  # `current_of` each list, sorted; END for those that are done
-    counters: Annotated[NDArray[np.int32], "largest + 1"]  # of each clause; 0 between members
-    codes: Annotated[NDArray[np.int32], "fields", -1]  # the event's code of each field while it verifies; else -1
+    currents: Annotated[NDArray[np.int64], "lists"]  # `current_of` each list, sorted; END if exhausted
+    counters: Annotated[NDArray[np.int32], "largest + 1"]  # by clause; 0 between members
+    codes: Annotated[NDArray[np.int32], "fields", -1]  # the event's code of each field during verification, else -1
 
 
 @inner
 def open_pairs(
     lists: PostingLists, kinds: NDArray[np.uint8], values: Values, count: int, room: ListsRoom
 ) -> tuple[int, bool]:
-    """Find the event's pairs that have lists; how many, and whether any value is not enumerated."""
+    """Find the event's pairs that have lists. Returns how many, and whether any value is not enumerated."""
     domain, value_starts, list_starts = lists.domain, lists.value_starts, lists.list_starts
     found = 0
     odd = False
@@ -90,7 +90,7 @@ def _open_pair(list_starts: NDArray[np.int64], pair: int, room: ListsRoom, found
 
 @inner
 def open_size(lists: PostingLists, room: ListsRoom, pairs: int, wanted: int) -> int:
-    """Open the lists of a size that the first pairs have, once those of larger sizes have been; how many."""
+    """Open the lists of a size under the first `pairs` pairs; larger sizes must be done. Returns how many."""
     sizes, entry_starts = lists.list_sizes, lists.entry_starts
     behind, firsts, places, stops = room.behind, room.firsts, room.places, room.stops
     opened = 0
@@ -118,7 +118,7 @@ def begin_lists(entries: NDArray[np.int32], places: NDArray[np.int64], currents:
 
 @inlined
 def current_of(entry: int, number: int) -> int:
-    """A list and its current entry as one number: what is sorted is small."""
+    """A list's number and current entry as one integer, so that sorting moves small items."""
     return (entry << ENTRY) | number
 
 
@@ -131,7 +131,7 @@ def skip(
     i: int,
     member: int,
 ) -> None:
-    """Move the i-th list on to its first entry that is of a member or behind it: by steps that double, then halve."""
+    """Advance the i-th list to its first entry of the member or a later one, by galloping."""
     wanted = 2 * member
     if currents[i] >> ENTRY < wanted:
         number = currents[i] & LIST
@@ -155,7 +155,7 @@ def skip(
 
 @inlined
 def put_in_place(currents: NDArray[np.int64], i: int, count: int) -> None:
-    """Move the i-th list to its place among those behind it, which are sorted by their current entries."""
+    """Move the i-th list to its place among the following ones, which are sorted by their current entries."""
     current = currents[i]
     at = i + 1
     while at < count and currents[at] < current:

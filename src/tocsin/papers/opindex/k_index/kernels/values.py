@@ -1,7 +1,7 @@
-"""Which values does a predicate of the k-index ask for, one by one? Ranges are enumerated over a domain of integers.
+"""Enumerates the values of a k-index's predicates; ranges over a domain of integers.
 
-A value that no range enumerates (a fraction, or a number beyond the domain) is *odd*. What ranges it lies in is left
-to verification: it finds every predicate that has a range at all. A predicate of single values has them as they are.
+A value that no range enumerates is *odd*: a fraction, or a number outside the domain. It finds every predicate with a
+range, and verification decides whether the range contains it. Predicates of single values keep these as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tocsin.kernels.searching import place_of
 
 
 class EnumeratedRanges(NamedTuple):
-    """Predicates, and what their ranges are enumerated over."""
+    """Predicates, and the domain over which their ranges are enumerated."""
 
     sets: CodeSets
     fields: Fields
@@ -30,28 +30,28 @@ class EnumeratedRanges(NamedTuple):
 
 
 class FieldValues(NamedTuple):
-    """The values that have pairs. D fields, V values."""
+    """The values that have pairs of their own. D fields, V values."""
 
     starts: NDArray[np.int64]  # (D + 1,)
     values: NDArray[np.int64]  # (V,) payloads, ascending within a field
 
 
-# A field's pairs: these, and then one a value.
-PRESENT: Final = 0  # any value: what NOT IN needs
+# A field's pairs: these two, then one for each value.
+PRESENT: Final = 0  # any value; needed by NOT IN
 ODD: Final = 1  # a value that ranges do not enumerate
 PAIRS_BESIDE: Final = 2
 
-# What is wrong with a predicate.
+# Problems of a predicate.
 FINE: Final = 0
 TEXTS: Final = 1  # a range of strings
 OPEN: Final = 2  # a range without an end, and no domain
 LONG: Final = 3  # a range of too many values
-LARGE: Final = 4  # beside too many others
+LARGE: Final = 4  # a conjunction of too many clauses
 
 
 @inlined
 def in_domain(kind: int, payload: int, domain: NDArray[np.int64]) -> bool:
-    """Whether ranges enumerate a value: all but numbers are, and those that are integers of the domain."""
+    """Whether ranges enumerate a value: any that is not a number, and integers of the domain."""
     if kind != codes.NUMBER:
         return True
     number = number_of_key(payload)
@@ -60,13 +60,13 @@ def in_domain(kind: int, payload: int, domain: NDArray[np.int64]) -> bool:
 
 @inlined
 def _parts(sets: CodeSets, predicate: int) -> int:
-    """How many ranges a predicate names, some of them perhaps empty: those it allows or, negated, forbids."""
+    """The number of ranges, some perhaps empty, that a predicate allows or, if negated, forbids."""
     return sets.range_starts[predicate + 1] - sets.range_starts[predicate] + sets.negated[predicate]
 
 
 @inlined
 def _part(sets: CodeSets, predicate: int, part: int, last: int) -> tuple[int, int]:
-    """A range of codes that a predicate names."""
+    """One of the ranges of codes that a predicate names."""
     at = sets.range_starts[predicate] + part
     if not sets.negated[predicate]:
         return np.int64(sets.lows[at]), np.int64(sets.highs[at])
@@ -87,7 +87,7 @@ def _payloads(operands: NDArray[np.int64], first: int, stop: int, low: int, high
 
 @inlined
 def _integers(kind: int, lowest: int, highest: int, domain: NDArray[np.int64]) -> tuple[int, int]:
-    """The first and last integer that a range of payloads has in the domain; the first is above the last for none."""
+    """The first and last integer in the domain that a range of payloads contains; first > last if there is none."""
     if kind == codes.BOOLEAN:
         return max(lowest, np.int64(0)), min(highest, np.int64(1))
     if kind != codes.NUMBER:
@@ -110,7 +110,7 @@ def _problem(kind: int, lowest: int, highest: int, first: int, last: int, declar
         return TEXTS
     if kind != codes.BOOLEAN and (lowest == LOWEST or highest == HIGHEST) and (kind != codes.NUMBER or not declared):
         return OPEN
-    # As uint64: from the first instant that there is to some other it is more than 2 ** 63.
+    # As uint64, because the span of instants can exceed 2 ** 63.
     return LONG if last > first and np.uint64(last) - np.uint64(first) >= np.uint64(most) else FINE
 
 
@@ -126,7 +126,7 @@ def _has_range(sets: CodeSets, predicate: int, last: int) -> bool:
 
 @kernel
 def problems(asked: EnumeratedRanges, declared: bool, most: int) -> NDArray[np.uint8]:
-    """(P,) why a predicate cannot be enumerated, FINE where it can; ranges of `most` values can."""
+    """(P,) why a predicate cannot be enumerated, or FINE. Ranges may have up to `most` values."""
     about = viewed(asked)
     sets, domain, kinds = about.sets, about.domain, about.fields.kinds
     operand_starts, operands = about.fields.operand_starts, about.fields.operands
@@ -150,9 +150,9 @@ def problems(asked: EnumeratedRanges, declared: bool, most: int) -> NDArray[np.u
 
 @kernel
 def intervals(asked: EnumeratedRanges) -> NDArray[np.int64]:
-    """(N, 4) every named range as field, is single, first, last: a single payload, or integers of the domain.
+    """(N, 4) every named range: field, is single, first, last. These are a single payload, or integers of the domain.
 
-    No predicate has a problem.
+    No predicate may have a problem.
     """
     about = viewed(asked)
     sets, domain, kinds = about.sets, about.domain, about.fields.kinds
@@ -184,9 +184,9 @@ def intervals(asked: EnumeratedRanges) -> NDArray[np.int64]:
 def enumerated(
     rows: NDArray[np.int64], order: NDArray[np.int64], kinds: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The payloads of rows of `intervals`, taken in order of (field, is single, first): fields, and payloads.
+    """The payloads of rows of `intervals`, in order of (field, is single, first): fields, and payloads.
 
-    Integers that several ranges of a field have come once; single payloads as often as they are named.
+    Integers in several ranges of a field occur once, single payloads as often as they are named.
     """
     total = np.int64(0)
     for writing in range(2):
@@ -213,7 +213,7 @@ def enumerated(
 
 @kernel
 def post(asked: EnumeratedRanges, found: FieldValues, places: NDArray[np.int64], entries: NDArray[np.int32]) -> None:
-    """Write the postings of all clauses to their pairs, from `places` on; without room, only move."""
+    """Write the postings of all clauses to their pairs, from `places` on. Without room, this only counts."""
     about = viewed(asked)
     sets, domain, kinds = about.sets, about.domain, about.fields.kinds
     operand_starts, operands = about.fields.operand_starts, about.fields.operands

@@ -1,7 +1,7 @@
-"""How do rewritten subscriptions become an OpIndex's lists at once? Counted, laid out, sorted, signed.
+"""Lays out an OpIndex's lists all at once: count, place, sort, sign.
 
-What inserting them one by one gives (Zhang, Chan, Tan 2014, section 4.3, Algorithm 1), in linear time but for the
-sorting of each segment.
+The lists are those of inserting the subscriptions one by one (Zhang, Chan, Tan 2014, section 4.3, Algorithm 1). The
+time is linear, except for sorting each segment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tocsin.papers.opindex.opindex.kernels.layouts import (
 )
 
 FEW: Final = 48
-"""So few entries are sorted by insertion."""
+"""Up to this many entries are sorted by insertion."""
 
 
 class Simples(NamedTuple):
@@ -39,15 +39,15 @@ class Simples(NamedTuple):
 
 
 class Order(NamedTuple):
-    """The rows of one form in the order in which they are laid out. R rows."""
+    """The order in which the rows of one form are laid out. R rows."""
 
     rows: NDArray[np.int64]  # (R,) by pivot, then owner
-    pivots: NDArray[np.int32]  # (R,) the number of each one's pivot
+    pivots: NDArray[np.int32]  # (R,) the number of the row's pivot
     places: NDArray[np.int32]  # (R,) its place in the pivot's counter array
 
 
 class Laid(NamedTuple):
-    """Which lists there are, and their segments. P pivots, b segments a list."""
+    """The lists that exist, and their segments. P pivots, b segments a list."""
 
     rows: NDArray[np.int32]  # (WIDTH P,) as in `Directory`
     segments: int  # b
@@ -55,7 +55,7 @@ class Laid(NamedTuple):
 
 @kernel
 def mark_lists(simples: Simples, order: Order, form: int, rows: NDArray[np.int32]) -> None:
-    """Set `rows` to 0 where a pivot has a list."""
+    """Set `rows` to 0 for each list that a pivot has."""
     for i in range(len(order.rows)):
         row = order.rows[i]
         first = WIDTH * np.int64(order.pivots[i]) + OPERATORS * form
@@ -65,13 +65,13 @@ def mark_lists(simples: Simples, order: Order, form: int, rows: NDArray[np.int32
 
 @inlined
 def _segment(laid: Laid, row: int, key: int) -> int:
-    """The segment of a key in the list of a row."""
+    """The segment of a key in a row's list."""
     return np.int64(laid.rows[row]) * laid.segments + np.int64(segment_of(key >> 32, laid.segments))
 
 
 @kernel
 def count_in_segments(simples: Simples, order: Order, form: int, laid: Laid, counts: NDArray[np.int64]) -> None:
-    """Add to `counts` how many entries each segment gets."""
+    """Add to `counts` the number of entries that each segment gets."""
     for i in range(len(order.rows)):
         row = order.rows[i]
         first = WIDTH * np.int64(order.pivots[i]) + OPERATORS * form
@@ -81,7 +81,7 @@ def count_in_segments(simples: Simples, order: Order, form: int, laid: Laid, cou
 
 @kernel
 def lay_out(simples: Simples, order: Order, form: int, laid: Laid, places: NDArray[np.int64], out: Entries) -> None:
-    """Write the entries of each segment from `places` on, which moves behind them."""
+    """Write the entries of each segment from `places` on, which advance."""
     for i in range(len(order.rows)):
         row = order.rows[i]
         first = WIDTH * np.int64(order.pivots[i]) + OPERATORS * form
@@ -99,7 +99,7 @@ def lay_out(simples: Simples, order: Order, form: int, laid: Laid, places: NDArr
 
 @kernel
 def sort_segments(starts: NDArray[np.int64], keys: NDArray[np.int64], pointers: NDArray[np.uint32]) -> None:
-    """Sort the entries of each segment by key; those of one key stay in their order."""
+    """Sort the entries of each segment by key, stably."""
     for segment in range(len(starts) - 1):
         first, stop = starts[segment], starts[segment + 1]
         if stop - first <= FEW:
@@ -125,7 +125,7 @@ def sign_segments(
     bits: int,
     signatures: NDArray[np.uint64],
 ) -> None:
-    """Write the signature of every segment; `operators` has each list's."""
+    """Write the signature of every segment; `operators` has the operator of each list."""
     for number in range(len(operators)):
         for segment in range(number * segments, (number + 1) * segments):
             signatures[segment] = signed(np.int64(operators[number]), keys, starts[segment], starts[segment + 1], bits)
@@ -133,7 +133,7 @@ def sign_segments(
 
 @kernel
 def signed(operator: int, keys: NDArray[np.int64], first: int, stop: int, bits: int) -> int:
-    """The signature of entries [first, stop); 0 where there are no bits."""
+    """The signature of entries [first, stop); 0 if `bits` is 0."""
     signature = np.uint64(0)
     if bits > 0:
         for i in range(first, stop):

@@ -1,6 +1,6 @@
-"""What does an event ask an OpIndex for? A key for each of its values, and for each prefix that its strings begin with.
+"""The keys with which an event searches an OpIndex: one for each value, and for each prefix of its strings.
 
-With each key go its segment in any list and its bits in any signature, so that searching lists only looks them up.
+With each key go its segment in any list and its bits in any signature, so that searches only look these up.
 
 Paper: Zhang, Chan, Tan 2014, section 4.2 (directory and signatures) and 6.2 (prefixes).
 """
@@ -21,18 +21,18 @@ from tocsin.papers.opindex.opindex.kernels.layouts import OpLists, Prefixes, fie
 
 
 class OpScratch(NamedTuple):
-    """A call's memory: `values` that an event can have, `counters` and `bitmaps` of a pivot, `found` of all.
+    """Memory for one call: an event's `values`, a pivot's `counters` and `bitmaps`, and everything `found`.
 
-    The first `values` pairs of an event are its values; those behind are its prefixes.
+    The first pairs of an event are its values; its prefixes follow.
     """
 
     fields: Annotated[NDArray[np.int32], "values"]
     keys: Annotated[NDArray[np.int64], "values"]  # field << 32 | code, or prefix
-    texts: Annotated[NDArray[np.int64], "values"]  # the string in the batch's dictionary
-    segments: Annotated[NDArray[np.uint64], "values"]  # of any list
+    texts: Annotated[NDArray[np.int64], "values"]  # the string's number in the batch's dictionary
+    segments: Annotated[NDArray[np.uint64], "values"]  # in any list
     field_bits: Annotated[NDArray[np.uint64], "values"]
     operand_bits: Annotated[NDArray[np.uint64], "values"]
-    survivors: Annotated[NDArray[np.int32], "operators * values + 1"]  # whose segment is searched: pair << 3 | operator
+    survivors: Annotated[NDArray[np.int32], "operators * values + 1"]  # those to search: pair << 3 | operator
     searched: Annotated[NDArray[np.uint64], "operators * values + 1"]  # that segment
     counters: Annotated[NDArray[np.int32], "counters + 1"]
     bitmaps: Annotated[NDArray[np.uint64], "bitmaps + 1"]
@@ -43,12 +43,12 @@ class OpScratch(NamedTuple):
 
 
 class OpQuestion(NamedTuple):
-    """Events, and the lists that they are matched with."""
+    """Events, and the lists to match them with."""
 
     lists: OpLists
-    segments: int  # of a list
-    bits: int  # of a signature; 0: there are none
-    leaves: Expressions  # patterns are tested by them
+    segments: int  # per list
+    bits: int  # per signature; 0: no signatures
+    leaves: Expressions  # to test patterns
     events: Events
     bound: Bound
     alive: NDArray[np.uint64]  # (S / 64 + 1,)
@@ -59,7 +59,7 @@ class OpQuestion(NamedTuple):
 def widest_event(
     fields: Fields, depths: NDArray[np.int32], events: Events, numbers: NDArray[np.int32], first: int
 ) -> int:
-    """The most pairs that an event from `first` on can have; `depths` says how many prefixes a field's value has."""
+    """The largest number of pairs of an event from `first` on; `depths` limits the prefixes of a field's value."""
     widest = np.int64(0)
     for event in range(first, len(events.starts) - 1):
         count = np.int64(0)
@@ -74,7 +74,7 @@ def widest_event(
 
 @inner
 def read_event(asked: OpQuestion, event: int) -> int:
-    """Write an event's values; returns how many fields it has."""
+    """Write an event's values; returns how many there are."""
     fields, events, bound, out = asked.lists.fields, asked.events, asked.bound, asked.scratch
     count = 0
     for i in range(events.starts[event], events.starts[event + 1]):
@@ -109,9 +109,10 @@ def _write_pair(asked: OpQuestion, field: int, key: int, at: int) -> None:
 
 @inner
 def read_prefixes(asked: OpQuestion, values: int) -> int:
-    """Write the prefixes that an event's strings begin with behind its values; returns where they end.
+    """Write the prefixes of an event's strings after its values; returns where they end.
 
-    In sorted order every prefix of a string is an ancestor of, or is, the last one that is not behind the string.
+    In sorted order, consider the last prefix that does not sort after the string. Every prefix of the string is that
+    one or one of its ancestors.
     """
     fields, prefixes, bound, out = asked.lists.fields, asked.lists.prefixes, asked.bound, asked.scratch
     count = values
@@ -134,7 +135,7 @@ def read_prefixes(asked: OpQuestion, values: int) -> int:
 
 @inner
 def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], first: int, stop: int) -> int:
-    """The last prefix of a group that does not sort behind text[first:stop]; -1 where all do."""
+    """The last prefix of a group that does not sort after text[first:stop]; -1 if all do."""
     low = np.int64(prefixes.group_starts[group])
     begin = low
     high = np.int64(prefixes.group_starts[group + 1])

@@ -1,7 +1,7 @@
-"""What does an OpIndex hold? Predicate lists by pivot and operator, their directories, and counter arrays by pivot.
+"""Layouts of an OpIndex: predicate lists by pivot and operator, their directories, and counters by pivot.
 
-What the paper calls an attribute is here a field (`Fields`): an attribute seen as a type, so that all of
-its values have one order. An entry's key is its field and its operand in one number; lists are sorted by it.
+A field (`Fields`) takes the role of the paper's attribute. It is an attribute seen as one type, so that all of its
+values have one order. An entry's key combines its field and operand in one number, and lists are sorted by it.
 
 Paper: Zhang, Chan, Tan 2014, sections 4.1 to 4.3.
 """
@@ -17,7 +17,7 @@ from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.numbers import scattered
 
-# Operators: each has predicate lists of its own.
+# Operators. Each has predicate lists of its own.
 EQUAL: Final = 0  # operand: the value's code
 AT_MOST: Final = 1
 AT_LEAST: Final = 2
@@ -26,9 +26,9 @@ PREFIX: Final = 4  # operand: the prefix's number
 PATTERN: Final = 5  # operand: the literal, tested on the string
 OPERATORS: Final = 6
 
-# Forms: how a subscription is found to match.
+# Forms: how a subscription is matched.
 COUNTED: Final = 0  # a conjunction: all of its predicates are counted down
-CLAUSES: Final = 1  # a conjunction of disjunctions: a bit each, cleared by any of its predicates
+CLAUSES: Final = 1  # a conjunction of disjunctions: one bit per clause, cleared by any of its predicates
 FORMS: Final = 2
 WIDTH: Final = FORMS * OPERATORS
 
@@ -37,24 +37,21 @@ CLAUSE_BITS: Final = np.uint64(6)
 
 
 class Prefixes(NamedTuple):
-    """A trie over the prefixes of each field: sorted, each with the longest other one that it begins with.
-
-    D fields, G groups (a field through a transform), X prefixes.
-    """
+    """A trie over the prefixes of each field: sorted, each linked to the longest other prefix that it begins with."""
 
     starts: NDArray[np.int32]  # (D + 1,) groups [starts[d], starts[d + 1]) are field d's
     transforms: NDArray[np.uint16]  # (G,)
     group_starts: NDArray[np.int32]  # (G + 1,) prefixes [group_starts[g], group_starts[g + 1]) are group g's
     text_starts: NDArray[np.int64]  # (X + 1,)
     text: NDArray[np.uint8]  # UTF-8, ascending within a group
-    parents: NDArray[np.int32]  # (X,) a lower number, -1 for none
+    parents: NDArray[np.int32]  # (X,) a lower number, or -1
 
 
 class Directory(NamedTuple):
-    """Lists by pivot, form and operator, each cut into b segments. D fields, P pivots, L lists, E entries."""
+    """Lists by pivot, form and operator, each divided into b segments. D fields, P pivots, L lists, E entries."""
 
-    pivots: NDArray[np.int32]  # (D,) the field's number as a pivot, -1 if it is none
-    rows: NDArray[np.int32]  # (WIDTH P,) list of form f and operator o at f * OPERATORS + o, -1 if there is none
+    pivots: NDArray[np.int32]  # (D,) the field's number as a pivot, or -1
+    rows: NDArray[np.int32]  # (WIDTH P,) list of form f and operator o at f * OPERATORS + o, or -1
     starts: NDArray[np.int32]  # (b L + 1,) segment s has entries [starts[s], starts[s + 1])
     signatures: NDArray[np.uint64]  # (b L,) a bit for each entry's hash
 
@@ -63,19 +60,19 @@ class Entries(NamedTuple):
     """Predicates. Each segment is sorted by key, then pointer."""
 
     keys: NDArray[np.int64]  # (E,) field << 32 | operand
-    pointers: NDArray[np.uint32]  # (E,) place in the pivot's counter array; of CLAUSES that << 6 | clause
+    pointers: NDArray[np.uint32]  # (E,) place in the pivot's counter array; for CLAUSES, that << 6 | clause
 
 
 class Counters(NamedTuple):
     """The counter arrays of a form, by pivot. P pivots, C counters."""
 
     starts: NDArray[np.int32]  # (P + 1,) pivot p has counters [starts[p], starts[p + 1])
-    needed: NDArray[np.int32] | NDArray[np.uint64]  # (C,) predicates to match; of CLAUSES, a bit for each clause
+    needed: NDArray[np.int32] | NDArray[np.uint64]  # (C,) predicates to match; for CLAUSES, a bit for each clause
     owners: NDArray[np.int32]  # (C,) the subscription
 
 
 class OpLists(NamedTuple):
-    """A whole OpIndex, but for the patterns that its expressions hold."""
+    """A whole OpIndex, except for the patterns, which its expressions hold."""
 
     fields: Fields
     prefixes: Prefixes
@@ -87,13 +84,13 @@ class OpLists(NamedTuple):
 
 @inlined
 def key_of(field: int, operand: int) -> int:
-    """A field and an operand as one number that sorts by field, then operand."""
+    """A field and an operand as one number, which sorts by field, then operand."""
     return np.int64(field) << 32 | np.int64(operand)
 
 
 @inlined
 def _mixed(key: int) -> int:
-    """64 bits, each of which depends on the whole key."""
+    """64 bits, each dependent on the whole key."""
     bits = scattered(key)
     bits ^= bits >> np.uint64(32)
     bits *= np.uint64(0xD6E8FEB86659FD93)
@@ -102,7 +99,7 @@ def _mixed(key: int) -> int:
 
 @kernel
 def segment_of(field: int, segments: int) -> int:
-    """The segment of a list in which a field's predicates lie (section 4.2, first optimisation)."""
+    """The segment of a list for a field's predicates (section 4.2, first optimisation)."""
     return (_mixed(np.uint64(field)) * np.uint64(segments)) >> np.uint64(32)
 
 
@@ -120,7 +117,7 @@ def operand_bit(key: int, bits: int) -> int:
 
 @kernel
 def signature_bit(operator: int, key: int, bits: int) -> int:
-    """h of a predicate: of field and operand for '=' and prefixes, else of the field."""
+    """h of a predicate: of field and operand for '=' and prefixes, otherwise of the field."""
     if operator == EQUAL or operator == PREFIX:
         return operand_bit(key, bits)
     return field_bit(key >> 32, bits)

@@ -1,7 +1,7 @@
-"""Which subscriptions does this event satisfy? Those whose counters its predicates bring to nothing.
+"""Matching events by counting: a subscription matches when its predicates have brought its counter to zero.
 
-For each pivot that the event has, the pivot's counters are copied, and its lists searched for every value of the event:
-a signature tells most searches that there is nothing. What is found counts down, or clears the bit of a clause.
+For each pivot of the event, the pivot's counters are copied, and its lists searched for every value of the event.
+Signatures rule out most searches. Each entry found decrements a counter, or clears a clause's bit.
 
 Paper: Zhang, Chan, Tan 2014, section 5, Algorithm 2; section 6.1 for clauses, 6.2 for patterns. Departs: the trie of
 prefixes is walked once a string, not once a list; counters are copied pivot by pivot, so that they stay in the cache.
@@ -40,11 +40,11 @@ _ONE = np.uint64(1)
 _HIGHEST_OPERAND = np.int64(2**32 - 1)
 _CLAUSE_MASK = np.uint64(63)
 _IN_LINE = 8  # signatures in a cache line
-_MOST_AHEAD = 64  # signatures of a list that are asked for ahead
+_MOST_AHEAD = 64  # signatures of a list that are prefetched
 
 
 AHEAD = 2
-"""Pivots whose signatures are asked for ahead."""
+"""How many values ahead a pivot's signatures are prefetched."""
 
 
 @kernel
@@ -86,7 +86,7 @@ def match_opindex(
 
 @inlined
 def _ask_ahead(asked: OpQuestion, value: int, values: int) -> None:
-    """Ask for the signatures of the conjunctions under an event's value, while those before it are searched."""
+    """Prefetch the signatures of the conjunctions under an event's value, while earlier values are searched."""
     if value >= values:
         return
     directory = asked.lists.directory
@@ -105,7 +105,7 @@ def _ask_ahead(asked: OpQuestion, value: int, values: int) -> None:
 def _search_form(
     asked: OpQuestion, form: int, counters: Counters, left: Any, pivot: int, values: int, pairs: int, found: int
 ) -> tuple[int, int, int]:
-    """Search a pivot's lists of a form: hits then, how many counters there are, and how many of them are touched."""
+    """Search a pivot's lists of one form. Returns the hits so far, the number of counters, and of those touched."""
     begin, end = np.uint64(counters.starts[pivot]), np.uint64(counters.starts[pivot + 1])
     if begin == end:
         return found, np.int64(0), np.int64(0)
@@ -127,7 +127,7 @@ def _search_form(
 
 @inlined
 def _surviving_segments(asked: OpQuestion, row: int, values: int, pairs: int) -> int:
-    """Write which segments of a pivot's lists, which `row` leads to, are to be searched for what; how many."""
+    """Write the pairs and segments to search in a pivot's lists, which begin at `row`; returns how many."""
     directory, scratch = asked.lists.directory, asked.scratch
     rows, signatures, segments = directory.rows, directory.signatures, scratch.segments
     survivors, searched, unsigned = scratch.survivors, scratch.searched, asked.bits == 0
@@ -152,7 +152,7 @@ def _surviving_segments(asked: OpQuestion, row: int, values: int, pairs: int) ->
 
 @inlined
 def _ask_for_entries(asked: OpQuestion, kept: int) -> None:
-    """Ask for the segments that are to be searched, all before the first is: most are not in the cache."""
+    """Prefetch all segments to be searched before searching the first, because most are not in the cache."""
     starts, entries, searched = asked.lists.directory.starts, asked.lists.entries, asked.scratch.searched
     keys, pointers = entries.keys, entries.pointers
     for s in range(kept):
@@ -165,7 +165,7 @@ def _ask_for_entries(asked: OpQuestion, kept: int) -> None:
 
 @inlined
 def _search_segment(asked: OpQuestion, form: int, survivor: int, base: int, found: int) -> int:
-    """Take the entries of a segment that an event's pair satisfies; returns how many hits there are then."""
+    """Take the entries of a segment that an event's pair satisfies; returns the number of hits so far."""
     scratch, starts, keys = asked.scratch, asked.lists.directory.starts, asked.lists.entries.keys
     i = np.uint64(scratch.survivors[survivor] >> 3)
     operator = scratch.survivors[survivor] & 7
@@ -197,13 +197,13 @@ def _search_segment(asked: OpQuestion, form: int, survivor: int, base: int, foun
 
 @inner
 def _pattern_holds(asked: OpQuestion, literal: int, string: int) -> bool:
-    """Whether a string of the batch fits a LIKE pattern or has a match of a regular expression; negated, does not."""
+    """Whether a string of the batch fits a LIKE pattern or a regular expression, or does not if negated."""
     return fits_pattern(asked.leaves, literal >> 1, string, asked.bound) != (literal & 1 == 1)
 
 
 @inlined
 def _take(asked: OpQuestion, form: int, at: int, stop: int, last: int, base: int, found: int) -> int:
-    """Take the entries from `at` on whose key is not above `last`; returns how many hits there are then."""
+    """Take the entries from `at` on with keys up to `last`; returns the number of hits so far."""
     keys, pointers = asked.lists.entries.keys, asked.lists.entries.pointers
     counters, bitmaps, hits = asked.scratch.counters, asked.scratch.bitmaps, asked.scratch.hits
     while at < stop and keys[at] <= last:

@@ -1,4 +1,4 @@
-"""Which simple predicates does a literal stand for? One or more units that must all hold, each any of its entries.
+"""Rewrites a literal as simple predicates: units that must all hold, each if any of its entries does.
 
 | literal                 | units, each a disjunction of entries no two of which an event satisfies   |
 |-------------------------|--------------------------------------------------------------------------|
@@ -39,7 +39,7 @@ class Rewritten(NamedTuple):
     starts: NDArray[np.int64]  # (I + 1,)
     operators: NDArray[np.uint8]  # (E,)
     keys: NDArray[np.int64]  # (E,) field << 32 | operand
-    units: NDArray[np.int32]  # (E,) which of its literal's units an entry belongs to
+    units: NDArray[np.int32]  # (E,) the number of an entry's unit within its literal
 
 
 @kernel
@@ -50,7 +50,7 @@ def count_entries(
     entries: NDArray[np.int64],
     units: NDArray[np.int32],
 ) -> None:
-    """Write how many entries and units each literal has; units may be HELD_BY_NONE or REFUSED, without entries."""
+    """Write the numbers of entries and units of each literal. Units may be HELD_BY_NONE or REFUSED, without entries."""
     operators = np.empty(2, np.uint8)
     operands = np.empty(2, np.int64)
     for i in range(len(literals)):
@@ -79,7 +79,7 @@ def count_entries(
 def _range(
     low: int, high: int, negated: int, operators: NDArray[np.uint8], operands: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the operators and operands of a range of codes; returns how many entries there are, and units."""
+    """Write the operators and operands of a range of codes; returns the numbers of entries and of units."""
     if low > high:
         low, high, negated = LOWEST_CODE, HIGHEST_CODE, 1 - negated
     if low == LOWEST_CODE and high == HIGHEST_CODE:
@@ -113,7 +113,7 @@ def write_entries(
 ) -> None:
     """Write the entries of literals that are neither HELD_BY_NONE nor REFUSED.
 
-    `prefixes` has the prefix's number for each leaf that is one, else -1.
+    `prefixes` has the number of each leaf's prefix, or -1 if it is not one.
     """
     operators = np.empty(2, np.uint8)
     operands = np.empty(2, np.int64)
@@ -155,7 +155,7 @@ def rarest_fields(
     shares: NDArray[np.float64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the pivot of each conjunction: the field that fewest events have, of equal ones the first (Equation 1)."""
+    """Write the pivot of each conjunction: the field that the fewest events have; ties go to the first (Equation 1)."""
     for c in range(len(starts) - 1):
         best = present[literals[starts[c]] >> 1]
         for i in range(starts[c] + 1, starts[c + 1]):

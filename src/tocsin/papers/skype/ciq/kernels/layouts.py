@@ -1,7 +1,7 @@
-"""What does CIQ hold? An entry for each cell of each subscription, and in each cell a list of entries for each word.
+"""Layouts of CIQ: an entry for each cell of each subscription, and in each cell a list of entries for each word.
 
-A quadtree of a fixed depth halves the box of all places. A subscription is covered by the three siblings of each cell
-on the way to its own, and its own: together these are the whole, and each place is in one of them.
+A quadtree of fixed depth halves the box of all places. A subscription is covered by its own cell, and by the three
+siblings of each cell on the path to it. Together these cover the whole box without overlap.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from tocsin.index.window.kernels.layouts import Lists
 
 SLACK: Final = 1e-9
-"""What rounding may take from a test, as a share of a score."""
+"""The rounding error allowed in a test, as a share of a score."""
 
 AT_END: Final = 2**31 - 1
-"""Stands for the entry behind the last of a list."""
+"""Stands for the entry after the last of a list."""
 
 
 class Cells(NamedTuple):
-    """Cells of all levels, the root first."""
+    """Cells of all levels, from the root down."""
 
     depth: int
     box: Annotated[NDArray[np.float64], "4"]  # xmin, ymin, width, height; a width is above 0
@@ -30,23 +30,23 @@ class Cells(NamedTuple):
     starts: Annotated[NDArray[np.int64], "lists + 1"]
     postings: Annotated[NDArray[np.int32], "postings"]  # entries, ascending in a list
     owners: Annotated[NDArray[np.int32], "entries"]  # slots, ascending in a cell
-    worths: Annotated[NDArray[np.float64], "entries"]  # what a place in the cell is worth at most
-    needs: Annotated[NDArray[np.float64], "entries"]  # what the words must share at least, by the message's norm
+    worths: Annotated[NDArray[np.float64], "entries"]  # the greatest worth of a place in the cell
+    needs: Annotated[NDArray[np.float64], "entries"]  # least contribution of the words, divided by the message's norm
     place_starts: Annotated[NDArray[np.int64], "slots"]  # entries of a slot: places[start : start + 1 + 3 * depth]
     places: Annotated[NDArray[np.int32], "entries"]
 
 
 class Scratch(NamedTuple):
-    """Memory of a search: where it is in the lists of a message's words."""
+    """Memory of a search: the position in the list of each of a message's words."""
 
     at: Annotated[NDArray[np.int64], "words"]
     stops: Annotated[NDArray[np.int64], "words"]
-    heads: Annotated[NDArray[np.int64], "words"]  # the entry at each, AT_END
+    heads: Annotated[NDArray[np.int64], "words"]  # the entry at each position, or AT_END
     squares: Annotated[NDArray[np.float64], "words"]  # of the word
 
 
 class Ciq(NamedTuple):
-    """The cells, and those who came since they were built, under each of their words."""
+    """The cells, and lists by word of subscriptions added since they were built."""
 
     cells: Cells
     late: Lists

@@ -1,7 +1,7 @@
-"""Whom does a message reach? The lists of each cell that it is in, subscription by subscription.
+"""CIQ's search: merges the lists of each cell that contains a message, subscription by subscription.
 
-Paper: CIQ (Chen, Cong, Cao, Tan 2015) as section 2 of Wang et al. 2016 describes it: document at a time; whose words
-share as much as the bound of the cell says is a candidate, and verified.
+Paper: CIQ (Chen, Cong, Cao, Tan 2015) as section 2 of Wang et al. 2016 describes it: document at a time. A subscription
+whose words share at least the cell's bound is a candidate, and is verified.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tocsin.papers.skype.ciq.kernels.layouts import AT_END, SLACK, Cells, Ciq
 
 @inlined
 def search_cells(structure: Ciq, state: State, x: float, y: float, norm: float, count: int) -> int:
-    """`disseminate` over the cells, and those who came late."""
+    """`disseminate` over the cells and the late subscriptions."""
     cells = structure.cells
     found = np.int64(0)
     if len(cells.list_words) > 0:
@@ -35,13 +35,13 @@ def search_cells(structure: Ciq, state: State, x: float, y: float, norm: float, 
 
 @inlined
 def column_of(x: float, first: float, width: float, columns: int) -> int:
-    """The column of a place; one outside is in the nearest."""
+    """The column of a place; a place outside belongs to the nearest column."""
     return np.int64(min(max((x - first) / width * columns, 0.0), columns - 1.0))
 
 
 @inner
 def _open_lists(structure: Ciq, state: State, cell: int, count: int) -> int:
-    """Find the lists of a message's words in a cell, in the order of the words; how many there are."""
+    """Open the lists of a message's words in a cell, in the order of the words; returns how many there are."""
     cells, scratch = structure.cells, structure.scratch
     lists = np.int64(0)
     for i in range(count):
@@ -64,7 +64,7 @@ def _open_lists(structure: Ciq, state: State, cell: int, count: int) -> int:
 
 @inner
 def _merge(structure: Ciq, state: State, lists: int, x: float, y: float, norm: float, found: int) -> int:
-    """Write whose threshold is reached in the lists that are open, behind `found` others; how many now."""
+    """Write the subscriptions of the open lists whose threshold is reached, after `found` others; returns the total."""
     cells, heads, work = structure.cells, structure.scratch.heads, state.work
     entry = np.int64(AT_END)
     for i in range(lists):
@@ -98,7 +98,7 @@ def _advance(structure: Ciq, i: int) -> None:
 
 @inlined
 def retune_cells(structure: Ciq, state: State, slot: int) -> None:
-    """`retune` of all cells of a subscription; those who came late have none."""
+    """`retune` for all cells of a subscription; late subscriptions have none."""
     cells = structure.cells
     if slot < len(cells.place_starts) and cells.place_starts[slot] != NOBODY:
         bound_entries(cells, state.interests, slot)
@@ -106,7 +106,7 @@ def retune_cells(structure: Ciq, state: State, slot: int) -> None:
 
 @inlined
 def bound_entries(cells: Cells, interests: Interests, slot: int) -> None:
-    """Write what words must share with a subscription in each of its cells (Equation 2)."""
+    """Write the least share that words must contribute in each cell of a subscription (Equation 2)."""
     record = interests.records[slot]
     start = cells.place_starts[slot]
     for i in range(start, start + 1 + 3 * cells.depth):
@@ -117,7 +117,7 @@ def bound_entries(cells: Cells, interests: Interests, slot: int) -> None:
 
 @kernel
 def bound_all(cells: Cells, interests: Interests) -> None:
-    """Write the same for all."""
+    """Write the same for all subscriptions."""
     held, all_ = viewed(cells), viewed(interests)
     for slot in range(len(held.place_starts)):
         if held.place_starts[slot] != NOBODY:

@@ -1,4 +1,4 @@
-"""What do postings weigh, and what do those behind them? Sums and maxima from the last word, and the last place, on."""
+"""Computes the weights of postings, and the sums and maxima of those after them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def weigh_postings(
     diagonal: float,
     postings: Postings,
 ) -> None:
-    """Write what each posting weighs, one subscription after the other; `words` of each are put in order."""
+    """Write the weights of the postings, subscription by subscription. Sorts the `words` of each by rank."""
     held, all_, out = viewed(leaves), viewed(interests), viewed(postings)
     for i in range(len(slots)):
         slot = np.int64(slots[i])
@@ -54,7 +54,7 @@ def _sort_by_rank(ranks: NDArray[np.int32], words: NDArray[np.int32], first: int
 
 @kernel
 def bound_groups(leaves: Leaves, postings: Postings) -> None:
-    """Write for each posting what the rest of its group has at most and at least, and where each slot's are."""
+    """Write bounds on the rest of its group for each posting, and the postings of each slot."""
     held, out = viewed(leaves), viewed(postings)
     for group in range(len(held.starts) - 1):
         least, share, most = np.inf, 0.0, 0.0
@@ -70,7 +70,7 @@ def bound_groups(leaves: Leaves, postings: Postings) -> None:
 
 @inner
 def retune_postings(leaves: Leaves, postings: Postings, interests: Interests, slot: int) -> None:
-    """Write a threshold into the postings of a subscription, and into what bounds them from below."""
+    """Write a changed threshold into the postings of a subscription, and into the lower bounds over it."""
     if slot >= len(leaves.place_starts) or leaves.place_counts[slot] == 0:
         return
     record = interests.records[slot]
@@ -89,5 +89,5 @@ def retune_postings(leaves: Leaves, postings: Postings, interests: Interests, sl
 
 @inlined
 def nearness_of(theta: float, alpha: float) -> float:
-    """What a place must be worth where the words are worth 1 (Lemma 6)."""
+    """The least worth of a place with which a message can reach, if the words are worth 1 (Lemma 6)."""
     return (theta - (1.0 - alpha)) / alpha if alpha > 0.0 else -np.inf

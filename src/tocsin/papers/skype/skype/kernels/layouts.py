@@ -1,8 +1,8 @@
-"""What does Skype's index hold? A quadtree's leaves, an inverted file in each, groups of like alpha in each list.
+"""Layouts of Skype's index: leaves of a quadtree, an inverted file in each, groups of similar alpha in each list.
 
-Paper: Wang et al. 2016, section 5.3. With a = alpha / (1 - alpha) and b = threshold / (1 - alpha) a message whose place
-is worth u at most reaches a subscription only where the words are worth b - a * u (Equation 2). Words are in one
-order, rarest first; wt are weights, normalised to unit length.
+Paper: Wang et al. 2016, section 5.3. Let a = alpha / (1 - alpha) and b = threshold / (1 - alpha). A message whose place
+is worth at most u reaches a subscription only if the words are worth b - a * u (Equation 2). Words are in one order,
+rarest first; wt are weights, normalised to unit length.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from tocsin.index.window.kernels.layouts import Lists
 
 NO_RANK: Final = 2**31 - 1
-"""The rank of a word that no list is of."""
+"""The rank of a word without a list."""
 
 SLACK: Final = 1e-9
-"""What rounding may take from a test, as a share of 1 + a."""
+"""The rounding error allowed in a test, as a share of 1 + a."""
 
 OUT: Final = -1.0
-"""Stands among what was shared for a subscription that was seen to be out of reach; a candidate has 1."""
+"""Marks a subscription that was found out of reach, in the array of shares; a candidate has 1."""
 
 
 class Switches(NamedTuple):
-    """Which prunings are on: each may be left out, and what is reached is the same."""
+    """Switches of the prunings. Each may be turned off without a change of the results."""
 
     prefix: int  # 2: location-aware prefixes, refined by the message's weights (Theorem 5.1); 1: unrefined; 0: none
     bounds: int  # 1: inner and outer spatial bounds (Definition 8); 0: the outer alone
@@ -42,14 +42,14 @@ class Postings(NamedTuple):
     shares: Annotated[NDArray[np.float64], "postings"]  # a
     needs: Annotated[NDArray[np.float64], "postings"]  # b
     sums: Annotated[NDArray[np.float64], "postings"]  # wtsum: of this word and all after it
-    maxima: Annotated[NDArray[np.float64], "postings"]  # maxwt of the same
+    maxima: Annotated[NDArray[np.float64], "postings"]  # maxwt of this word and all after it
     weights: Annotated[NDArray[np.float64], "postings"]  # wt
     rest_sums: Annotated[NDArray[np.float64], "postings"]  # wtsum of the words after it
-    rest_maxima: Annotated[NDArray[np.float64], "postings"]  # maxwt of the same
+    rest_maxima: Annotated[NDArray[np.float64], "postings"]  # maxwt of the words after it
     inners: Annotated[NDArray[np.float64], "postings"]  # distance to the nearest edge of the leaf, in diagonals
     floors: Annotated[NDArray[np.float64], "postings"]  # the least b from here to the end of the group
-    most_shares: Annotated[NDArray[np.float64], "postings"]  # the most a
-    most_maxima: Annotated[NDArray[np.float64], "postings"]  # the most maxwt
+    most_shares: Annotated[NDArray[np.float64], "postings"]  # the greatest a from here to the end of the group
+    most_maxima: Annotated[NDArray[np.float64], "postings"]  # the greatest maxwt from here to the end of the group
 
 
 class Leaves(NamedTuple):
@@ -57,7 +57,7 @@ class Leaves(NamedTuple):
 
     ranks: Annotated[NDArray[np.int32], "words", NO_RANK]  # rarest first, NO_RANK
     boxes: Annotated[NDArray[np.float64], "leaves, 4"]  # xmin, ymin, xmax, ymax
-    nearness: Annotated[NDArray[np.float64], "leaves"]  # lambdaS: no message whose place is worth less reaches anybody
+    nearness: Annotated[NDArray[np.float64], "leaves"]  # lambdaS: the least worth of a place that reaches anyone
     list_starts: Annotated[NDArray[np.int64], "leaves + 1"]
     list_ranks: Annotated[NDArray[np.int32], "lists"]  # ascending in a leaf
     group_starts: Annotated[NDArray[np.int64], "lists + 1"]
@@ -70,16 +70,16 @@ class Leaves(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Memory of a search for a message of so many words."""
+    """Memory of a search for a message, by its number of words."""
 
     order: Annotated[NDArray[np.int32], "words"]  # the words of a message that have lists, rarest first
     weights: Annotated[NDArray[np.float64], "words + 1"]  # wt of each
-    sums: Annotated[NDArray[np.float64], "words + 1"]  # wtsum from each on; 0 behind the last
+    sums: Annotated[NDArray[np.float64], "words + 1"]  # wtsum from each on; 0 after the last
     maxima: Annotated[NDArray[np.float64], "words + 1"]  # maxwt from each on
 
 
 class Skype(NamedTuple):
-    """The index, and those who came since it was built, under each of their words."""
+    """The index, and lists by word of subscriptions added since it was built."""
 
     switches: Switches
     leaves: Leaves

@@ -1,7 +1,7 @@
-"""Whom does a message reach? Leaf by leaf, word by word, group by group.
+"""Skype's search: leaf by leaf, word by word, group by group.
 
-Paper: Wang et al. 2016, Algorithm 1. Departs: the bound of unseen keywords (Theorem 5.2) is asked at the first word in
-common alone, for later on the sum may lack what a skipped group had; what is left is scored by its record.
+Paper: Wang et al. 2016, Algorithm 1. Departs: the bound of unseen keywords (Theorem 5.2) is tested only at the first
+common word, because later the sum may lack words of a skipped group; remaining candidates are scored by their records.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tocsin.papers.skype.skype.kernels.layouts import NO_RANK, OUT, SLACK, Leave
 
 @inlined
 def search_tree(structure: Skype, state: State, x: float, y: float, norm: float, count: int) -> int:
-    """`disseminate` over the tree, and those who came late."""
+    """`disseminate` over the tree and the late subscriptions."""
     words = order_words(structure.leaves, structure.scratch, state, norm, count)
     met = np.int64(0)
     for leaf in range(len(structure.leaves.nearness)):
@@ -29,13 +29,13 @@ def search_tree(structure: Skype, state: State, x: float, y: float, norm: float,
 
 @inlined
 def retune_tree(structure: Skype, state: State, slot: int) -> None:
-    """`retune` of the tree; those who came late have no statistics."""
+    """`retune` for the tree; late subscriptions have no statistics."""
     retune_postings(structure.leaves, structure.postings, state.interests, slot)
 
 
 @inner
 def order_words(leaves: Leaves, scratch: Scratch, state: State, norm: float, count: int) -> int:
-    """Write the words of a message that have lists, rarest first, and what comes from each on; how many."""
+    """Write a message's words that have lists, rarest first, with sums and maxima from each on; returns the count."""
     order, ranks, squares = scratch.order, leaves.ranks, state.words.squares
     words = np.int64(0)
     for i in range(count):
@@ -59,7 +59,7 @@ def order_words(leaves: Leaves, scratch: Scratch, state: State, norm: float, cou
 
 @inner
 def _search_leaf(structure: Skype, state: State, leaf: int, words: int, x: float, y: float, met: int) -> int:
-    """Write the subscriptions of a leaf that were met behind others; how many now."""
+    """Write the subscriptions met in a leaf, after `met` others; returns how many now."""
     leaves, switches = structure.leaves, structure.switches
     box = leaves.boxes[leaf]
     dx, dy = max(box[0] - x, x - box[2], 0.0), max(box[1] - y, y - box[3], 0.0)
@@ -85,7 +85,7 @@ def _search_leaf(structure: Skype, state: State, leaf: int, words: int, x: float
 
 @inlined
 def _search_group(structure: Skype, state: State, group: int, i: int, outer: float, met: int) -> int:
-    """Write who was met in a group behind others; how many now."""
+    """Write the subscriptions met in a group, after `met` others; returns how many now."""
     switches, postings, scratch = structure.switches, structure.postings, structure.scratch
     first, stop = structure.leaves.starts[group], structure.leaves.starts[group + 1]
     worth, sums = 1.0 - outer, scratch.sums[i]
@@ -117,14 +117,14 @@ def _search_group(structure: Skype, state: State, group: int, i: int, outer: flo
 
 @inlined
 def is_beyond(postings: Postings, at: int, worth: float, sums: float) -> bool:
-    """Whether nobody from a place of a group on is reached (Theorems 5.3, at its beginning, and 5.4)."""
+    """Whether no subscription from a place of a group on is reached (Theorems 5.3, at its beginning, and 5.4)."""
     share = postings.most_shares[at]
     return postings.floors[at] - share * worth - SLACK * (1.0 + share) > sums * postings.most_maxima[at]
 
 
 @inlined
 def _first_beyond(postings: Postings, first: int, stop: int, worth: float, sums: float) -> int:
-    """From where on nobody of a group is reached: one side grows along it, the other shrinks."""
+    """The place from which on no subscription of a group is reached. Bisection works: both sides are monotone."""
     low, high = first, stop
     while low < high:
         middle = (low + high) >> 1
@@ -137,13 +137,13 @@ def _first_beyond(postings: Postings, first: int, stop: int, worth: float, sums:
 
 @inlined
 def is_behind_prefix(postings: Postings, at: int, maximum: float, needed: float) -> bool:
-    """Whether this word and all after it are worth less than what is needed (Definition 5)."""
+    """Whether this word and all after it are worth less than needed (Definition 5)."""
     return postings.sums[at] * maximum < needed
 
 
 @inlined
 def _verify(state: State, met: int, x: float, y: float, norm: float) -> int:
-    """Keep those of the candidates whose threshold is reached, and forget all that were met; how many."""
+    """Keep the candidates whose threshold is reached, and clear the marks of all that were met; returns how many."""
     work, interests = state.work, state.interests
     records, shares = interests.records, work.shares
     kept = np.int64(0)
