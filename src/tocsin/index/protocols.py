@@ -40,7 +40,7 @@ class Best(NamedTuple):
     scores: NDArray[np.float64]  # (S,)
     maxima: NDArray[np.float64]  # (S // 64 + 1,) the best score of each 64
     base: NDArray[np.float64] | None = None  # (S,) fixed scores by which an index may sort
-    changed: NDArray[np.int32] | None = None  # may have scores other than `base`; may repeat; None: none do
+    changed: NDArray[np.int32] | None = None  # those that may score otherwise than in `base`; may repeat; None: none
     raised: NDArray[np.float64] | None = None  # the highest scores of `changed` since
 
     @classmethod
