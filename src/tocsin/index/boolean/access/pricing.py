@@ -1,8 +1,8 @@
 """Prices of keys: the share of events with the attribute times the share of values, sampled or guessed.
 
 The values of a field fall on its rank codes. If events were sampled, their values give the distribution. Otherwise the
-subscriptions' own operands do, with one more event assumed for each: what is often asked for is common. Cells that
-boxes lie in cost the share of sampled places there, by a histogram.
+subscriptions' own operands do, each counted once more than it is asked for: what is often asked for is common. A cell
+that boxes lie in costs the share of sampled places there, by a histogram.
 """
 
 from __future__ import annotations
