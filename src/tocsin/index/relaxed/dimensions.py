@@ -143,8 +143,7 @@ class Dimension(NamedTuple):
 
 
 def dimensions(tree: Expression) -> list[Dimension]:
-    """The conjuncts of the top-level AND in order of their attributes; those on the same one attribute form one
-    dimension.
+    """The conjuncts of the top-level AND in order of their attributes; those on the same attribute are joined.
 
     >>> from tocsin.language import parse, to_text
     >>> for one in dimensions(parse("b = 1 AND a > 1 AND NOT (b = 2 OR c = 3) AND a < 5")):

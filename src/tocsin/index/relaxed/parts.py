@@ -39,9 +39,7 @@ def range_parts(dimensions: Dimensions) -> RangeParts:
     kept, sets = merge_literals(own.arrays.program_starts, own.arrays.program, keys, fields.operand_starts)
     is_alone = (np.diff(sets.starts) == 1) & are_merged_exactly(own.arrays)[kept]
     alone = np.flatnonzero(is_alone)
-    is_general[simple] = (
-        np.diff(own.arrays.program_starts) > 1
-    )  # an event's range can meet two literals that have no common value
+    is_general[simple] = np.diff(own.arrays.program_starts) > 1  # ranges can meet two disjoint literals
     is_general[simple[kept]] = ~is_alone
     general = np.flatnonzero(is_general)
     predicates = sets.starts[alone]

@@ -124,8 +124,9 @@ def _search(structure: Any, work: Work, cursors: Cursors, event: int, limit: int
 
 @inner
 def _come_up(work: Work, cursors: Cursors, event: int, number: int, kept: int) -> int:
-    """Score a subscription that comes up for the first time, and keep it if it is among the best; returns how many are
-    kept.
+    """Score a subscription that comes up for the first time, and keep it if it is among the best.
+
+    Returns how many are kept.
     """
     if cursors.seen[number] == event + 1:
         return kept
@@ -142,8 +143,8 @@ def _is_above(work: Work, cursors: Cursors, event: int) -> bool:
     """Whether no subscription that has not come up can be better than the worst that is kept.
 
     Weights are added in the order of attributes, as in scores, so that rounding keeps the order of sums. If sums are
-    exact, a later subscription with the same score has a higher number: it is in every list that counts, behind the one
-    kept.
+    exact, a later subscription with the same score has a higher number: it would be in every list that counts, behind
+    the one that came up there.
     """
     combine, weights, owners = work.asked.combine, cursors.weights, cursors.owners
     count = work.asked.starts[event + 1] - work.asked.starts[event]

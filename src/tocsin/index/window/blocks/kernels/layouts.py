@@ -79,9 +79,7 @@ class Scratch(NamedTuple):
     order: Annotated[NDArray[np.int32], "words"]  # the words of a message that have blocks, the most frequent first
     rests: Annotated[NDArray[np.float32], "words"]  # |m after w| of each
     gains: Annotated[NDArray[np.float32], "words"]  # squared weight of each, divided by the norm of m
-    shared: Annotated[
-        NDArray[np.float32], "64"
-    ]  # the squares of common words after w, summed for each posting of a block
+    shared: Annotated[NDArray[np.float32], "64"]  # gains of common words after w, by posting of a block
     chosen: Annotated[NDArray[np.int32], "blocks + 1"]  # blocks whose header passes
     under: Annotated[NDArray[np.int32], "blocks + 1"]  # by which word they were chosen
     candidates: Annotated[NDArray[np.int32], "candidates + BLOCK"]
