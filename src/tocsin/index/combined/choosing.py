@@ -40,7 +40,7 @@ _AROUND: Final = 8.0  # ratio of the area of a rectangle's tiles to its own
 _LOOK_UP: Final = 100.0  # for each pair of attributes, in an event that has both
 _MEET: Final = 30.0  # a region and keywords that boxes and signatures do not rule out
 _SECOND: Final = 200.0  # a second structure
-_THIRD: Final = 5_000.0  # a third one, whose keywords must be told apart again
+_THIRD: Final = 5_000.0  # a third structure, whose keywords must be told apart again
 _MERGE: Final = 0.5  # merging the results, as a share of their cost by access keys
 _WORTH: Final = 0.8
 """Subscriptions are moved only if the cost falls below this share."""

@@ -1,8 +1,8 @@
-"""Bounding boxes of expressions whose outermost AND asks for no box itself: what holds must still meet such a box.
+"""Bounding boxes for expressions whose outermost AND asks for no box: every place that fulfils one still meets a box.
 
-- Whatever touches, meets or lies in a shape meets the box around the shape. Whatever is near a point meets the box of
+- A place that touches, meets or lies in a shape meets the box around the shape. A place near a point meets the box of
   the circle.
-- Whatever fulfils an OR of boxes or shapes of one attribute meets the box around all of them. A box across the
+- A place that fulfils an OR of boxes or shapes of one attribute meets the box around all of them. A box across the
   antimeridian is such an OR, of its two sides.
 
 Such an expression is treated as if it asked for that box, too, and is found by it. The rest is verified.

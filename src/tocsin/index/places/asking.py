@@ -1,7 +1,7 @@
 """Evaluation of predicates on places: which of those asked for are TRUE of the events, and which FALSE.
 
-A spatial predicate other than a box that is met becomes a boolean attribute of the event, which subscriptions are
-compiled against (`model.readings`), like conditions on elements.
+A spatial predicate other than a box that is met becomes a boolean attribute of the event, like a condition on elements.
+Subscriptions are compiled against it (`model.readings`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The index for similarity: a structure finds candidates, whose similarity to the event is then computed.
 
-A subscription takes part if its outermost AND asks, once each, for a box that an attribute meets, and for strings that
-a list or text contains. Anything else it asks for must hold as a whole. Of a box across the antimeridian, in
-subscriptions and events, both sides count as one.
+A subscription takes part if its outermost AND asks once for a box that an attribute meets, and once for strings that a
+list or text contains. Anything else it asks for must hold as a whole. Both sides of a box across the antimeridian count
+as one box, in subscriptions and events.
 
 Cost: that of the structure, and a look at each candidate's keywords. Other subscriptions are only counted.
 `candidates_examined` counts the subscriptions compared.

@@ -40,15 +40,14 @@ class Resembling:
         return top(found, found.scores, max(len(found.scores), 1))
 
     def needs_a_key(self, ranking: Similar, alike: float) -> bool:
-        """Whether an event needs a key of each subscription that is similar enough, because the threshold is too high
-        without.
+        """Whether an event must have a key to be similar enough, because none without a key can reach the threshold.
 
         Proof. A subscription that answers has a region and a list of keywords, and anything else it asks for must hold.
         Its cover is one conjunct. If that is neither the region nor the list, it holds, and the event has a key of it.
         The region is not a cover if `alike` is below 1. If it is the list, an event without its keys has at most the
-        share `alike` of the keywords, which weigh the same, and spatial similarity is at most 1. So the score is at
-        most `alpha + (1 - alpha) * alike`. If `alike` is 0 the event has none of the keywords, whatever they weigh, and
-        the bound is `alpha`. Scores are rounded, so the bound is loosened.
+        share `alike` of the keywords, which weigh the same. Spatial similarity is at most 1, so the score is at most
+        `alpha + (1 - alpha) * alike`. If `alike` is 0 the event has none of the keywords, whatever they weigh, and the
+        bound is `alpha`. Scores are rounded, so the bound is loosened.
         """
         if alike > 0 and ranking.weights is not None:
             return False

@@ -1,8 +1,8 @@
 """Cells of grids that a box lies in: access keys for conditions on places.
 
-There is a grid of squares for each power of two. A box lies in the grid whose side is at least half of the box's longer
-side, and less than all of it, so in 9 cells at most. A point lies in one cell of each grid. Multiples of powers of two
-are exact, so no point on an edge is lost.
+There is a grid of squares for each power of two. The side of a box's grid is at least half of the box's longer side and
+less than all of it, so the box lies in 9 cells at most. A point lies in one cell of each grid. Multiples of powers of
+two are exact, so no point on an edge is lost.
 """
 
 from __future__ import annotations

@@ -23,10 +23,9 @@ NOT_IN_ORDER: Final = -1
 
 
 def find(structure: Any, table: Any, place: int, asked: Any, seen: Any, found: int) -> int:
-    """Write the subscriptions of a place that an event meets to `seen.hits` from `found` on, each once; returns the
-    end.
+    """Write the subscriptions of a place that an event meets to `seen.hits` from `found` on; returns the end.
 
-    `table` is the family's table of subscriptions. No subscription is at two places.
+    Each is written once. `table` is the family's table of subscriptions. No subscription is at two places.
     """
     raise NotImplementedError("for kernels")
 

@@ -80,7 +80,7 @@ def _gather(
     lanes: NDArray[np.uint64],
     candidates: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Write the programs to walk for a block, and the lanes that found them; returns how many, and in how many pairs."""
+    """Write the programs to walk for a block, and the lanes that found them; returns how many, and the pairs."""
     number, pairs = np.int64(0), np.int64(0)
     at = begin
     for event in range(first, stop):

@@ -1,8 +1,8 @@
 """The Disseminator over blocks: each word's subscriptions in blocks of similar ones, ruled out by bytes.
 
-A message reads the headers of its words' blocks, then eight bytes of each posting in blocks that pass, then the records
-of the postings that are left. Subscriptions added since the last build are scored through an inverted file. Blocks are
-rebuilt when these are many, and while a window fills, because thresholds then rise.
+A message reads the headers of its words' blocks, and eight bytes of each posting in blocks that pass. For the postings
+that are left it reads the records. Subscriptions added since the last build are scored through an inverted file. Blocks
+are rebuilt when these are many, and while a window fills, because thresholds then rise.
 
 Cost: O(headers of the message's words + blocks that pass), some nanoseconds a header and some fifteen a block. At least
 20 bytes for each word of a subscription. Built in O(n log n), over a second a million. `candidates_examined` counts the

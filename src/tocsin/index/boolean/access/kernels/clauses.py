@@ -255,9 +255,9 @@ def _add_outside(parsing: Parsing, leaf: int, at: int, tests: int) -> tuple[int,
 def _add_range(parsing: Parsing, at: int, tests: int, field: int, low: int, high: int) -> tuple[int, bool]:
     """Add that a field's code is in a range, or narrow the range that is there.
 
-    Returns the number of tests, and whether the range is among them. A clause takes only one range of a field of which
-    an event may have many values. For elements of lists, whose literals are also verified, it is the range that fewest
-    events have; for other fields it is the first.
+    Returns the number of tests, and whether the range is among them. If an event may have many values of a field, a
+    clause takes only one range of it. For elements of lists, whose literals are also verified, it is the range that
+    fewest events have; for other fields it is the first.
     """
     out, kind = parsing.out, parsing.fields.kinds[field]
     for place in range(at, at + tests):

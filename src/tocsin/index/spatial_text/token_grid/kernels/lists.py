@@ -53,7 +53,7 @@ class Lists(NamedTuple):
     entry_starts: NDArray[np.int32]  # (B + 1,)
     blocks: Annotated[NDArray[np.float32], 2]  # (B, 8) LEFT .. UPPER of the box around it, ACROSS, UP and MOST
     packed: NDArray[np.uint64]  # (E,) left, lower, and how far right and upper are from the last, 7 bits each; above
-    # them a signature, a bit for each token that is asked for besides, or a share, as how far it is from the last
+    # them a signature, a bit for each other token of the subscription, or a share, as its distance from the last
     owners: NDArray[np.int32]  # (E,) subscriptions
 
 
