@@ -13,7 +13,7 @@ from tocsin.index.window.modelling import best_rank, expected_size
 SLACK: Final = 3
 """A threshold is the score at rank SLACK * k.
 
-At k = 10, 3 causes 0.03 searches a message; 1 causes 64, and 2 causes 2.
+At k = 10 a slack of 3 causes 0.03 searches a message, a slack of 2 causes 2, and a slack of 1 causes 64.
 """
 _MOST: Final = 16
 _LEAST_ROOM: Final = 8

@@ -23,8 +23,7 @@ LEFT: Final = -1
 
 _FIRST: Final = 8
 _AGAIN: Final = 64
-"""If cursors plus scans for those left took longer than scans alone would have, only every 64th further event is tried.
-"""
+"""If cursors, plus scans for events they left, took longer than scans alone, only every 64th further event is tried."""
 
 
 class Cursors(NamedTuple):

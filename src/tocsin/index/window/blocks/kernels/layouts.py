@@ -13,9 +13,9 @@ can add to the cosine. By Cauchy-Schwarz
 with weights normalised to unit length. There is another bound on the second term: the sum over those words of m after w
 whose bit is in the signature of s after w. A word weighs the same on both sides, except for the norms.
 
-Four numbers of a posting do not depend on the message: theta - alpha and alpha (rounded down), (1 - alpha) * w_s and (1
-- alpha) * |s after w| (rounded up). With x and y they are stored as six bytes, relative to the block's ranges. A
-block's header has the least and the most of each: its test passes if that of any of its postings does.
+Four numbers of a posting do not depend on the message. Two are rounded down: theta - alpha and alpha. Two are rounded
+up: (1 - alpha) * w_s and (1 - alpha) * |s after w|. With x and y they are stored as six bytes, relative to the block's
+ranges. A block's header has the least and the most of each: its test passes if that of any of its postings does.
 """
 
 from __future__ import annotations
