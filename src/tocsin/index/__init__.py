@@ -1,4 +1,4 @@
-"""Which candidates can match? One file a structure, in families, beside `scan`; `registry` lists them all."""
+"""Indexes over subscriptions, one folder a family; `registry` lists them."""
 
 from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan

@@ -1,8 +1,8 @@
-"""Which lists are the arrays of attributes that are asked about? `('new', kind, 3)` is one of each event's own values.
+"""Arrays of attributes as lists: `('new', kind, 3)` becomes a list of each event's own values.
 
 The list of an array is a value of the event under a name of its own (`model.readings`), which subscriptions are
-compiled on. An event that has no scalar under one of the attributes has no such list. Arrays of the same attributes,
-with as many constants, are made at once. Cost: for each event some ns for each array that somebody asks about.
+compiled against. An event without a scalar under one of the attributes has no such list. Arrays of the same attributes
+with equally many constants are computed together. Cost: a few ns an event for each array that is asked for.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tocsin.model.readings import reading_of
 from tocsin.model.values import Instant, Scalar
 
 _AT_ONCE = 1 << 20
-"""So many elements are sorted together."""
+"""The number of elements that are sorted together."""
 
 
 def with_arrays(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch with the lists that arrays are of its events. Cost: nothing where none are asked about."""
+    """The batch with the lists of the arrays that are asked for. Cost: nothing if none are."""
     asked = wanted.arrays[:]
     if not asked or not len(batch):
         return batch
@@ -50,22 +50,22 @@ def with_arrays(batch: EventBatch, wanted: Wanted) -> EventBatch:
 
 @lru_cache(1 << 14)
 def _items_of(name: str) -> tuple[Scalar | Attribute, ...]:
-    """The attributes and the constants of an array."""
+    """The attributes and constants of an array."""
     call = cast(Call, stored_expression(f"A_EQUALS(a, {reading_of(name).rest})"))
     items = cast(Array, call.arguments[1]).items
     return tuple(item if isinstance(item, Attribute) else cast(Scalar, item.value) for item in items)
 
 
 class _Scalars(NamedTuple):
-    """What events have under an attribute. E events."""
+    """The scalars of events under one attribute. E events."""
 
-    has: NDArray[np.bool_]  # (E,) whether that is a scalar
+    has: NDArray[np.bool_]  # (E,) whether the event has a scalar
     types: NDArray[np.uint8]  # (E,)
     payloads: NDArray[np.int64]  # (E,)
 
 
 def _scalars_of(batch: EventBatch, name: str) -> _Scalars | None:
-    """The scalars under an attribute; None where no event has any."""
+    """The scalars under an attribute; None if no event has any."""
     if name not in batch.attributes:
         return None
     arrays, count = batch.arrays, len(batch)
@@ -79,12 +79,12 @@ def _scalars_of(batch: EventBatch, name: str) -> _Scalars | None:
 
 
 class _Form(NamedTuple):
-    """Arrays of the same attributes with as many constants. J arrays, C constants each."""
+    """Arrays of the same attributes with equally many constants. J arrays, C constants each."""
 
     attributes: tuple[str, ...]
-    asked: NDArray[np.int64]  # (J,) by number among all that are asked
+    asked: NDArray[np.int64]  # (J,) number among all arrays asked for
     types: NDArray[np.uint8]  # (J, C)
-    payloads: NDArray[np.int64]  # (J, C) of strings their number in the block
+    payloads: NDArray[np.int64]  # (J, C) for a string, its number in the block
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class _Block:
         return cls(first, first + len(names), tuple(made), tuple(strings))
 
     def lists(self, batch: EventBatch, known: dict[str, _Scalars | None], added: Additions) -> Iterator[Entries]:
-        """The lists of all events that have them, a chunk at a time."""
+        """The lists of all events that have them, in chunks."""
         numbers = added.strings(self.strings)
         for form in self.forms:
             for name in form.attributes:
@@ -125,7 +125,7 @@ def _form(attributes: tuple[str, ...], given: Sequence[tuple[int, list[tuple[int
 
 
 def _constant(value: Scalar, strings: dict[str, int]) -> tuple[int, int]:
-    """The type of a constant, and its payload."""
+    """The type and the payload of a constant."""
     if isinstance(value, str):
         return codes.STRING, strings.setdefault(value, len(strings))
     if isinstance(value, bool):
@@ -136,7 +136,7 @@ def _constant(value: Scalar, strings: dict[str, int]) -> tuple[int, int]:
 def _lists_of(
     form: _Form, known: Mapping[str, _Scalars | None], numbers: NDArray[np.int64], added: Additions
 ) -> Iterator[Entries]:
-    """The lists of each event that has all attributes of a form, for each of its arrays."""
+    """The lists of each array of a form, for each event that has all its attributes."""
     own = [known[name] for name in form.attributes]
     scalars = [one for one in own if one is not None]
     owners = np.flatnonzero(np.all([one.has for one in scalars], axis=0))
@@ -160,12 +160,12 @@ def _lists_of(
 
 
 def _beside(constants: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """The constants of each array beside the values of each event; all events for the first array."""
+    """The constants of each array next to the values of each event. All events of the first array come first."""
     return np.concatenate([np.repeat(constants, len(values), axis=0), np.tile(values, (len(constants), 1))], axis=1)
 
 
 def _sets(types: NDArray[np.uint8], payloads: NDArray[np.int64], added: Additions) -> NDArray[np.int64]:
-    """Rows as lists, each a set."""
+    """Rows as lists without duplicates."""
     rows = np.repeat(np.arange(len(types)), types.shape[1])
     order = np.lexsort((payloads.ravel(), types.ravel(), rows))
     rows, kinds, members = rows[order], types.ravel()[order], payloads.ravel()[order]

@@ -1,6 +1,6 @@
-"""What is asked of events that no kernel answers? Conditions that are indexed in blocks, and what they are numbered.
+"""Conditions that kernels do not evaluate: their indexes in blocks, and their numbers as attributes of events.
 
-Who finds out which of them are TRUE of an event puts that among its attributes, before it is matched.
+Other modules find which conditions are TRUE of an event, and add that to its attributes before it is matched.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Made = TypeVar("Made", bound=Block)
 
 
 class Blocks(Generic[Made]):
-    """Conditions in a few blocks, which are merged as they double: more may come, none goes. Many threads may ask."""
+    """Conditions in a few blocks, merged as their number doubles. Conditions are added, never removed. Thread-safe."""
 
     def __init__(self, make: Callable[[Sequence[str], int], Made]) -> None:
         self._make = make
@@ -46,7 +46,7 @@ class Blocks(Generic[Made]):
         self._lock = threading.Lock()
 
     def of(self, names: Sequence[str]) -> tuple[Made, ...]:
-        """Blocks of all conditions. Cost: each is indexed again as often as their number doubles."""
+        """Blocks that cover all conditions. Cost: a condition is indexed again each time their number doubles."""
         count = len(names)
         if not self._held or self._held[-1].stop < count:
             with self._lock:
@@ -62,7 +62,7 @@ class Blocks(Generic[Made]):
 def blocks_of(
     wanted: Wanted, key: str, names: Sequence[str], make: Callable[[Sequence[str], int], Made]
 ) -> tuple[Made, ...]:
-    """The blocks of what is asked, kept beside what is wanted."""
+    """The blocks of the conditions `names`, cached in `wanted`."""
     kept: Blocks[Made] = _kept(wanted.kept, key, lambda: Blocks(make))
     return kept.of(names)
 
@@ -76,24 +76,24 @@ def with_truths(
     conditions: NDArray[np.int64],
     truths: NDArray[np.bool_],
 ) -> EventBatch:
-    """The batch, of whose events `owners` some of the conditions that are `asked` are TRUE or FALSE."""
+    """The batch with the truth of some of the `asked` conditions on events `owners`."""
     kinds = np.full(len(owners), codes.BOOLEAN, np.uint8)
     return with_entries(batch, wanted, key, asked, Entries(owners, conditions, kinds, truths.astype(np.int64)))
 
 
 class Entries(NamedTuple):
-    """Values of what is asked of events. N of them."""
+    """Values that are added to events. N values."""
 
     owners: NDArray[np.int64]  # (N,) the events
-    asked: NDArray[np.int64]  # (N,) by number among what is asked
+    asked: NDArray[np.int64]  # (N,) number of the reading or condition among those asked for
     types: NDArray[np.uint8]  # (N,)
     payloads: NDArray[np.int64]  # (N,)
 
 
 def with_entries(batch: EventBatch, wanted: Wanted, key: str, asked: Sequence[str], entries: Entries) -> EventBatch:
-    """The batch with values of what is `asked` of its events.
+    """The batch with values of some of the `asked` readings or conditions.
 
-    `key` says what that is: more may come behind it. Cost: linear in the values, and a sort.
+    `key` identifies the list `asked`, which may grow at its end. Cost: linear in the values, and a sort.
     """
     order = np.argsort(entries.owners, kind="stable")
     owners, numbers, types, payloads = (column[order] for column in entries)
@@ -103,14 +103,14 @@ def with_entries(batch: EventBatch, wanted: Wanted, key: str, asked: Sequence[st
 
 
 class _Numbering:
-    """What is asked, numbered behind the attributes of batches that have the same: a list that only grows.
+    """Numbers for readings and conditions, after the attributes of batches with the same list. The list only grows.
 
-    Whoever binds such batches finds what it knows of the list by the list itself. Many threads may ask.
+    Binders recognize the list by identity. Thread-safe.
     """
 
     def __init__(self, names: list[str], asked: dict[str, int] | None) -> None:
         self.names = names
-        self._asked = asked  # where the list has what is asked already
+        self._asked = asked  # numbers of the names that the list contains already
         self._numbers: dict[str, NDArray[np.int32]] = {}
         self.renew_locks()
         renewed(self)
@@ -119,7 +119,7 @@ class _Numbering:
         self._lock = threading.Lock()
 
     def of(self, key: str, asked: Sequence[str]) -> NDArray[np.int32]:
-        """The numbers of all conditions. Cost: of those that are new."""
+        """The numbers of all `asked` names. Cost: linear in the new ones."""
         known = self._numbers.get(key)
         if known is None or len(known) < len(asked):
             with self._lock:
@@ -136,7 +136,7 @@ class _Numbering:
 
 
 _MOST_KEPT: Final = 8
-"""Sets of attributes that batches have, of which numbers are remembered."""
+"""The most attribute lists whose numbers are cached."""
 
 
 def _numbering_of(batch: EventBatch, wanted: Wanted) -> _Numbering:

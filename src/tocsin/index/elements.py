@@ -1,8 +1,9 @@
-"""Which conditions does some element of a list fulfil? All that are asked, indexed, and matched by the elements.
+"""Conditions on the elements of lists: all of them are indexed, and matched against the elements.
 
-A condition about any element is a boolean attribute of the event, of which subscriptions are compiled
-(`model.readings`). Here events get these attributes: conditions are subscriptions, elements are events. It is TRUE
-where an element fulfils the condition; FALSE, where anybody asks for that, if all elements fulfil its NOT.
+A condition on any element is a boolean attribute of the event, which subscriptions are compiled against
+(`model.readings`). This module computes these attributes. Conditions act as subscriptions, and elements as events. The
+attribute is TRUE if an element fulfils the condition. It is FALSE, if the reading asks for that, if all elements fulfil
+its NOT.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from tocsin.model.readings import WHETHER, reading_of
 
 
 def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch, with words of its texts, arrays of its values, and the truth of what is asked of places and elements.
+    """The batch with the words of its texts, its arrays, and the truth of conditions on places and elements.
 
-    Cost: nothing where nothing is asked.
+    Cost: nothing if none are asked for.
     """
     batch = with_places(with_arrays(with_texts(batch, wanted), wanted), wanted)
     for name, lists in batch.elements.items():
@@ -57,7 +58,7 @@ def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str)
 
 @dataclass(frozen=True, slots=True)
 class _Truths:
-    """What is TRUE or FALSE of events."""
+    """Conditions that are TRUE or FALSE of events."""
 
     owners: NDArray[np.int64]
     conditions: NDArray[np.int64]
@@ -66,7 +67,7 @@ class _Truths:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Conditions `first` to `stop` on one list, indexed; of some the NOT, too. S expressions."""
+    """Conditions `first` to `stop` on one list, indexed; for some also their NOT. S expressions."""
 
     first: int
     stop: int
@@ -91,10 +92,10 @@ class _Block:
         return cls(first, first + len(names), matcher, numbers, is_negated, ExtentMatching())
 
     def answer(self, lists: ListElements, elements: EventBatch, events: int) -> _Truths:
-        """What is TRUE or FALSE of each event with a list."""
+        """Which conditions are TRUE or FALSE of each event with a list."""
         found = self.extents.match(self.matcher, elements)
         owners = lists.owners[elements.rows[found.events]]
-        of_lists = owners >= 0  # some events turned out to be bad
+        of_lists = owners >= 0  # events found to be invalid have -1
         owners, expressions = owners[of_lists], found.subscriptions[of_lists]
         pairs, counts = np.unique(owners * len(self.conditions) + expressions, return_counts=True)
         owners, expressions = np.divmod(pairs, len(self.conditions))

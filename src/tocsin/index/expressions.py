@@ -1,6 +1,6 @@
-"""What do the Matchers that keep their expressions as they were compiled have in common? All but how they find.
+"""Base classes of Matchers that keep their compiled expressions; subclasses add only the search.
 
-Such a Matcher saves nothing else, unless it says so: what it makes of its expressions is made anew when it is opened.
+Such a Matcher saves only its expressions, unless it overrides `arrays`. Everything else is rebuilt when it is loaded.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tocsin.index.statistics import Statistics
 
 
 class OverExpressions:
-    """A `Matcher` but for `match`, `places` and `place`.
+    """A `Matcher` without `match`, `places` and `place`.
 
-    `structure` and `dictionaries` are the bytes of what it has beside its expressions.
+    `structure` and `dictionaries` are the bytes that it uses in addition to its expressions.
     """
 
     def __init__(self, compiled: CompiledExpressions, structure: int = 0, dictionaries: int = 0) -> None:
@@ -53,14 +53,14 @@ class OverExpressions:
 
 
 class RebuiltOnLoad:
-    """A `Builder` but for `build`, of such Matchers."""
+    """A `Builder` without `build`, for such Matchers."""
 
     __slots__ = ()
 
     @abstractmethod
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Any:
-        """A Matcher of some expressions."""
+        """A Matcher over some expressions."""
 
     def load(self, arrays: Arrays) -> Any:
-        """Built anew."""
+        """Rebuild from the saved expressions."""
         return self.build(restored(arrays))

@@ -1,4 +1,4 @@
-"""What is found for a batch of events, and how is it gathered from a kernel that writes until its room is full?"""
+"""Matches of a batch, and their collection from a kernel that writes until its room is full."""
 
 from __future__ import annotations
 
@@ -12,36 +12,40 @@ from tocsin.index.alive import Alive, are_alive
 
 
 class Found(NamedTuple):
-    """What is found for a batch in CSR form, by event, then number or, ranked, the best first. E events, M found.
+    """Matches of a batch in CSR form, by event, then by number or, if ranked, best first. E events, M matches.
 
-    Of one structure subscriptions are numbers, of several sources they are places (`segment.ordering`).
+    In the answer of one structure subscriptions are numbers. In the answer of several sources they are places
+    (`segment.ordering`).
     """
 
-    starts: NDArray[np.int64]  # (E + 1,) event e has subscriptions[starts[e]:starts[e + 1]]
+    starts: NDArray[np.int64]  # (E + 1,) the matches of event e are subscriptions[starts[e]:starts[e + 1]]
     subscriptions: NDArray[Any]  # (M,) int32: numbers among the compiled expressions; int64: places
     candidates_examined: int  # (event, subscription) pairs that the structure did not rule out
-    verified: int  # pairs on which more of the expression was evaluated than the structure had done
-    scores: NDArray[np.float64] | None = None  # (M,) what they were ranked by
-    unanswered: int = 0  # subscriptions that have no answer to what was asked
+    verified: int  # pairs that the structure left open, so that more of the expression was evaluated
+    scores: NDArray[np.float64] | None = None  # (M,) the scores that rank them
+    unanswered: int = 0  # subscriptions that the question does not apply to
 
     @property
     def events(self) -> NDArray[np.int64]:
-        """(M,) the event of each, as its place in the batch."""
+        """(M,) the position in the batch of each match's event."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
 
 Step = Callable[[int, "NDArray[np.int64]", "NDArray[np.int32]"], tuple[int, int]]
-"""From an event on: writes ends and subscriptions, returns the next event (or -1 - room) and how many it wrote."""
+"""Matches events from one on. It writes ends and subscriptions.
+
+It returns the next event (or -1 - room needed) and how many subscriptions it wrote.
+"""
 
 
 class Room(NamedTuple):
-    """How many subscriptions a kernel has room for: at first, and whether it then gets more than it asks for."""
+    """Room for a kernel's output: the first size, and whether later sizes exceed what the kernel asks for."""
 
     first: int = 1 << 14
     is_ample: bool = True
 
     def next(self, wanted: int, expected: int, had: int) -> int:
-        """Where an event wants so much, and so much is expected of all that are left."""
+        """The next size, if an event needs `wanted` and all events that are left are expected to need `expected`."""
         return max(wanted, expected + expected // 2, had) if self.is_ample else max(wanted, self.first)
 
 
@@ -49,9 +53,9 @@ ROOM: Final = Room()
 
 
 def collect(events: int, step: Step, room: Room = ROOM) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Run a kernel over all events with as much room as it asks for; the matches in CSR form.
+    """Run a kernel over all events with as much room as it asks for; returns the matches in CSR form.
 
-    The room is one array, larger than what is expected: the system gives no memory before it is written to.
+    The room is one array, larger than expected: the system commits memory only when it is written to.
     """
     starts = np.zeros(events + 1, np.int64)
     out = np.empty(room.first, np.int32)
@@ -71,7 +75,7 @@ def collect(events: int, step: Step, room: Room = ROOM) -> tuple[NDArray[np.int6
 
 
 def only_alive(found: Found, alive: Alive) -> Found:
-    """The matches whose subscriptions are not gone."""
+    """The matches whose subscriptions are live."""
     if alive is None:
         return found
     numbers = found.subscriptions

@@ -1,4 +1,4 @@
-"""When is it made? When it is first asked for, and once."""
+"""Values made on first use, exactly once, shared between threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Made = TypeVar("Made")
 
 
 class Once(Generic[Made]):
-    """A value that is made when it is first asked for, once, by whichever thread asks."""
+    """A value made on first use, once, by whichever thread asks first."""
 
     def __init__(self) -> None:
         self._made: Made | None = None
@@ -31,12 +31,12 @@ class Once(Generic[Made]):
 
     @property
     def made(self) -> Made | None:
-        """The value, where it was made already."""
+        """The value if it was made already, or None."""
         return self._made
 
 
 class OnceEach(Generic[Made]):
-    """A value for each key, made as `Once` makes one; who waits for one does not wait for another."""
+    """A value for each key, made like a `Once`. Waiting for one key's value does not block other keys."""
 
     def __init__(self) -> None:
         self._lock = awaited(threading.Lock())
@@ -49,7 +49,7 @@ class OnceEach(Generic[Made]):
         return once.get(make)
 
     def made(self, key: Any) -> Made | None:
-        """The value of a key, where it was made already."""
+        """The value of a key if it was made already, or None."""
         with self._lock:
             once = self._by_key.get(key)
         return None if once is None else once.made

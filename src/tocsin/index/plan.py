@@ -1,4 +1,4 @@
-"""Plans: which index answers which question of some subscriptions, and why (`registry.choose`)."""
+"""Plans: the index chosen for each question of some subscriptions, and the reason (`registry.choose`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tocsin.index.statistics import Statistics
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The name of a registered index, and its options where they differ from its defaults."""
+    """The name of a registered index, and those of its options that differ from its defaults."""
 
     name: str
     options: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def asked(self) -> str:
-        """As a user would ask for it.
+        """The name and options as a user would write them.
 
         >>> Chosen("opindex", {"segments": 4}).asked, Chosen("scan").asked
         ('opindex(segments=4)', 'scan')
@@ -28,9 +28,9 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The index that finds all matches, the reason in words for the user, and what is known of the events to come.
+    """The index that finds all matches, the reason in words for the user, and statistics of the events to come.
 
-    `others` are the indexes of other questions, by the question's name, where they are not its default.
+    `others` gives the indexes for other questions, by the question's name, if they are not the question's default.
     """
 
     index: str
@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def asked(self) -> str:
-        """What a user would ask for to get this plan.
+        """The index as a user would name it to get this plan.
 
         >>> Plan("access", "", others={"the best first": Chosen("ir_tree")}).asked, Plan("scan", "").asked
         ('ir_tree', 'scan')

@@ -1,6 +1,6 @@
-"""What is an index? One protocol a question: `Matcher` answers "all matches", `Ranker` "the best first".
+"""Protocols of indexes, one a question: `Matcher` answers "all matches", `Ranker` "the best first".
 
-`Disseminator` says whom a message of a window reaches.
+`Disseminator` finds the subscriptions of a window that a message reaches.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 class Best(NamedTuple):
-    """That only the best k matches of each event are wanted: by score descending, then number. S subscriptions."""
+    """A request for only the k best matches of each event, by score descending, then number. S subscriptions."""
 
     k: int
     scores: NDArray[np.float64]  # (S,)
     maxima: NDArray[np.float64]  # (S // 64 + 1,) the best score of each 64
-    base: NDArray[np.float64] | None = None  # (S,) scores that stay as they are, for an index to be ordered by
-    changed: NDArray[np.int32] | None = None  # whose scores may differ from these, perhaps twice; None: nobody's
-    raised: NDArray[np.float64] | None = None  # what their scores have been at most since
+    base: NDArray[np.float64] | None = None  # (S,) fixed scores by which an index may sort
+    changed: NDArray[np.int32] | None = None  # those that may score otherwise than in `base`; may repeat; None: none
+    raised: NDArray[np.float64] | None = None  # the highest scores of `changed` since
 
     @classmethod
     def of(
@@ -53,84 +53,85 @@ class Best(NamedTuple):
         changed: NDArray[np.int32] | None = None,
         raised: NDArray[np.float64] | None = None,
     ) -> Best:
-        """The best k, or all where there are no more. `changed` and `raised` of later calls only go on behind these."""
+        """The best k, or all if there are fewer. Later calls only append to `changed` and `raised`."""
         return cls(min(k, max(len(scores), 1)), scores, maxima, base, changed, raised)
 
 
 class Matcher(Protocol):
-    """Finds all subscriptions that each event satisfies. Immutable, safe to share between threads.
+    """Finds all subscriptions that each event satisfies. Immutable; threads may share it.
 
-    Events have no ranges or shapes, unless it says that it takes them; `index.boolean.chains.extents` sees to that.
+    Events have no ranges or shapes unless the class says that it takes them; `index.boolean.chains.extents` handles
+    others.
     """
 
     @property
     def attributes(self) -> Sequence[str]:
-        """The attributes that any subscription looks at."""
+        """The attributes that the subscriptions refer to."""
 
     def __len__(self) -> int:
-        """How many subscriptions it holds, those that are gone included."""
+        """The number of subscriptions, including removed ones."""
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        """All matches of a batch among the subscriptions that are alive; exact.
+        """All matches of a batch among live subscriptions; exact.
 
-        With `best` it may leave out any match that is not one of its event's k best.
+        With `best`, matches outside an event's k best may be left out.
         """
 
     def expressions(self) -> CompiledExpressions:
-        """The subscriptions' expressions as they were compiled, equal in meaning; for building another index."""
+        """The compiled expressions, equal in meaning to the original ones; for building another index."""
 
     def arrays(self) -> Arrays:
-        """Everything it holds, to be saved."""
+        """All its arrays, to be saved."""
 
     def sizes(self) -> Mapping[str, int]:
-        """Bytes by what they are for: `structure`, `dictionaries`."""
+        """Bytes by purpose: `structure`, `dictionaries`."""
 
     def places(self) -> Mapping[str, int]:
-        """How many subscriptions lie where, in words for the user."""
+        """The number of subscriptions in each place, in words for the user."""
 
     def place(self, number: int) -> str:
         """Where one subscription lies, in words for the user."""
 
     def best_first(self) -> str:
-        """How it finds the best k, and why so, in words for the user."""
+        """How it finds the k best, and why, in words for the user."""
 
 
 class Builder(Protocol):
-    """Makes a `Matcher`: from compiled expressions, and from saved arrays."""
+    """Makes a `Matcher` from compiled expressions, or from saved arrays."""
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Matcher:
-        """Raises `UnsuitableIndex` for an expression that the structure cannot hold, by its number."""
+        """Build the index. Raises `UnsuitableIndex` for an expression that it cannot hold, by its number."""
 
     def load(self, arrays: Arrays) -> Matcher:
-        """From what `arrays` gave; raises `ValueError` where an offset or a number is out of range."""
+        """Restore the index from its `arrays`; raises `ValueError` if an offset or a number is out of range."""
 
 
 class Disseminator(Protocol):
-    """Finds the subscriptions whose threshold a message reaches, among those in slots. It changes in place.
+    """Finds the subscriptions in slots whose threshold a message reaches. Changes in place.
 
-    Slots, words and thresholds are as in `index.window.kernels.layouts`. One at a time may call it.
+    Slots, words and thresholds are as in `index.window.kernels.layouts`. Not thread-safe.
     """
 
     @property
     def table(self) -> Any:
-        """What kernels search and retune: a table of its own layout (`index.window.kernels.disseminating`)."""
+        """The table that kernels search and retune, of its own layout (`index.window.kernels.disseminating`)."""
 
     def know_words(self, count: int) -> None:
         """Make room for words below a number."""
 
     def know_length(self, words: int) -> None:
-        """Make room for messages of so many words."""
+        """Make room for messages of that many words."""
 
     def add(
         self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Any
     ) -> None:
-        """Take subscriptions: the words of the i-th are `words[starts[i]:starts[i + 1]]`, the lightest first.
+        """Add subscriptions. The words of the i-th are `words[starts[i]:starts[i + 1]]`, the lightest first.
 
-        The records of `interests` have the rest, thresholds included.
+        The records in `interests` hold the rest, including thresholds.
         """
 
     def is_due(self, living: int, taken: int) -> bool:
-        """Whether `build` would pay, with so many subscriptions, and messages since the beginning."""
+        """Whether `build` would pay, given the number of live subscriptions and of messages since the start."""
 
     def build(
         self,
@@ -141,21 +142,21 @@ class Disseminator(Protocol):
         table: Any,
         taken: int,
     ) -> None:
-        """Hold these and nobody else, by the thresholds of now; `table` has what words weigh.
+        """Rebuild with only these subscriptions and their present thresholds. `table` holds the words' weights.
 
-        `taken` is how many messages there were since the beginning.
+        `taken` is the number of messages since the start.
         """
 
     def bytes(self) -> int:
-        """What it takes."""
+        """Its size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What the registry says of an index.
+    """An entry of the registry.
 
-    `builder` makes a `Builder` for "all matches", a `RankerBuilder` for "the best first"; `options` are what it takes,
-    with their defaults. `also` has the same for other questions that it answers.
+    `builder` makes a `Builder` for "all matches", a `RankerBuilder` for "the best first". `options` are its options
+    with their defaults. `also` maps other questions that the index answers to their builders.
     """
 
     name: str

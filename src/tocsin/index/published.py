@@ -1,10 +1,10 @@
-"""Which indexes do packages publish? Entry points of the group `tocsin.indexes`: a name, and where its registration is.
+"""Indexes published by packages, as entry points of the group `tocsin.indexes`: a name and a registration.
 
     [project.entry-points."tocsin.indexes"]
     my_index = "my_package:MY_INDEX"
 
-So come the papers' structures with tocsin, and anybody's. They are read where no built-in index has a name, and where
-all are listed; nothing of tocsin imports them.
+Both the papers' structures in tocsin and third-party indexes are published this way. Entry points are read if a name is
+not a built-in index's, and to list all indexes. No module of tocsin imports the published packages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ GROUP: Final = "tocsin.indexes"
 
 @cache
 def _published() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """The entry points by name: where there are several of one name, none of them counts."""
+    """The entry points by name. A name with several entry points is ambiguous, and `published` refuses it."""
     found: dict[str, list[EntryPoint]] = defaultdict(list)
     for one in entry_points(group=GROUP):
         found[one.name].append(one)
@@ -34,15 +34,16 @@ def _published() -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 def published_names() -> list[str]:
-    """The names that packages publish, in order. Cost: a look at the metadata of all packages, once a process."""
+    """The published names, in order. Cost: reads the metadata of all packages, once a process."""
     return list(_published())
 
 
 @cache
 def published(name: str) -> Registration | None:
-    """What a package registers under a name, None where none does.
+    """The registration published under a name, or None.
 
-    Raises `UnknownIndex` where several do, and where it cannot be loaded or is something else.
+    Raises `UnknownIndex` if several packages publish it, if it cannot be loaded, or if it is not a `Registration` of
+    that name.
     """
     several = _published().get(name, ())
     if len(several) > 1:
@@ -53,7 +54,7 @@ def published(name: str) -> Registration | None:
     (one,) = several
     try:
         loaded = one.load()
-    except Exception as error:  # whatever a package does
+    except Exception as error:  # a package's import may raise anything
         raise UnknownIndex(f"the index {name!r} of {_package(one)} cannot be loaded: {error!r:.200}") from error
     if not isinstance(loaded, Registration) or loaded.name != name:
         what = f"its entry point {one.value} is {loaded!r:.80}, and no Registration of that name"
@@ -62,7 +63,7 @@ def published(name: str) -> Registration | None:
 
 
 def all_published(built_in: Collection[str]) -> list[Registration]:
-    """What packages register, by package and name. Warns of what cannot be loaded, or has a built-in name."""
+    """All published registrations, by package and name. Warns of any that fails to load or has a built-in name."""
     found = []
     for name, several in _published().items():
         try:
@@ -78,7 +79,7 @@ def all_published(built_in: Collection[str]) -> list[Registration]:
 
 
 def packages(built_in: Collection[str]) -> dict[Path, list[Registration]]:
-    """What packages register, by the folder of each package; the papers are one."""
+    """Published registrations by the folder of each package. All of tocsin's papers count as one package."""
     found: dict[Path, list[Registration]] = defaultdict(list)
     for registration in all_published(built_in):
         (one,) = _published()[registration.name]

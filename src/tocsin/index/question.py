@@ -1,7 +1,7 @@
-"""What can be asked of subscriptions? A `Question`: which of them match, or another. Each is one object.
+"""Questions about subscriptions: all matches, or what a ranking asks for. One stateless object each.
 
-A ranking names the one that answers it. It makes a structure of subscriptions in columns, and one answer of what the
-structures of several sources find. Sources, segments, files and engines know no more of it than this protocol.
+A ranking names the question that answers it. A question builds a structure from subscriptions in columns, and merges
+the answers of several sources' structures. Sources, segments, files and engines use questions only by this protocol.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from tocsin.model.ranking import Top
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some subscriptions in columns, in any order; their ids are of one kind."""
+    """Some subscriptions in columns, in any order. Their ids are all integers or all strings."""
 
     ids: pa.Array  # int64, or large_string
     compiled: CompiledExpressions
     sources: pa.Array
     scores: NDArray[np.float64]
-    payloads: pa.Array | None = None  # JSON texts, null or empty for none; None where nobody has any
-    weights: pa.Array | None = None  # the same
+    payloads: pa.Array | None = None  # JSON texts, null or empty if absent; None if all are absent
+    weights: pa.Array | None = None  # likewise
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def only(self, numbers: NDArray[np.int64]) -> Part:
-        """Some of them, in that order."""
+        """The subscriptions with these numbers, in this order."""
         chosen = pa.array(numbers)
         return Part(
             self.ids.take(chosen),
@@ -52,63 +52,63 @@ class Part:
 
 
 class Structure(Protocol):
-    """Answers one question of the subscriptions that it was made of. Immutable; many threads may match."""
+    """Answers one question about its subscriptions. Immutable; threads may share it."""
 
     def match(self, batch: EventBatch, ranking: Any, alive: Alive = None) -> Found:
-        """What a ranking wants of those that are alive, with scores; of equal ones the lower numbers.
+        """What a ranking asks for among live subscriptions, with scores. Ties go to the lower number.
 
         Subscriptions are numbered in the order of their ids.
         """
 
 
 class Subscriptions(Protocol):
-    """Those of several sources at one moment, as a question sees them. All answers are by event, then id.
+    """The subscriptions of several sources at one moment, as a question sees them. Answers are by event, then id.
 
-    Found subscriptions are places: a source, and a number in it.
+    Matches are places: a source, and a number in it.
     """
 
     def matches(self, batch: EventBatch, k: int | None = None) -> Found:
-        """All matches, without scores; with `k` any that is not one of its event's k best may be left out."""
+        """All matches, without scores. With `k`, matches outside an event's k best may be left out."""
 
     def answers(self, question: Question, batch: EventBatch, ranking: Any) -> Found:
-        """All that the structures of a question find, with scores."""
+        """The matches of all structures for a question, with scores."""
 
     def scores_of(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """The subscriptions' own scores."""
 
 
 class Question(Protocol):
-    """One object for all subscriptions; it holds none of them."""
+    """A question. Stateless; one object serves all subscriptions."""
 
-    name: ClassVar[str]  # what rankings call it, and the indexes that answer it are registered under
-    purpose: ClassVar[str]  # what an index is asked for by name for, in words for the user
-    key: ClassVar[str]  # what a manifest calls the index that is chosen for it
-    default: ClassVar[Chosen | None]  # the index where a plan names none; None where there is nothing to choose
+    name: ClassVar[str]  # the name that rankings use, and that its indexes are registered under
+    purpose: ClassVar[str]  # the purpose of its indexes, in words for the user
+    key: ClassVar[str]  # the key of its chosen index in a manifest
+    default: ClassVar[Chosen | None]  # the index if a plan names none; None if there is no choice
 
     def structure(self, part: Part, builder: Any, plan: Plan) -> Any:
-        """What answers it of some subscriptions, by the builder of the chosen index (None where there is no choice).
+        """The structure over some subscriptions, by the chosen index's builder (None if there is no choice).
 
-        It is a `Structure`, but for all matches, where it is a `Matcher`.
+        It is a `Structure`, except for all matches, where it is a `Matcher`.
         """
 
     def arrays(self, structure: Any) -> Arrays:
-        """What a segment saves of a structure beside the matcher; nothing where it is made again in little time."""
+        """The arrays that a segment saves in addition to the matcher's; none if the structure is quick to rebuild."""
 
     def restored(self, arrays: Arrays, part: Part, builder: Any, plan: Plan) -> Any:
-        """The structure of what was saved of it; raises `ValueError` or `KeyError` where that is not sound."""
+        """The structure from its saved arrays; raises `ValueError` or `KeyError` if they are not sound."""
 
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Any) -> Found:
-        """The whole answer to a batch, in the order of the ranking; with scores where there is a ranking."""
+        """The whole answer to a batch, in the order of the ranking; with scores if there is a ranking."""
 
     def needs_a_key(self, ranking: Any, alike: float) -> bool:
-        """Whether no event without a key of some subscriptions' covers (`tocsin.placement`) has an answer among them.
+        """Whether an event needs a key of the subscriptions' covers (`tocsin.placement`) to have an answer among them.
 
-        `alike` is the greatest share of its keywords that such an event may have of a subscription.
+        `alike` is the greatest share of a subscription's keywords that an event without one of its keys can have.
         """
 
 
 class AllMatches:
-    """Answers no ranking and `Top`. Its structure is a `Matcher`, which a segment is saved with."""
+    """The question without a ranking, or with `Top`. Its structure is a `Matcher`, which segments save themselves."""
 
     name: ClassVar[str] = ALL_MATCHES
     purpose: ClassVar[str] = "all matches"
@@ -121,27 +121,27 @@ class AllMatches:
         return matcher
 
     def arrays(self, structure: Matcher) -> Arrays:
-        """Nothing beside the matcher, which it is."""
+        """Nothing: the segment saves the matcher itself."""
         return {}
 
     def restored(self, arrays: Arrays, part: Part, builder: Any, plan: Plan) -> Matcher:
-        """Nothing was saved of it."""
+        """Rebuild it; nothing was saved."""
         return self.structure(part, builder, plan)
 
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Top | None) -> Found:
-        """Every match by id, or the k best, best first: the sources are told how many are wanted."""
+        """All matches by id, or the k best, best first. The sources are told `k`."""
         if ranking is None:
             return subscriptions.matches(batch)
         found = subscriptions.matches(batch, ranking.k)
         return top(found, subscriptions.scores_of(found.subscriptions), ranking.k)
 
     def needs_a_key(self, ranking: Top | None, alike: float) -> bool:
-        """A match has one of the keys, which is what a cover is."""
+        """True: every match has a key of the cover, by definition."""
         return True
 
 
 def top(found: Found, scores: NDArray[np.float64], k: int) -> Found:
-    """The k best of each event's, which are in order of id: score descending, then id."""
+    """The k best matches of each event, by score descending, then id. `found` is in the order of ids."""
     order = best_first(found.events, scores, min(k, len(scores)))
     starts = np.concatenate([[0], np.cumsum(np.minimum(np.diff(found.starts), k))])
     return found._replace(starts=starts, subscriptions=found.subscriptions[order], scores=scores[order])

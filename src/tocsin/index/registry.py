@@ -1,4 +1,4 @@
-"""Which indexes are there, and which questions do they answer? Built-in ones, and what packages publish."""
+"""The registry of indexes and of the questions that they answer: built-in indexes and those that packages publish."""
 
 from __future__ import annotations
 
@@ -80,21 +80,21 @@ _BUILT_IN: Final = (
 )
 
 QUESTIONS: Final[dict[str, Question]] = {one.name: one for one in (AllMatches(), MostHolds(), Resembling())}
-"""Every question by its name, which is what a ranking calls it."""
+"""Every question by its name, which rankings refer to."""
 
 
 def built_in() -> tuple[Registration, ...]:
-    """The indexes that are no package's, in the order of the documentation."""
+    """The built-in indexes, in the order of the documentation."""
     return _BUILT_IN
 
 
 def registrations() -> tuple[Registration, ...]:
-    """Every index but those for windows: the built-in ones, and those that packages publish."""
+    """Every index except those for windows, built-in and published."""
     return (*_BUILT_IN, *(one for one in _all_published() if one.question != BEST_MESSAGES))
 
 
 def disseminators() -> tuple[Registration, ...]:
-    """Every structure for a window, likewise."""
+    """Every index for windows, built-in and published."""
     return (*DISSEMINATORS, *(one for one in _all_published() if one.question == BEST_MESSAGES))
 
 
@@ -103,7 +103,7 @@ def _all_published() -> list[Registration]:
 
 
 def window_index(text: str, diagonal: float) -> WindowIndex:
-    """A structure for a window, by its name and options: `name`, or `name(option=1)`; raises `UnknownIndex`.
+    """An index for windows, by name and options: `name`, or `name(option=1)`; raises `UnknownIndex`.
 
     `diagonal` is the longest distance.
     """
@@ -112,7 +112,7 @@ def window_index(text: str, diagonal: float) -> WindowIndex:
 
 
 def find_index(name: str, *, for_windows: bool = False) -> Registration:
-    """The registration of that name, for windows or for all else; raises `UnknownIndex`.
+    """The registration with a name, among those for windows or among all others; raises `UnknownIndex`.
 
     >>> find_index("scan").question
     'all matches'
@@ -134,7 +134,7 @@ def find_index(name: str, *, for_windows: bool = False) -> Registration:
 
 
 def _known(names: list[str], for_windows: bool) -> str:
-    """The names that there are, in words."""
+    """The available names, in words."""
     others = published_names()
     told = f"There are: {', '.join([*([] if for_windows else ['auto']), *names])}"
     if others:
@@ -143,17 +143,17 @@ def _known(names: list[str], for_windows: bool) -> str:
 
 
 def matcher_builder(name: str, options: Mapping[str, int]) -> Builder:
-    """What builds a Matcher; raises `UnknownIndex`."""
+    """The builder of a Matcher; raises `UnknownIndex`."""
     return cast(Builder, _find(name, ALL_MATCHES)(**options))
 
 
 def ranker_builder(name: str, options: Mapping[str, int]) -> RankerBuilder:
-    """What builds a Ranker; raises `UnknownIndex`."""
+    """The builder of a Ranker; raises `UnknownIndex`."""
     return cast(RankerBuilder, _find(name, THE_BEST_FIRST)(**options))
 
 
 def _find(name: str, question: str) -> Callable[..., Any]:
-    """What makes a builder of that index for a question."""
+    """The factory of an index's builder for a question."""
     registration = find_index(name)
     if registration.question == question:
         return registration.builder
@@ -168,7 +168,7 @@ def questions() -> tuple[Question, ...]:
 
 
 def question_of(ranking: object) -> Question:
-    """The question that a ranking asks, or None: that for every match; raises `InvalidInput` for what is no ranking."""
+    """The question that a ranking asks; None asks for all matches. Raises `InvalidInput` for anything else."""
     if ranking is None:
         return QUESTIONS[ALL_MATCHES]
     if isinstance(ranking, Ranking) and ranking.question in QUESTIONS:
@@ -178,9 +178,9 @@ def question_of(ranking: object) -> Question:
 
 
 def build_structure(question: Question, part: Part, plan: Plan, saved: Arrays | None = None) -> Any:
-    """What answers a question of some subscriptions, by the index that the plan has for it.
+    """The structure that answers a question of some subscriptions, by the index that the plan names for it.
 
-    It is made anew where what was `saved` of it is not sound.
+    It is rebuilt if the `saved` arrays are not sound.
     """
     by_name = Chosen(plan.index, plan.options)
     chosen = plan.others.get(question.name, question.default)
@@ -194,7 +194,7 @@ def build_structure(question: Question, part: Part, plan: Plan, saved: Arrays | 
 
 
 def index_builder(question: Question, chosen: Chosen) -> Any:
-    """What builds an index that answers a question; raises `UnknownIndex` for one that does not."""
+    """The builder of a chosen index for a question; raises `UnknownIndex` if the index does not answer it."""
     return _find(chosen.name, question.name)(**chosen.options)
 
 

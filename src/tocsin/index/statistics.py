@@ -1,6 +1,6 @@
-"""What is known of the events to come? How often they have each attribute, with which values, and at which places.
+"""Statistics of the events to come: how often they have each attribute, with which values, and at which places.
 
-The rarest make the best access keys. Values are known of sampled events only.
+The rarest attributes make the best access keys. Values are known only if events were sampled.
 """
 
 from __future__ import annotations
@@ -27,28 +27,29 @@ from tocsin.model.readings import attribute_of
 from tocsin.model.texts import Text
 
 _MOST_VALUES: Final = 100_000
-"""Of an attribute's values in many samples so many are kept together."""
+"""The most values of an attribute that are kept when several samples are merged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of an attribute in sampled events, by kind: a type, or ELEMENT and a type for those in lists."""
+    """The values of an attribute in sampled events, by kind: a type, or ELEMENT + a type for elements of lists."""
 
-    events: int  # how many had the attribute
+    events: int  # number of events with the attribute
     payloads: Mapping[int, NDArray[np.int64]]
     texts: Mapping[int, Sequence[str]]
-    places: Histogram | None = None  # of points and boxes, where any were
+    places: Histogram | None = None  # where its points and boxes lie; None if there were none
 
 
 _ALL: Final = 1 + 1e-9
-"""A sum of shares is rounded."""
+"""The largest share accepted; sums of shares are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The share of events that have each attribute, and where that is known from.
+    """The share of events that have each attribute, and the source of these numbers.
 
-    An attribute that is not named is taken to be as rare as one event in `events`. `tocsin.sample` fills `values` too.
+    An attribute that is not named is assumed to be as rare as one event in `events`. `tocsin.sample` fills `values`
+    too.
     """
 
     shares: Mapping[str, float]
@@ -102,7 +103,7 @@ def sampled(batches: Sequence[EventBatch]) -> Statistics:
 
 
 def shares_in(batches: Sequence[EventBatch]) -> dict[str, float]:
-    """The share of events that have each attribute, without a look at values."""
+    """The share of events that have each attribute; values are not looked at."""
     counts: Counter[str] = Counter()
     for batch in batches:
         counts.update(dict(zip(batch.attributes, _present(batch), strict=True)))
@@ -111,7 +112,7 @@ def shares_in(batches: Sequence[EventBatch]) -> dict[str, float]:
 
 
 def together(several: Sequence[Statistics]) -> Statistics:
-    """The statistics of several lots of events as those of all."""
+    """The merged statistics of several samples."""
     events = sum(one.events for one in several)
     shares: dict[str, float] = {}
     for one in several:
@@ -136,7 +137,8 @@ def _values_together(several: Sequence[Values]) -> Values:
 
 
 def thinned(values: Values, most: int) -> Values:
-    """So many values of each kind at most: every second, third ... one, as if as many fewer events had been sampled.
+    """At most `most` values of each kind: every second, third ... one, as if proportionally fewer events had been
+    sampled.
 
     >>> few = thinned(Values(9, {1: np.arange(9)}, {}), 4)
     >>> few.events, few.payloads[1].tolist()
@@ -152,7 +154,7 @@ def thinned(values: Values, most: int) -> Values:
 
 
 def with_words(values: Values, how: Text) -> Values:
-    """The values of an attribute's words, as far as its strings were sampled."""
+    """The words in an attribute's sampled strings, as values."""
     words = words_of_all(values.texts.get(codes.STRING, ()), how)
     owners = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
     once = np.unique(owners * max(len(words.distinct), 1) + words.numbers) % max(len(words.distinct), 1)
@@ -166,7 +168,7 @@ def _present(batch: EventBatch) -> list[int]:
 
 
 def _histograms(batches: Sequence[EventBatch]) -> dict[str, Histogram]:
-    """Where the points and boxes of each attribute lie; shapes are not counted."""
+    """Where the points and boxes of each attribute lie; other shapes are not counted."""
     found: dict[str, list[NDArray[np.float64]]] = {}
     for batch in batches:
         events = batch.arrays
@@ -199,7 +201,7 @@ def _groups(batch: EventBatch) -> list[tuple[int, int, NDArray[np.int64]]]:
 def attribute_shares(
     attributes: Sequence[str], named: NDArray[np.int64], statistics: Statistics | None
 ) -> NDArray[np.float64]:
-    """The share of events with each attribute: known, or else as often as the subscriptions name it."""
+    """The share of events with each attribute. Without statistics: in proportion to how often subscriptions name it."""
     if statistics is not None:
         return np.array([max(statistics.share(attribute_of(name)), 1e-9) for name in attributes], np.float64)
     shares: NDArray[np.float64] = (named + 1.0) / (named.max(initial=0) + 1.0)

@@ -1,8 +1,8 @@
-"""Tables that kernels read: how they are made, grow, lie among named arrays, and how many bytes they take.
+"""Tables of arrays for kernels: making and growing them, their named arrays, and their size in bytes.
 
-A layout says what each of its arrays has to be. `NDArray[np.int32]` is an array that its builder computes.
-`Annotated[NDArray[np.int32], "subscriptions + 1"]` also says how long it is, so that `new_table` can make it; the
-lengths of several dimensions stand side by side, `"blocks, 16"`. What the array is filled with may follow.
+A layout describes each of its arrays. `NDArray[np.int32]` is an array that its builder computes.
+`Annotated[NDArray[np.int32], "subscriptions + 1"]` also gives its length, so that `new_table` can make it. The lengths
+of several dimensions stand side by side: `"blocks, 16"`. The value that fills the array may follow.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Table = TypeVar("Table", bound=tuple[Any, ...])
 
 
 class _Extent(NamedTuple):
-    """What a layout says of an array of its own: its type, its lengths as an expression, and what it is filled with."""
+    """One array of a layout: its type, its lengths as an expression, and the value that fills it."""
 
     dtype: np.dtype[Any]
     lengths: CodeType
-    constants: dict[str, Any]  # of the layout's module
+    constants: dict[str, Any]  # names of the layout's module
     filled: Any
 
     def new(self, lengths: Mapping[str, int]) -> NDArray[Any]:
@@ -37,7 +37,7 @@ class _Extent(NamedTuple):
 
 @cache
 def _extents(layout: type) -> dict[str, _Extent | type]:
-    """By field what `new_table` makes: an array, a number, or a table within."""
+    """What `new_table` makes for each field: an array, a number, or a nested table."""
     constants, found = vars(sys.modules[layout.__module__]), dict[str, _Extent | type]()
     for field, hint in hints_of(layout).items():
         if isinstance(hint, type) and issubclass(hint, tuple | int | float):
@@ -52,7 +52,7 @@ def _extents(layout: type) -> dict[str, _Extent | type]:
 
 
 def new_table(layout: type[Table], /, **lengths: int) -> Table:
-    """A table of new arrays, each as long as its layout says by these lengths; 0 where it does not say of what."""
+    """A table of new arrays, each as long as its layout says, filled with 0 unless the layout gives a value."""
     return layout(**{field: _made(of, lengths) for field, of in _extents(layout).items()})
 
 
@@ -63,7 +63,7 @@ def _made(of: _Extent | type, lengths: Mapping[str, int]) -> Any:
 
 
 def grown(table: Table, /, **lengths: int) -> Table:
-    """The same with larger arrays, which begin with what they held, where the layout speaks of any of these lengths."""
+    """The table with larger arrays, if their lengths depend on any of these `lengths`. Old values come first."""
     larger: dict[str, Any] = {}
     for field, of in _extents(type(table)).items():
         held = getattr(table, field)
@@ -77,7 +77,7 @@ def grown(table: Table, /, **lengths: int) -> Table:
 
 
 def named_arrays(table: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of a table, and of the tables within it."""
+    """The arrays of a table and of its nested tables, by name."""
     for name, part in table._asdict().items():
         if isinstance(part, tuple):
             yield from named_arrays(part, f"{prefix}{name}.")
@@ -91,10 +91,10 @@ def restored_table(
     prefix: str = "",
     missing: Mapping[type, Callable[[], Any]] | None = None,
 ) -> Table:
-    """A table from its arrays; `ValueError` or `KeyError` where one is of another type, or is not there.
+    """A table from its arrays; raises `ValueError` for an array of another type, `KeyError` for a missing one.
 
-    Of `missing` kinds of tables, of which there may be no array at all, it is said what stands for them. Whether the
-    numbers are sound is for who knows what they mean.
+    `missing` gives a substitute for each kind of nested table that may have no arrays. The numbers in the arrays are
+    not checked; that is up to the caller.
     """
     parts: dict[str, Any] = {}
     for field, hint in hints_of(kind).items():
@@ -110,5 +110,5 @@ def restored_table(
 
 
 def bytes_of_table(table: Any) -> int:
-    """Bytes of the arrays of a table, or of several, and of the tables within; numbers take none."""
+    """Bytes of the arrays of a table, or of several, and of nested tables. Plain numbers count 0."""
     return sum(map(bytes_of_table, table)) if isinstance(table, tuple) else int(getattr(table, "nbytes", 0))

@@ -1,8 +1,8 @@
-"""Which words do the texts of events have, as far as somebody asks?
+"""Words of the events' texts, computed for the attributes whose words are asked for.
 
-The words of an attribute, made in one way, are a list under a name of their own (`model.readings`), which subscriptions
-are compiled on; and in their order a line, in which phrases are found. An attribute that is typed as a text has its
-words for a value, too.
+The words of an attribute, in one way of making them, become a list under a name of their own (`model.readings`).
+Subscriptions are compiled against that name. In their order the words also become a line, in which phrases are found.
+An attribute typed as a text has its words as its value, too.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tocsin.model.texts import Text
 
 
 def with_texts(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch with the words of its texts, where those are asked for. Cost: nothing where none are."""
+    """The batch with the words of its texts that are asked for. Cost: nothing if none are."""
     for name in {**wanted.texts, **batch.texts}:
         batch = _with_words(batch, wanted, name)
     return replace(batch, texts={}) if batch.texts else batch
 
 
 def _with_words(batch: EventBatch, wanted: Wanted, name: str) -> EventBatch:
-    """The same of one attribute."""
+    """The batch with the words of one attribute."""
     asked, typed = wanted.texts.get(name, [])[:], batch.texts.get(name)
     readings = [(reading_of(one), Text.of(reading_of(one).rest)) for one in asked]
     ways = {how for _, how in readings} | ({typed} if typed is not None else set())
@@ -55,7 +55,7 @@ def _with_words(batch: EventBatch, wanted: Wanted, name: str) -> EventBatch:
 
 
 def _entries(batch: EventBatch, texts: Texts, number: int, kind: int, payloads: NDArray[np.int64]) -> Entries:
-    """A reading of each event that has a text."""
+    """The values of one reading, for each event that has a text."""
     owners = np.searchsorted(batch.arrays.starts, texts.entries, side="right") - 1
     count = len(owners)
     return Entries(owners, np.full(count, number), np.full(count, kind, np.uint8), payloads[texts.which])

@@ -1,1 +1,1 @@
-"""Which boolean expressions does this event satisfy? Structures for any expression of the language."""
+"""Indexes that find all matches, for any expression of the language."""

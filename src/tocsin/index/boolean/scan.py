@@ -1,10 +1,10 @@
-"""Which expressions does this event satisfy? `scan` tests them all: exact, and what every index is held against.
+"""The linear scan: it tests every expression. It is exact, and the baseline that every index is compared with.
 
-64 events at a time, bit-parallel: a predicate that many expressions share is computed once for all 64, and an
+It takes 64 events at a time, bit-parallel. A predicate that many expressions share is computed once for all 64. An
 expression stops at the first predicate that leaves no event.
 
-Cost: O(E * S / 64) mask operations for E events and S subscriptions, plus each distinct predicate once per block of
-64 events; no structure beside the compiled expressions. `candidates_examined` is E * S.
+Cost: O(E * S / 64) mask operations for E events and S subscriptions, plus each distinct predicate once per block of 64
+events. It has no structure beyond the compiled expressions. `candidates_examined` is E * S.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Scan(OverExpressions):
 
     @classmethod
     def build(cls, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Scan:
-        """From compiled expressions; a scan has no use for statistics."""
+        """Build from compiled expressions; statistics are not used."""
         return cls(eager_first(compiled))
 
     @classmethod

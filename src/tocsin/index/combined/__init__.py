@@ -1,6 +1,6 @@
-"""Which structure leads to each subscription? Access keys, or a rectangle in tiles, by what an event will cost.
+"""The combined index: each subscription under access keys, a rectangle in tiles, or a region with keywords, by cost.
 
-`index` is the Matcher over both, `choosing` says who goes where, `kernels.answers.merging` merges what both find.
+`index` has the Matcher, `choosing` places the subscriptions, and `kernels.answers.merging` merges the results.
 """
 
 from tocsin.index.combined.index import Combined, CombinedBuilder

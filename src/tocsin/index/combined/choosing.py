@@ -1,9 +1,9 @@
-"""Which subscriptions are found by their rectangle, or by their region and keywords? Those that so cost an event less.
+"""Placement of subscriptions: those that cost an event less by their rectangle, or by their region and keywords.
 
-What each way costs is a share of events times nanoseconds, as for keys of several attributes (`access.schemas`): shares
-are multiplied as if attributes were independent. A pair of attributes must save more than looking at its tiles takes in
-every event that has both, and what goes another way must save more than a second structure costs. A sample of the
-subscriptions tells whether any does.
+The cost of each way is a share of events times nanoseconds, as for keys of several attributes (`access.schemas`).
+Shares are multiplied as if attributes were independent. A pair of attributes must save more than its tiles cost every
+event that has both. The subscriptions moved must save more than a second structure costs. A sample of the subscriptions
+shows whether any do.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ from tocsin.index.statistics import Statistics, attribute_shares
 from tocsin.kernels import codes
 
 FEWEST: Final = 512
-"""Of fewer subscriptions all lie under access keys."""
+"""With fewer subscriptions all are placed under access keys."""
 
 SAMPLED: Final = 16_384
 
 # Nanoseconds, measured on maps of benchmark B2 (decision 0036).
-_COMPARE: Final = 0.3  # a rectangle of the tile that an event lies in
-_LISTED: Final = 0.05  # a region in the list of a keyword, most of whose blocks lie elsewhere
-_AROUND: Final = 8.0  # so many times its own area is what a rectangle's tiles cover
-_LOOK_UP: Final = 100.0  # of each pair of attributes, in an event that has both
-_MEET: Final = 30.0  # a region and keywords of which boxes and signatures do not know better
-_SECOND: Final = 200.0  # another structure beside the first
-_THIRD: Final = 5_000.0  # one more, whose keywords are to be told from one another again
-_MERGE: Final = 0.5  # what both find in one order: of what finding it by access keys costs
+_COMPARE: Final = 0.3  # a rectangle in the event's tile
+_LISTED: Final = 0.05  # a region in the list of a keyword; most of its blocks are skipped
+_AROUND: Final = 8.0  # ratio of the area of a rectangle's tiles to its own
+_LOOK_UP: Final = 100.0  # for each pair of attributes, in an event that has both
+_MEET: Final = 30.0  # a region and keywords that boxes and signatures do not rule out
+_SECOND: Final = 200.0  # a second structure
+_THIRD: Final = 5_000.0  # a third structure, whose keywords must be told apart again
+_MERGE: Final = 0.5  # merging the results, as a share of their cost by access keys
 _WORTH: Final = 0.8
-"""Nothing is moved unless it takes so much less."""
+"""Subscriptions are moved only if the cost falls below this share."""
 
 MOST_PAIRS: Final = 32
-"""Of attributes; the ones that save most are kept."""
+"""The most pairs of attributes; those that save most are kept."""
 
 _LEAST_SEEN: Final = 4
-"""Of a sample fewer members of a pair say nothing of how many there are."""
+"""Fewer members of a pair in a sample do not show how many there are."""
 
 _SEED: Final = 2004
 
 
 BY_ACCESS, BY_RECTANGLE, BY_REGION = range(3)
-"""How a subscription is found."""
+"""The ways of finding a subscription."""
 
 
 def deal(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.uint8]:
-    """(S,) how each is found. Cost: a pass over a sample where it is by access keys; else half of building all."""
+    """(S,) the way for each. Cost: a pass over a sample if all stay under access keys, else half of building all."""
     ways = np.zeros(len(compiled), np.uint8)
     for way, choose in ((BY_REGION, _by_region), (BY_RECTANGLE, _by_rectangle)):
         left = np.flatnonzero(ways == BY_ACCESS).astype(np.int32)
@@ -70,11 +70,11 @@ def deal(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArra
 
 
 _Choose: TypeAlias = "Callable[[CompiledExpressions, Statistics | None, float], NDArray[np.bool_]]"
-"""Those of some expressions that go one way, each of which stands for so many."""
+"""Chooses the expressions that go one way; each stands for `weight` of them."""
 
 
 def _sampled(choose: _Choose, compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.bool_]:
-    """Those that go one way, unless of a sample none does."""
+    """The expressions that go one way; none if a sample has none."""
     count = len(compiled)
     if count > SAMPLED:
         some = np.random.default_rng(_SEED).choice(np.arange(count, dtype=np.int32), SAMPLED, replace=False)
@@ -84,7 +84,7 @@ def _sampled(choose: _Choose, compiled: CompiledExpressions, statistics: Statist
 
 
 def _by_region(compiled: CompiledExpressions, statistics: Statistics | None, weight: float) -> NDArray[np.bool_]:
-    """Those to which the list of their rarest keyword leads at less."""
+    """The expressions that cost less in the list of their rarest keyword."""
     result = np.zeros(len(compiled), bool)
     if not {codes.INTERSECTS, codes.ARRAY_SET} <= set(np.unique(compiled.arrays.leaf_kinds).tolist()):
         return result
@@ -98,7 +98,7 @@ def _by_region(compiled: CompiledExpressions, statistics: Statistics | None, wei
     meets = prices[2 * chosen.boxes[able]] * np.where(chosen.others[able] > 0, _MEET + VERIFY, _MEET)
     saved = every[able] - prices[2 * chosen.keywords[able]] * (_LISTED + meets)
     moves = saved > (1.0 - _WORTH) * every[able]
-    if moves.any() and weight * -saved[~moves].sum() < _THIRD:  # who costs a little more, but needs no other structure
+    if moves.any() and weight * -saved[~moves].sum() < _THIRD:  # they cost a little more, but save a third structure
         moves[:] = True
     result[able] = moves
     if weight * saved[moves].sum() <= _SECOND + _MERGE * weight * every[~result].sum():
@@ -107,7 +107,7 @@ def _by_region(compiled: CompiledExpressions, statistics: Statistics | None, wei
 
 
 def _by_rectangle(compiled: CompiledExpressions, statistics: Statistics | None, weight: float) -> NDArray[np.bool_]:
-    """Those whose rectangle is in a tile that few events lie in."""
+    """The expressions whose rectangle is in a tile that few events lie in."""
     coded = Coded.of(compiled)
     axes = coded.chosen.axes.astype(np.int64)
     able = np.flatnonzero(axes[:, 0] >= 0)
@@ -145,9 +145,9 @@ def _presence(
 
 
 def _areas(coded: Coded, able: NDArray[np.int64], statistics: Statistics | None) -> NDArray[np.float64]:
-    """What part of their map rectangles are, in codes: where much is asked much is thought to happen.
+    """The share of the map that rectangles cover, in codes: where much is asked, much is assumed to happen.
 
-    Of boxes it is the share of places that lie there, as far as places were sampled.
+    For boxes it is the share of sampled places in them, if places were sampled.
     """
     rectangles, axes = coded.chosen.rectangles[able].astype(np.int64), coded.chosen.axes[able]
     widths = (rectangles[:, RIGHT] - rectangles[:, LEFT] + 1) / coded.sizes[axes[:, 0]]

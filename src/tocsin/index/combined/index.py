@@ -1,10 +1,10 @@
-"""Which expressions does this event satisfy? By access keys, and those that something else leads to less by that.
+"""The Matcher over access keys and, if that costs less, tiles or keyword grids.
 
-A subscription lies in one structure (`choosing`), so what they find is merged, and no more. Where nothing else pays
-there is but an access index. Cost: that of all; the smaller ones are rarely more than a microsecond an event.
+Each subscription lies in one structure (`choosing`), so their results only need merging. If nothing else pays, there is
+only an access index. Cost: the sum of all; the smaller ones rarely take more than a microsecond an event.
 
-Source: access predicates as in Fabret et al. 2001, of which a rectangle, and a region with keywords, is one on several
-attributes; tiles and token_grid are ours.
+Source: access predicates as in Fabret et al. 2001; a rectangle, and a region with keywords, is one on several
+attributes. Tiles and token_grid are ours.
 """
 
 from __future__ import annotations
@@ -37,21 +37,24 @@ _OTHERS: Final[dict[str, tuple[int, Callable[[], Any]]]] = {
     "rectangles.": (BY_RECTANGLE, TilesBuilder),
     "regions.": (BY_REGION, TokenGridBuilder),
 }
-"""What else there is: the prefix of its arrays' names, who goes there, and what builds it."""
+"""The other structures: the prefix of their arrays' names, the way that leads there, and the builder."""
 
 
 @dataclass(frozen=True, slots=True)
 class CombinedBuilder:
-    """Builds an access index, and others for those that cost less there; `cursors_from` is the access index's."""
+    """Builds an access index, and others for subscriptions that cost less there.
+
+    `cursors_from` is the access index's.
+    """
 
     cursors_from: int = CURSORS_FROM
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Access | Combined:
-        """By what the statistics say, or else the subscriptions."""
+        """Build by the statistics, or else by estimates from the subscriptions."""
         return dealt(compiled, deal(compiled, statistics), statistics, self.cursors_from)
 
     def load(self, arrays: Arrays) -> Access | Combined:
-        """As it was saved; raises `CorruptIndex`."""
+        """Restore a saved index; raises `CorruptIndex`."""
         of_access = {name: array for name, array in arrays.items() if not name.startswith(tuple(_OTHERS))}
         access = Access.load(of_access, self.cursors_from)
         others = {
@@ -68,7 +71,7 @@ def dealt(
     statistics: Statistics | None = None,
     cursors_from: int = CURSORS_FROM,
 ) -> Access | Combined:
-    """Expressions, each found in its way; raises `UnsuitableIndex` where one of them cannot be."""
+    """Build with each expression placed as given; raises `UnsuitableIndex` if one cannot be."""
     if not ways.any():
         return Access.build(compiled, statistics, cursors_from)
     access = Access.build(_only(compiled, ways == BY_ACCESS), statistics, cursors_from)
@@ -81,14 +84,14 @@ def dealt(
 
 
 def _only(compiled: CompiledExpressions, chosen: NDArray[np.bool_]) -> CompiledExpressions:
-    """The chosen expressions under their numbers; FALSE takes the place of all others."""
+    """The chosen expressions under their numbers, with FALSE in place of all others."""
     kept = subset(compiled, np.flatnonzero(chosen).astype(np.int32))
     order = np.where(chosen, np.cumsum(chosen) - 1, len(kept))
     return joined([kept, compile_expressions([Constant(False)])], order)
 
 
 class Combined:
-    """The Matcher over access keys and others, which are by the prefix of their arrays."""
+    """The Matcher over access keys and other structures, keyed by the prefix of their arrays."""
 
     def __init__(self, access: Access, others: Mapping[str, Any]) -> None:
         self._access, self._others = access, others
@@ -118,7 +121,7 @@ class Combined:
 
     @property
     def owners(self) -> NDArray[np.uint8]:
-        """(S,) the part by which each is found; that of those that never hold is 0."""
+        """(S,) the part that finds each; 0 for those that never hold."""
         return self._owners
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
@@ -156,7 +159,7 @@ class Combined:
 
 
 def _merged(one: Found, other: Found) -> Found:
-    """What two of the parts found, in one order."""
+    """The merged results of two parts."""
     examined, verified = one.candidates_examined + other.candidates_examined, one.verified + other.verified
     if not len(one.subscriptions) or not len(other.subscriptions):
         one = one if len(one.subscriptions) else other

@@ -1,7 +1,7 @@
-"""Which fields do expressions ask about, and what are their predicates as ranges of rank codes?
+"""Fields of expressions, and their predicates as ranges of rank codes.
 
-A field is an attribute seen as a kind, through a transform. Rank codes make a small integer of every value, whatever
-its type: `index.boolean.access.kernels.layouts` says how.
+A field is an attribute seen as a kind, through a transform. Rank codes map values of any type to small integers:
+`index.fields.kernels.layouts` says how.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def fields_and_keys(
 ) -> tuple[Fields, Keys]:
     """The fields of all leaves with their operands, and the keys of each leaf as ranges of codes.
 
-    `shares` says how many events have each attribute: of the two that a leaf compares, the rarer is what it needs.
-    Attributes are `nullable` whose absence is a key; by default none. Cost: O(P log P) for P predicates.
+    `shares` is the share of events with each attribute: of two attributes that a leaf compares, it needs the rarer.
+    Absence is a key for `nullable` attributes; by default for none. Cost: O(P log P) for P predicates.
     """
     leaves = compiled.arrays
     with_null = np.zeros(len(compiled.attributes), np.uint8) if nullable is None else nullable.astype(np.uint8)
@@ -65,7 +65,7 @@ def fields_and_keys(
 
 
 def check_fields(fields: Fields, attributes: int, transforms: int, strings: int) -> None:
-    """Raise `ValueError` unless fields fit a number of attributes, of transforms and of strings."""
+    """Raise `ValueError` unless fields fit the numbers of attributes, transforms and strings."""
     count = len(fields.kinds)
     check_starts("fields", fields.starts, count)
     require(len(fields.starts) == attributes + 1, "the fields do not fit the attributes")
@@ -101,7 +101,7 @@ def _coded_by_sorting(
 def _coded_by_hashing(
     key_fields: NDArray[np.int32], lows: NDArray[np.int64], highs: NDArray[np.int64], fields: int
 ) -> _Coded:
-    """The same where few ends are distinct: each is looked up, not searched for."""
+    """The same if few ends are distinct: each is looked up in a hash table instead of searched."""
     differ = highs != lows
     ends, groups = np.concatenate([lows, highs[differ]]), np.concatenate([key_fields, key_fields[differ]])
     codes_of_ends = np.full(len(ends), HIGHEST_CODE, np.int32)
@@ -122,7 +122,7 @@ def _coded_by_hashing(
 
 
 def _are_repeated(ends: NDArray[np.int64]) -> bool:
-    """Whether most of them seem to come several times, by a sample."""
+    """Whether most ends seem to occur several times, by a sample."""
     sample = ends[:: max(len(ends) // _SAMPLED, 1)]
     return len(np.unique(sample)) < len(sample) // 2
 

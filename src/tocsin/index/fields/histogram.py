@@ -1,7 +1,7 @@
-"""Where do events crowd on the map? Counts of sampled places on the cells of a grid, and what share a box has of them.
+"""Histograms of sampled places on the cells of a grid, for the share of places in a box.
 
-Grids are those of `kernels.cells`, whose squares have powers of two for sides: four cells of one are a cell of the
-next, so histograms of several samples are added exactly. A box has as much of a cell as it covers of it.
+Grids are those of `kernels.cells`, whose squares have powers of two for sides. Four cells of one grid make a cell of
+the next, so histograms of several samples are added exactly. A box counts the part of each cell that it covers.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ MOST_CELLS: Final = 4096
 FINEST: Final = BIAS - 20
 COARSEST: Final = BIAS + 60
 _MOST: Final = 2**30
-"""Columns and rows are numbered up to here, on both sides of 0."""
+"""The greatest number of a column or row, on both sides of 0."""
 _FARTHEST: Final = 2.0**40
 _SUMMED: Final = 1 << 18
-"""So many corners of cells have sums at most; of more, cells are larger."""
+"""The most corners of cells with sums; if there are more, cells are enlarged."""
 _USUAL: Final = 0.99
-"""The share of places that the grid must reach; those farther out may count as nowhere."""
+"""The share of places that the grid must reach; places farther out may be left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many places lie in which cells. C cells of one grid, by column and row."""
+    """Counts of places by cell. C cells of one grid, by column and row."""
 
-    level: int  # of the grid: a cell's side is 2 ** (level - BIAS)
-    cells: NDArray[np.int64]  # (C, 2) column and row, ascending; each once
+    level: int  # level of the grid: a cell's side is 2 ** (level - BIAS)
+    cells: NDArray[np.int64]  # (C, 2) column and row, ascending, distinct
     counts: NDArray[np.int64]  # (C,)
-    events: int  # how many places there were, those in no cell among them
+    events: int  # number of places, including those in no cell
 
     @classmethod
     def of(cls, boxes: NDArray[np.float64]) -> Histogram:
-        """Of places, each counted where its box's centre lies; on the finest grid where they lie in `MOST_CELLS`."""
+        """Count places at the centres of boxes, on the finest grid that needs at most `MOST_CELLS`."""
         centres = (boxes[:, :2] + boxes[:, 2:]) / 2
         centres = centres[(np.abs(centres) < _FARTHEST).all(axis=1)]
         farthest = np.quantile(np.abs(centres).max(axis=1), _USUAL, method="higher") if len(centres) else 0.0
@@ -50,7 +50,7 @@ class Histogram:
         return cls(level, at, np.ones(len(at), np.int64), len(boxes)).coarsened(level)
 
     def coarsened(self, level: int) -> Histogram:
-        """The same on a grid that is no finer, where they lie in `MOST_CELLS` at most."""
+        """The histogram on that or a coarser grid, so that there are at most `MOST_CELLS`."""
         while True:
             cells, counts = _added(self.cells >> (level - self.level), self.counts)
             if len(cells) <= MOST_CELLS or level == COARSEST:
@@ -58,7 +58,7 @@ class Histogram:
             level += 1
 
     def centres(self) -> NDArray[np.float64]:
-        """(C, 2) the middle of each cell."""
+        """(C, 2) the centre of each cell."""
         centres: NDArray[np.float64] = np.ldexp(self.cells + 0.5, self.level - BIAS)
         return centres
 
@@ -72,7 +72,7 @@ class Histogram:
 
 
 def added(several: Sequence[Histogram]) -> Histogram:
-    """Several histograms as one, on the coarsest of their grids or beyond.
+    """The sum of several histograms, on the coarsest of their grids or a coarser one.
 
     >>> one, other = Histogram.of(np.zeros((2, 4))), Histogram.of(np.array([[9.0, 9.0, 9.0, 9.0]]))
     >>> whole = added([one, other])
@@ -86,7 +86,7 @@ def added(several: Sequence[Histogram]) -> Histogram:
 
 
 def _added(cells: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each cell once, with all its counts."""
+    """The distinct cells, with the sum of their counts."""
     order = np.lexsort((cells[:, 1], cells[:, 0]))
     cells, counts = cells[order], counts[order]
     firsts = np.flatnonzero((np.diff(cells, axis=0, prepend=cells[:1] - 1) != 0).any(axis=1))
@@ -94,11 +94,11 @@ def _added(cells: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray
 
 
 class _Sums(NamedTuple):
-    """A summed-area table (Crow 1984) over the edges of cells that hold any place. X edges by x, Y by y."""
+    """A summed-area table (Crow 1984) over the edges of non-empty cells. X edges by x, Y by y."""
 
     xs: NDArray[np.float64]  # (X,)
     ys: NDArray[np.float64]  # (Y,)
-    sums: NDArray[np.float64]  # (X, Y) how many places lie left of and below each crossing
+    sums: NDArray[np.float64]  # (X, Y) number of places left of and below each crossing
 
     @classmethod
     def of(cls, counted: Histogram) -> _Sums:
@@ -114,7 +114,7 @@ class _Sums(NamedTuple):
         return cls(xs * side, ys * side, sums.cumsum(axis=0).cumsum(axis=1))
 
     def below(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How many places lie left of x and below y, those of a cell evenly spread in it."""
+        """The number of places left of x and below y; those of a cell are assumed evenly spread."""
         if len(self.xs) < 2:
             return np.zeros(len(x))
         (i, right), (j, upper) = _between(self.xs, x), _between(self.ys, y)
@@ -125,7 +125,7 @@ class _Sums(NamedTuple):
 
 
 def _between(edges: NDArray[np.float64], at: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Between which edges each number lies, by the first of them, and how far on the way to the second."""
+    """For each number: the first of the two edges around it, and the fraction of the way to the second."""
     first = np.clip(np.searchsorted(edges, at, "right") - 1, 0, len(edges) - 2)
     begin = edges[first]
     return first, np.clip((at - begin) / (edges[first + 1] - begin), 0.0, 1.0)

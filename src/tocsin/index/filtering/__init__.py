@@ -1,4 +1,4 @@
-"""Matchers that find candidates by a box around part of what they ask for, and verify the rest (filter and refine)."""
+"""Matchers that find candidates by a box that bounds part of an expression, and verify the rest (filter and refine)."""
 
 from tocsin.index.filtering.index import FilterAndRefine
 

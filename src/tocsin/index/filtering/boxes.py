@@ -1,10 +1,11 @@
-"""Which box must a place meet wherever an expression holds, though its outermost AND asks for no box by itself?
+"""Bounding boxes for expressions whose outermost AND asks for no box: every place that fulfils one still meets a box.
 
-- What touches, meets or lies in a shape meets the box around the shape; what is near a point, the box of the circle.
-- What an OR of boxes or shapes of one attribute holds for meets the box around all of them. A box across the
-  antimeridian is such an OR, of both its sides.
+- A place that touches, meets or lies in a shape meets the box around the shape. A place near a point meets the box of
+  the circle.
+- A place that fulfils an OR of boxes or shapes of one attribute meets the box around all of them. A box across the
+  antimeridian is such an OR, of its two sides.
 
-Such an expression is seen as if it asked for that box, too, and is found by it. The rest is verified.
+Such an expression is treated as if it asked for that box, too, and is found by it. The rest is verified.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from tocsin.model.values import Bounds, Box, Point, Shape
 
 
 def with_boxes_around(compiled: CompiledExpressions, *, goes_on: bool = False) -> CompiledExpressions:
-    """The same, which ask for the boxes around what they ask for, too. Itself where there are none.
+    """The expressions with the added bounding boxes; the same object if there are none.
 
-    With `goes_on` also for the boxes of circles; and one across the antimeridian goes on beyond 180 degrees, instead of
-    around the globe. Attributes are added behind the others. Cost: linear, and to parse each predicate about a shape
+    With `goes_on`, circles get boxes, too, and a box across the antimeridian continues beyond 180 degrees instead of
+    spanning the globe. New attributes are put behind the others. Cost: linear, and each predicate on a shape is parsed
     once.
     """
     shapes = _Shapes.of(compiled, goes_on)
@@ -64,7 +65,7 @@ def with_boxes_around(compiled: CompiledExpressions, *, goes_on: bool = False) -
 
 
 def _with_leaves(arrays: Expressions, places: NDArray[np.int64], boxes: NDArray[np.float64]) -> Expressions:
-    """The same with leaves behind the others, that ask for boxes of attributes."""
+    """The expressions with more leaves at the end, which ask for boxes of attributes."""
     added = leaf_arrays(
         len(places),
         kinds=codes.INTERSECTS,
@@ -78,16 +79,17 @@ def _with_leaves(arrays: Expressions, places: NDArray[np.int64], boxes: NDArray[
 
 
 def without_attributes_of_boxes(compiled: CompiledExpressions, boxed: CompiledExpressions) -> CompiledExpressions:
-    """Expressions as they were before they asked for boxes, with the attributes that came: to verify them."""
+    """The expressions before boxes were added, but with the added attributes: for verification."""
     if boxed is compiled:
         return compiled
     return replace(compiled, attributes=boxed.attributes).with_attributes(len(boxed.attributes))
 
 
 def with_crossing_boxes(compiled: CompiledExpressions) -> CompiledExpressions:
-    """The same, which ask for a box across the antimeridian as one, where they asked for both its sides.
+    """The expressions with one box across the antimeridian in place of an OR of its two sides.
 
-    Its left edge is above its right one. Kernels that verify expressions know no such box. Cost: linear.
+    Its left edge is greater than its right one. Kernels that verify expressions do not support such a box. Cost:
+    linear.
     """
     arrays = compiled.arrays
     if not _has_or(arrays):
@@ -100,7 +102,7 @@ def with_crossing_boxes(compiled: CompiledExpressions) -> CompiledExpressions:
         return compiled
     program, kept = arrays.program.copy(), np.ones(len(arrays.program), bool)
     program[ors.marks[own]] = 2 * (len(arrays.leaf_kinds) + np.arange(len(own)))
-    kept[(ors.marks[own][:, None] + [1, 2, 3]).reshape(-1)] = False  # how long it is, and both sides
+    kept[(ors.marks[own][:, None] + [1, 2, 3]).reshape(-1)] = False  # its length, and both sides
     before = np.concatenate([[0], np.cumsum(kept)])
     whole = _with_leaves(arrays, ors.places(places)[own], crossing[own])
     starts = frozen(before[arrays.program_starts], np.int64)
@@ -112,10 +114,10 @@ def _has_or(arrays: Expressions) -> bool:
 
 
 class _Shapes(NamedTuple):
-    """The predicates about shapes among some attributes, by their names. N of them."""
+    """The predicates on shapes among some attributes, by name. N predicates."""
 
-    attributes: list[int]  # (N,) the predicate
-    names: list[str]  # (N,) the attribute that it asks of
+    attributes: list[int]  # (N,) the predicate's attribute
+    names: list[str]  # (N,) the attribute of the place
     boxes: NDArray[np.float64]  # (N, 4) around the shape
 
     @classmethod
@@ -128,7 +130,7 @@ class _Shapes(NamedTuple):
 
 
 def boxes_met(arrays: Expressions) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """(F,) the attribute of which each leaf asks for a box, -1 for none, and (F, 4) that box."""
+    """(F,) the attribute for which each leaf asks for a box, -1 for none, and (F, 4) that box."""
     places, boxes = np.full(len(arrays.leaf_kinds), -1, np.int64), np.zeros((len(arrays.leaf_kinds), 4))
     meets = np.flatnonzero(arrays.leaf_kinds == codes.INTERSECTS)
     places[meets], boxes[meets] = arrays.leaf_attributes[meets], arrays.boxes[arrays.leaf_others[meets]]
@@ -139,16 +141,16 @@ def boxes_met(arrays: Expressions) -> tuple[NDArray[np.int64], NDArray[np.float6
 
 
 class Ors(NamedTuple):
-    """ORs that stand in the outermost AND of some expressions, and ask for boxes of one attribute alone. N of them."""
+    """ORs in the outermost AND of some expressions that ask only for boxes of one attribute. N ORs."""
 
-    marks: NDArray[np.int64]  # (N,) where each stands in the program
+    marks: NDArray[np.int64]  # (N,) position of each in the program
     owners: NDArray[np.int64]  # (N,) the expression
     starts: NDArray[np.int64]  # (N + 1,) leaves [starts[n], starts[n + 1]) are those of OR n
     leaves: NDArray[np.int32]
 
     @classmethod
     def of(cls, arrays: Expressions, places: NDArray[np.int64]) -> Ors:
-        """`places`: (F,) the attribute of which a leaf asks for a box, -1 for none. Cost: linear in the programs."""
+        """`places`: (F,) the attribute for which a leaf asks for a box, -1 for none. Cost: linear in the programs."""
         program = arrays.program
         marks = np.flatnonzero(program == codes.OPEN_OR)
         marks = marks[depths(program)[marks] == 1] if len(marks) else marks
@@ -167,11 +169,11 @@ class Ors(NamedTuple):
         return cls(marks[suits], owners, starts_of(lengths[suits], int(suits.sum())), (literals >> 1)[kept])
 
     def places(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(N,) the attribute of each; `places` has it by leaf."""
+        """(N,) the attribute of each OR; `places` has it by leaf."""
         return places[self.leaves[self.starts[:-1]]]
 
     def around(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(N, 4) the box around all that each asks for; `boxes` has them by leaf."""
+        """(N, 4) the box around all boxes of each OR; `boxes` has them by leaf."""
         if not len(self.marks):
             return np.empty((0, 4))
         own, first = boxes[self.leaves], self.starts[:-1]
@@ -179,7 +181,7 @@ class Ors(NamedTuple):
         return np.concatenate([lows, highs], axis=1)
 
     def crossing(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(N, 4) the box across the antimeridian of which each asks for both sides; NaN for any other OR."""
+        """(N, 4) the box across the antimeridian if the OR asks for its two sides; NaN for any other OR."""
         found = np.full((len(self.marks), 4), np.nan)
         pairs = np.flatnonzero(np.diff(self.starts) == 2)
         one, other = boxes[self.leaves[self.starts[pairs]]], boxes[self.leaves[self.starts[pairs] + 1]]
@@ -194,7 +196,7 @@ class Ors(NamedTuple):
 def _around_ors(ors: Ors, boxes: NDArray[np.float64], goes_on: bool) -> NDArray[np.float64]:
     around = ors.around(boxes)
     if goes_on:
-        wide = around[:, 2] > 180.0  # of a circle on the antimeridian
+        wide = around[:, 2] > 180.0  # from a circle on the antimeridian
         around[wide, 0], around[wide, 2] = np.minimum(around[wide, 0], -180.0), np.maximum(around[wide, 2], 180.0)
         crossing = ors.crossing(boxes)
         own = ~np.isnan(crossing[:, 0])
@@ -206,7 +208,7 @@ def _around_ors(ors: Ors, boxes: NDArray[np.float64], goes_on: bool) -> NDArray[
 
 
 def _box_of(name: str, circles: bool) -> tuple[str, Bounds] | None:
-    """The attribute and the box around the shape that a predicate, by its name, is about; None of any other name."""
+    """The attribute of a predicate, and the box around its shape, from its name; None for other names."""
     reading = reading_of(name)
     if not reading.is_of_place:
         return None
@@ -227,7 +229,7 @@ def _box_of(name: str, circles: bool) -> tuple[str, Bounds] | None:
 
 
 def _around(text: str) -> Bounds:
-    """The box around a circle, in one piece: of two across the antimeridian the western one goes on eastwards."""
+    """The box around a circle in one piece: across the antimeridian the western part continues eastwards."""
     try:
         circle = Circle.of_text(text)
     except ValueError as error:

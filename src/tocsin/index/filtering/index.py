@@ -1,4 +1,4 @@
-"""The Matcher over a structure of boxes, whatever it is and whatever the boxes are of."""
+"""The Matcher over any structure of boxes (filter and refine)."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class Held(Protocol):
     """Expressions, and the box by which each is found. S subscriptions."""
 
     FOUND_BY: ClassVar[tuple[str, str]]
-    """By what one is found, in words, and one that asks for more."""
+    """How an expression is found, in words, and how if it asks for more."""
 
     @property
     def expressions(self) -> CompiledExpressions: ...
 
     @property
     def asks_more(self) -> NDArray[np.bool_]:
-        """(S,) whether it asks for more than it is found by."""
+        """(S,) whether each asks for more than it is found by."""
 
     @property
     def tables(self) -> Any:
-        """What kernels read; its layout says how (`kernels.matching.register_tables`)."""
+        """The kernels' tables; their layout registers how to read them (`kernels.matching.register_tables`)."""
 
     def finds(self) -> NDArray[np.bool_]:
-        """(S,) which subscriptions are found: the others never hold."""
+        """(S,) which subscriptions can be found; the others never hold."""
 
     def place(self, number: int) -> str:
-        """By what one that is found is found, in words."""
+        """How a subscription is found, in words."""
 
     def nbytes(self) -> int:
         """Bytes of tables, without expressions and operands."""
@@ -54,16 +54,17 @@ class Held(Protocol):
         """Bytes of operands, which count as dictionaries."""
 
     def new_seen(self, *, stamps: bool) -> Any:
-        """What a thread's kernels write to; `stamps` says whether it is noted who was met."""
+        """A thread's memory for kernels; with `stamps` they record which subscriptions were met."""
 
 
 AnyHeld = TypeVar("AnyHeld", bound=Held)
 
 
 class FilterAndRefine(OverExpressions, Generic[AnyHeld]):
-    """A `Matcher`: what a structure finds is verified where it asks for more.
+    """A `Matcher` that verifies what a structure finds, if it asks for more.
 
-    `structure` is a table that `kernels.matching.find` is registered for; `stamps` says that it asks who was met.
+    `structure` is a table that `kernels.matching.find` is registered for. `stamps` says that it needs to know which
+    subscriptions were met.
     """
 
     def __init__(self, held: AnyHeld, structure: Any, *, stamps: bool = False) -> None:
@@ -75,7 +76,7 @@ class FilterAndRefine(OverExpressions, Generic[AnyHeld]):
         self._threads = threading.local()
 
     def finds(self) -> NDArray[np.bool_]:
-        """(S,) which subscriptions it finds: the others never hold."""
+        """(S,) which subscriptions it can find; the others never hold."""
         return self.held.finds()
 
     def places(self) -> dict[str, int]:
@@ -86,7 +87,7 @@ class FilterAndRefine(OverExpressions, Generic[AnyHeld]):
         return {alone: count - more, and_more: more, "never satisfied": len(self) - count}
 
     def place(self, number: int) -> str:
-        """By what it is found. Cost: linear."""
+        """How a subscription is found. Cost: linear."""
         if not self.held.finds()[number]:
             return "never satisfied"
         return self.held.place(number) + ("; the rest is verified" if self.held.asks_more[number] else "")
@@ -99,7 +100,7 @@ class FilterAndRefine(OverExpressions, Generic[AnyHeld]):
         return verified(self._compiled, self.held.asks_more, coming, found)
 
     def find(self, coming: Coming, seen: Any) -> Found:
-        """What holds as far as the boxes say, and is alive."""
+        """The live subscriptions that hold as far as their boxes say."""
         return found_by(self.structure, self.held.tables, coming, seen)
 
     def _memory(self) -> Any:
@@ -111,7 +112,7 @@ class FilterAndRefine(OverExpressions, Generic[AnyHeld]):
 
 
 def found_by(structure: Any, tables: Any, coming: Coming, seen: Any) -> Found:
-    """What a structure finds among the subscriptions of some tables."""
+    """The subscriptions of some tables that a structure finds."""
     counts = np.zeros(1, np.int64)
     starts, found = collect(
         len(coming.events.starts) - 1,
@@ -121,7 +122,7 @@ def found_by(structure: Any, tables: Any, coming: Coming, seen: Any) -> Found:
 
 
 def verified(compiled: CompiledExpressions, asks_more: NDArray[np.bool_], coming: Coming, found: Found) -> Found:
-    """What was found and holds as a whole; who does not ask for more does. `coming` is bound to walk."""
+    """The matches among what was found; subscriptions that ask for nothing more are kept. `coming` is bound to walk."""
     if not asks_more.any():
         return found
     arrays, events, count = compiled.arrays, coming.events, len(compiled)

@@ -1,7 +1,7 @@
-"""Which conditions about places does an event fulfil? All that are asked of an attribute's places, indexed.
+"""Conditions on the places of events, indexed by attribute.
 
-`asking` is the way in; `places` is what a batch has, `shapes`, `circles` and `pairs` what is asked of it; `boxes` finds
-what is around a point.
+`asking` is the entry point. `places` has the places of a batch; `shapes`, `circles` and `pairs` have the conditions.
+`boxes` finds the boxes around a point.
 """
 
 from tocsin.index.places.asking import with_places

@@ -1,4 +1,4 @@
-"""Which edges do the polygons among shapes have? Their rings as arrays, from which kernels decide without a library."""
+"""Rings of polygons as arrays, from which kernels decide conditions without a library."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MULTIPOLYGON: Final = 6
 
 
 class Rings(NamedTuple):
-    """The rings of some shapes, none of those that are no polygons. S shapes, R rings, V corners."""
+    """The rings of some shapes; shapes that are not polygons have none. S shapes, R rings, V corners."""
 
     bounds: NDArray[np.float64]  # (S, 4)
-    rings: NDArray[np.int64]  # (S,) how many each shape has
-    corners: NDArray[np.int64]  # (R,) how many each ring has, its first one again at its end
+    rings: NDArray[np.int64]  # (S,) number of rings of each shape
+    corners: NDArray[np.int64]  # (R,) number of corners of each ring, with its first one repeated at the end
     places: NDArray[np.float64]  # (V, 2)
 
     @classmethod
@@ -42,7 +42,7 @@ class Rings(NamedTuple):
 
 
 def areas_of(pieces: Sequence[Rings]) -> Areas:
-    """What kernels ask of shapes that come in pieces. Cost: linear in the corners, and in the cells of each shape."""
+    """The kernels' tables of shapes given in pieces. Cost: linear in the corners, and in the cells of each shape."""
     rings = Rings(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
     starts, places = _chains(rings)
     count = len(rings.bounds)
@@ -57,7 +57,7 @@ def areas_of(pieces: Sequence[Rings]) -> Areas:
 def _chains(rings: Rings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The corners of each shape as one chain, and where chains begin.
 
-    Behind each ring but a shape's first the first corner of all is put in.
+    After each ring except a shape's first, the first corner of the shape is inserted.
     """
     ring_starts, corner_starts = starts_of(rings.rings, len(rings.rings)), starts_of(rings.corners, len(rings.corners))
     owners = np.repeat(np.arange(len(rings.rings)), rings.rings)
@@ -71,7 +71,7 @@ def _chains(rings: Rings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def _frames(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(P, 4) where the cells of boxes begin, and how many there are to a unit; of a side without length, one."""
+    """(P, 4) the origin of each box's cells, and the cells per unit; 1 for a side without length."""
     sides = bounds[:, 2:] - bounds[:, :2]
     with np.errstate(divide="ignore", over="ignore"):
         scales = np.where(sides > 0, SIDE / sides, 1.0)

@@ -1,7 +1,7 @@
-"""Which of the predicates about places that somebody asks are TRUE of the events, and which FALSE?
+"""Evaluation of predicates on places: which of those asked for are TRUE of the events, and which FALSE.
 
-A spatial predicate beyond whether a box is met is a boolean attribute of the event, of which subscriptions are compiled
-(`model.readings`), as conditions about elements are.
+A spatial predicate other than a box that is met becomes a boolean attribute of the event, like a condition on elements.
+Subscriptions are compiled against it (`model.readings`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tocsin.model.readings import PLACED_OR_NOT, Reading, reading_of
 
 
 def with_places(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch, with the truth of what is asked of its places. Cost: nothing where nothing is asked."""
+    """The batch with the truth of the conditions on its places. Cost: nothing if none are asked for."""
     for name in wanted.places.copy():
         batch = _answered(batch, wanted, name)
     return batch
@@ -42,11 +42,11 @@ def _answered(batch: EventBatch, wanted: Wanted, name: str) -> EventBatch:
 
 
 Truths: TypeAlias = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.bool_]"]
-"""Of which places which conditions are TRUE or, where that is asked, FALSE."""
+"""Places and conditions that are TRUE or, if asked for, FALSE."""
 
 
 class _Block:
-    """Conditions on one attribute's places, from number `first` on, by what they are about. C of them."""
+    """Conditions on one attribute's places, from number `first` on, by what they are about. C conditions."""
 
     def __init__(self, names: Sequence[str], first: int) -> None:
         self.first, self.stop = first, first + len(names)
@@ -67,7 +67,7 @@ class _Block:
 
 
 def _about(one: Reading) -> tuple[bool, bool, bool]:
-    """Whether a condition is asked for when it is FALSE, is about a circle, is about two attributes."""
+    """Whether a condition must also be reported if FALSE, is about a circle, or is about two attributes."""
     return one.kind == PLACED_OR_NOT, one.rest.startswith(DISTANCE), is_pair(one.rest)
 
 
@@ -80,7 +80,7 @@ class _Held(Protocol):
 def _truths_of(
     batch: EventBatch, places: Places, numbers: NDArray[np.int64], says_false: NDArray[np.int64], held: _Held
 ) -> Truths:
-    """Those of conditions of one kind, by number in their block."""
+    """The truths of conditions of one kind, by number in their block."""
     owners, own, unknown = held.holding(batch, places)
     asked = np.searchsorted(numbers, says_false)
     is_false = np.repeat(~unknown, len(asked), axis=1) if unknown.shape[1] == 1 else ~unknown[:, asked]

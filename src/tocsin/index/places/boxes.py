@@ -1,4 +1,4 @@
-"""Which of many boxes do points lie in? Boxes as rectangles of rank codes in tiles, by number."""
+"""Search of boxes around points: boxes as rectangles of rank codes in tiles, by number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Boxes:
     """Boxes (B, 4) with closed edges: xmin, ymin, xmax, ymax. Immutable."""
 
     def __init__(self, boxes: NDArray[np.float64]) -> None:
-        self._able = np.flatnonzero(np.isfinite(boxes).all(axis=1))  # what is empty has no box
+        self._able = np.flatnonzero(np.isfinite(boxes).all(axis=1))  # empty shapes have no box
         if not len(self._able):
             return
         columns = [np.unique(boxes[self._able][:, (axis, axis + 2)], return_inverse=True) for axis in range(2)]
@@ -26,9 +26,9 @@ class Boxes:
         self._largest = int(np.diff(self._tiles.starts).max())
 
     def around(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which points (rows of x and y) lie in which boxes, or so near that their tile cannot tell.
+        """Which points (rows of x and y) lie in which boxes, or so close that their tile cannot tell.
 
-        Each pair once, by point where one grid has all boxes.
+        Each pair is returned once, by point if one grid has all boxes.
         """
         if not len(self._able):
             return np.empty(0, np.int64), np.empty(0, np.int64)

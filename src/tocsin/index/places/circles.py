@@ -1,7 +1,7 @@
-"""Which circles on the sphere does a point lie in, or a line come into? Boxes in tiles find them, the chord decides.
+"""Circles on the sphere that a point lies in or a line enters: boxes in tiles find them, and chord lengths decide.
 
-Where a point lies so close to a circle's edge that rounding might tell, the evaluator's own formula is asked; so both
-say the same.
+If a point lies so close to a circle's edge that rounding may matter, the evaluator's own formula decides. So both
+always agree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tocsin.model.values import Point, Value
 
 
 class Circles:
-    """Circles, in tiles. C circles, B boxes around them, of which one on the antimeridian has two."""
+    """Circles, in tiles. C circles, B boxes around them; a circle on the antimeridian has two."""
 
     def __init__(self, names: Sequence[str]) -> None:
         try:
@@ -46,7 +46,7 @@ class Circles:
         self._tree: Once[Any] = Once()
 
     def holding(self, batch: EventBatch, places: Places) -> Holding:
-        """UNKNOWN of what is neither a point nor a line, or not of longitudes and latitudes."""
+        """The circles that places lie in. UNKNOWN for other shapes, and outside longitudes and latitudes."""
         bounds = places.bounds
         able = places.are_points() & (np.abs(bounds[:, 0]) <= 180) & (np.abs(bounds[:, 1]) <= 90)
         chosen = np.flatnonzero(able)
@@ -61,7 +61,7 @@ class Circles:
         return Holding(owners, own, ~able[:, None])
 
     def _met(self, ways: Ways, geometries: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which lines come into which circles."""
+        """Which lines enter which circles."""
         found, boxes = around(self._tree.get(lambda: tree_of(self._bounds)), ways)
         circles = self._owners[boxes]
         states = ways.states(found, self._caps, circles)
@@ -89,7 +89,10 @@ class Circles:
     def _each_once(
         self, owners: NDArray[np.int64], circles: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same pairs without doubles, which those with two boxes may have: these overlap by what rounding needs."""
+        """The pairs without duplicates.
+
+        Circles with two boxes may have some: the boxes overlap to allow for rounding.
+        """
         split = self._is_split[circles]
         pairs = np.unique(owners[split] * len(self._circles) + circles[split])
         more, some = np.divmod(pairs, len(self._circles))

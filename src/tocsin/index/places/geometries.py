@@ -1,7 +1,7 @@
-"""Which geometries do conditions name? shapely's, made from their texts where they are needed, and kept from then on.
+"""The geometries in conditions, made with shapely from their texts when first needed, then kept.
 
-What is known of all of them is taken from pieces that go again: a million polygons fill the memory of a machine as
-objects of shapely's, and few of them are ever asked about.
+Facts about all of them are taken from temporary pieces: as shapely objects, a million polygons fill a machine's memory,
+and few are ever asked about.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BEHIND_PLACE: Final = f"({PLACE}, "
 
 
 class Geometries:
-    """Those in the conditions of these names. Many threads may ask."""
+    """The geometries in the conditions of these names. Threads may share it."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -32,13 +32,13 @@ class Geometries:
         self._tree: Once[Any] = Once()
 
     def pieces(self) -> Iterator[NDArray[Any]]:
-        """All of them in order, some at a time."""
+        """All of them in order, in pieces."""
         for first in range(0, len(self._names), _AT_ONCE):
             yield _read(self._names[first : first + _AT_ONCE])
 
     @contextmanager
     def lent(self) -> Iterator[Prepared]:
-        """Prepared ones that nobody else has meanwhile; as many sets are made as threads ever ask at once."""
+        """Prepared geometries for exclusive use. There are as many sets as threads ever use at once."""
         try:
             own = self._free.pop()
         except IndexError:
@@ -49,12 +49,12 @@ class Geometries:
             self._free.append(own)
 
     def tree(self) -> Any:
-        """shapely's tree of them all, which any number of threads may ask."""
+        """shapely's tree of them all. Threads may share it."""
         return self._tree.get(lambda: shapely().STRtree(np.concatenate(list(self.pieces()))))
 
 
 class Prepared:
-    """Those that one thread has asked for. GEOS writes into a prepared geometry, with no lock, what it works out."""
+    """The geometries that one thread has asked for. GEOS writes into prepared geometries without a lock."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -62,7 +62,7 @@ class Prepared:
         self._are_kept = np.zeros(len(names), bool)
 
     def of(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        """Some of them. Cost: of each that is asked for the first time, reading its text."""
+        """Some of them. Cost: each text is read on the first request."""
         missing = np.unique(numbers[~self._are_kept[numbers]])
         if len(missing):
             made = _read([self._names[number] for number in missing.tolist()])

@@ -1,4 +1,4 @@
-"""Which predicates of two places of an event hold? As shapely decides; of points and boxes some need no library."""
+"""Predicates on two places of one event. shapely decides them, except for some of points and boxes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tocsin.model.shapes import shapely
 
 
 def is_pair(text: str) -> bool:
-    """Whether a predicate is about two attributes: then its second argument is a name."""
+    """Whether a predicate is about two attributes: its second argument is then a name."""
     return _PAIR.fullmatch(text) is not None
 
 
@@ -28,7 +28,7 @@ _PAIR: Final = re.compile(rf'S_[A-Z]+\({PLACE}, (?:[^\s("]+|"(?:[^"]|"")+")\)')
 
 
 class Pairs:
-    """Predicates of two attributes. C of them."""
+    """Predicates on two attributes. C predicates."""
 
     def __init__(self, names: Sequence[str]) -> None:
         try:
@@ -39,7 +39,7 @@ class Pairs:
             raise SegmentError(f"a spatial predicate was changed on disk: {error}. Compile it again.") from None
 
     def holding(self, batch: EventBatch, places: Places) -> Holding:
-        """UNKNOWN where the other attribute is no place."""
+        """The predicates that hold. UNKNOWN if the other attribute is not a place."""
         unknown = np.ones((len(places.events), len(self._others)), bool)
         owners, conditions = [], []
         for number, (predicate, name) in enumerate(zip(self._predicates, self._others, strict=True)):

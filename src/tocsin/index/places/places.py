@@ -1,4 +1,4 @@
-"""What are the places of a batch? Points, boxes and shapes under one attribute, and which conditions they fulfil."""
+"""Places of a batch: points, boxes and shapes under one attribute, and the conditions that they fulfil."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tocsin.model.shapes import shapely
 
 
 class Places(NamedTuple):
-    """The places of a batch under one attribute: geometries, and lists that are read as one. P places."""
+    """The places of a batch under one attribute: geometries, and lists that are read as such. P places."""
 
     events: NDArray[np.int64]  # (P,) ascending
     bounds: NDArray[np.float64]  # (P, 4)
-    are_shapes: NDArray[np.bool_]  # (P,) which are more than a point or a box
-    shapes: NDArray[Any]  # (P,) shapely's of these
+    are_shapes: NDArray[np.bool_]  # (P,) whether each is more than a point or a box
+    shapes: NDArray[Any]  # (P,) shapely's geometries of shapes
 
     @classmethod
     def of(cls, batch: EventBatch, name: str) -> Places:
@@ -48,7 +48,7 @@ class Places(NamedTuple):
         return found
 
     def geometries(self) -> NDArray[Any]:
-        """(P,) all of them as shapely's."""
+        """(P,) all places as shapely's geometries."""
         found = self.shapes.copy()
         others = np.flatnonzero(~self.are_shapes)
         found[others] = geometries_of(self.bounds[others])
@@ -56,8 +56,8 @@ class Places(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """Which places fulfil which conditions, and of which these are UNKNOWN."""
+    """Which places fulfil which conditions, and which conditions are UNKNOWN."""
 
     owners: NDArray[np.int64]
     conditions: NDArray[np.int64]
-    unknown: NDArray[np.bool_]  # (P, 1), or (P, C) where that differs
+    unknown: NDArray[np.bool_]  # (P, 1), or (P, C) if conditions differ

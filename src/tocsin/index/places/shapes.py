@@ -1,7 +1,7 @@
-"""Which shapes does a place touch, lie within, or cross? Tiles find what is around a point, shapely's tree the rest.
+"""Spatial predicates on shapes: tiles find the shapes around a point, shapely's tree those around other places.
 
-Cells of an area decide most points (`kernels.areas`), its edges most others; shapely's prepared predicates decide what
-is left, and all of places that are no points.
+Cells of an area decide most points (`kernels.areas`), and its edges most others. shapely's prepared predicates decide
+the rest, and all places that are not points.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SHAPE_FIRST: Final = {
 }
 """shapely's predicates with the shape as their first argument, which is the prepared one."""
 _BY_AREA: Final = ("intersects", "contains")
-"""What an area says of a point that is surely inside or surely outside: yes, or no."""
+"""Predicates that an area decides for a point that is surely inside (yes) or surely outside (no)."""
 _NOTHING: Final = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 class Shapes:
-    """Predicates of shapes: by tiles of their boxes for points, by a tree of them for places that are boxes."""
+    """Predicates on shapes: by tiles of their boxes for points, by a tree of them for other places."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._predicates = np.array([_predicate_of(name) for name in names])
@@ -50,7 +50,7 @@ class Shapes:
         self._decides = np.isin(self._predicates, _BY_AREA) & (np.diff(self._areas.starts) > 0)
 
     def holding(self, batch: EventBatch, places: Places) -> Holding:
-        """None is UNKNOWN of a place."""
+        """The predicates that hold. None is UNKNOWN of a place."""
         is_point = places.are_points()
         points, others = np.flatnonzero(is_point), np.flatnonzero(~is_point)
         of_points = self._of_points(places.bounds[points, :2]) if len(points) else _NOTHING
@@ -62,7 +62,7 @@ class Shapes:
         )
 
     def _of_points(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Of points: most of what is asked of areas needs no library."""
+        """The predicates that hold for points; most of those on areas need no library."""
         owners, found = self._boxes.around(points)
         decided = np.full(len(owners), UNDECIDED, np.uint8)
         by_area = np.flatnonzero(self._decides[found])
@@ -76,13 +76,13 @@ class Shapes:
         return owners[keep], found[keep]
 
     def _of_others(self, places: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Of boxes and shapes, as geometries."""
+        """The predicates that hold for boxes and shapes, as geometries."""
         owners, found = self._geometries.tree().query(places)
         keep = self._decided_by_library(found, places[owners])
         return owners[keep], found[keep]
 
     def _decided_by_library(self, found: NDArray[np.int64], places: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether each of some conditions holds of the place beside it."""
+        """Whether each of some conditions holds for the place beside it."""
         keep = np.zeros(len(found), bool)
         with self._geometries.lent() as prepared:
             for predicate in np.unique(self._predicates[found]).tolist():

@@ -1,6 +1,6 @@
-"""Which circles does a line come into? A tree of their boxes, then how near each great circle of the line passes.
+"""Lines on the globe and the circles that they enter: a tree of boxes, then each great circle's distance to the centre.
 
-As for points, what is so close to an edge that rounding might tell is left to the evaluator's own formula.
+As for points, the evaluator's own formula decides what is so close to an edge that rounding may matter.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ from tocsin.language.distances import SHORTEST, Line, lines_on_globe
 from tocsin.model.shapes import shapely
 
 _SLACK: Final = 1e-6
-"""Degrees, some 10 cm."""
+"""Degrees, about 10 cm."""
 
 
 class Ways(NamedTuple):
-    """Great circles between the vertices of lines; of a line of one vertex that alone. W of them, of P places."""
+    """Great circles between the vertices of lines; a line of one vertex has one of no length.
+
+    W of them, for P places.
+    """
 
     owners: NDArray[np.int64]  # (W,) the place, ascending
     ends: NDArray[np.float64]  # (W, 2, 2) longitudes and latitudes
     directions: NDArray[np.float64]  # (W, 2, 3)
-    poles: NDArray[np.float64]  # (W, 3) at right angles to both, as long as the sine of the angle between them
-    able: NDArray[np.bool_]  # (P,) which places are lines on the globe
+    poles: NDArray[np.float64]  # (W, 3) perpendicular to both, as long as the sine of the angle between them
+    able: NDArray[np.bool_]  # (P,) whether each place is a line on the globe
 
     @classmethod
     def of(cls, geometries: Iterable[Any]) -> Ways:
-        """Those of shapely's geometries."""
+        """The great circles of shapely's geometries."""
         lines = [lines_on_globe(geometry) for geometry in geometries]
         able = np.array([line is not None for line in lines], bool)
         found = [(number, ends) for number, own in enumerate(lines) for line in own or () for ends in _steps(line)]
@@ -42,7 +45,7 @@ class Ways(NamedTuple):
         return cls(owners, ends, towards, np.cross(towards[:, 0], towards[:, 1]), able)
 
     def boxes(self) -> NDArray[np.float64]:
-        """(W, 4) around each: of all longitudes where it leads across the antimeridian, or by a pole."""
+        """(W, 4) the box around each, with all longitudes if it crosses the antimeridian or passes a pole."""
         low, high = self.ends.min(axis=1), self.ends.max(axis=1)
         wide = high[:, 0] - low[:, 0] > 179
         low[wide, 0], high[wide, 0] = -180, 180
@@ -57,7 +60,7 @@ class Ways(NamedTuple):
         return np.concatenate([low - _SLACK, high + _SLACK], axis=1)
 
     def states(self, ways: NDArray[np.int64], circles: Caps, numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """INSIDE, OUTSIDE or UNDECIDED of pairs of a way and a circle."""
+        """INSIDE, OUTSIDE or UNDECIDED for pairs of a way and a circle."""
         centres = circles.centres[numbers]
         towards, poles = self.directions[ways], self.poles[ways]
         squares = ((towards - centres[:, None]) ** 2).sum(axis=2).min(axis=1)
@@ -73,7 +76,7 @@ class Ways(NamedTuple):
         return np.where(squares - doubts > circles.outer[numbers], OUTSIDE, states).astype(np.uint8)
 
     def _between(self, ways: NDArray[np.int64], points: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether the nearest of each way's whole great circle to a direction lies between its ends."""
+        """Whether each way's whole great circle comes nearest to a direction between the way's ends."""
         poles, (first, last) = self.poles[ways], self.directions[ways].swapaxes(0, 1)
         behind = (np.cross(poles, first) * points).sum(axis=1) > 0
         found: NDArray[np.bool_] = behind & ((np.cross(last, poles) * points).sum(axis=1) > 0)
@@ -90,6 +93,6 @@ def tree_of(boxes: NDArray[np.float64]) -> Any:
 
 
 def around(tree: Any, ways: Ways) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which ways may come into which boxes of a tree."""
+    """Which ways may enter which boxes of a tree."""
     found, boxes = tree.query(shapely().box(*ways.boxes().T))
     return found, boxes

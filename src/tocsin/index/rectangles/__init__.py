@@ -1,1 +1,1 @@
-"""Which rectangles cover this point? Structures for ranges of two attributes together, and for boxes on a map."""
+"""Indexes of rectangles: ranges of two attributes together, and boxes on a map."""

@@ -1,7 +1,7 @@
-"""What are expressions as rectangles? Two axes each, a rectangle of rank codes, and whether they ask for more.
+"""Expressions as rectangles: two axes, a rectangle of rank codes, and whether the expression asks for more.
 
-A subscription's rectangle is of the two ranges, or of the box, that its outermost AND needs and that leave the least of
-the map. What else it asks for is verified. So a structure of rectangles takes any number of dimensions.
+A subscription's rectangle comes from the two ranges, or the box, in its outermost AND that leave the least of the map.
+Anything else it asks for is verified. So a structure of rectangles takes any number of dimensions.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tocsin.model.readings import attribute_of
 
 
 class Coded(NamedTuple):
-    """Expressions, the axes that they name, and the rectangle of each that has one. X axes."""
+    """Expressions, their axes, and the rectangle of each that has one. X axes."""
 
     expressions: CompiledExpressions
     axes: Axes
-    sizes: NDArray[np.int64]  # (X,) how many codes an axis has
+    sizes: NDArray[np.int64]  # (X,) number of codes of an axis
     chosen: Rectangles
 
     @classmethod
@@ -52,7 +52,7 @@ class Coded(NamedTuple):
 
 
 def attributes_of(axes: Axes) -> NDArray[np.int64]:
-    """(X,) the attribute that an axis belongs to, by number; -1 of the one that every event has."""
+    """(X,) the number of an axis's attribute; -1 for the axis that every event has."""
     of_fields = np.repeat(np.arange(len(axes.fields.starts) - 1), np.diff(axes.fields.starts))
     with_places = np.flatnonzero(axes.places >= 0)
     of_places = with_places[np.argsort(axes.places[with_places])].repeat(2)
@@ -68,7 +68,7 @@ class Held:
     expressions: CompiledExpressions
     axes: Axes
     groups: Groups
-    sizes: NDArray[np.int64]  # (X,) how many codes an axis has
+    sizes: NDArray[np.int64]  # (X,) number of codes of an axis
     asks_more: NDArray[np.bool_]  # (S,)
 
     @classmethod
@@ -87,23 +87,23 @@ class Held:
 
     @property
     def tables(self) -> RectangleTables:
-        """What kernels read."""
+        """The kernels' tables."""
         return RectangleTables(self.axes, self.groups)
 
     def finds(self) -> NDArray[np.bool_]:
-        """(S,) which have a rectangle: the others never hold."""
+        """(S,) which have a rectangle; the others never hold."""
         mask = np.zeros(len(self.expressions), bool)
         mask[self.groups.members] = True
         return mask
 
     def place(self, number: int) -> str:
-        """The attributes whose ranges or box its rectangle is. Cost: linear in the rectangles."""
+        """The attributes whose ranges or box form its rectangle. Cost: linear in the rectangles."""
         pair = self.pair_of(number)
         names = [self._name(int(axes[pair])) for axes in (self.groups.axes, self.groups.seconds)]
         return f"in a rectangle of {' and '.join(dict.fromkeys(name for name in names if name))}"
 
     def pair_of(self, number: int) -> int:
-        """The pair of axes that a subscription's rectangle is on, if it has any. Cost: linear."""
+        """The pair of axes of a subscription's rectangle, which it must have. Cost: linear."""
         place = np.flatnonzero(self.groups.members == number)[0]
         return int(np.searchsorted(self.groups.starts, place, side="right")) - 1
 
@@ -112,7 +112,7 @@ class Held:
         return "" if attribute < 0 else name_text(attribute_of(self.expressions.attributes[attribute]))
 
     def nbytes(self) -> int:
-        """Bytes of the rectangles and what leads to them, without operands and expressions."""
+        """Bytes of the rectangles and their tables, without operands and expressions."""
         own = bytes_of_table((self.axes.fields, self.groups, self.asks_more))
         return own - int(self.axes.fields.operands.nbytes)
 
@@ -121,7 +121,7 @@ class Held:
         return int(self.axes.fields.operands.nbytes + self.axes.edges.nbytes)
 
     def new_seen(self, *, stamps: bool) -> Seen:
-        """What kernels write to; `stamps` says whether it is noted who was met."""
+        """A thread's memory for kernels; with `stamps` they record which subscriptions were met."""
         count = len(self.expressions)
         stamped, words = count if stamps else 0, count // 64 + 1
         lengths = {"axes": len(self.sizes), "subscriptions": count, "words": words, "stamped": stamped}
@@ -131,12 +131,12 @@ class Held:
 
 
 def _only_used(compiled: CompiledExpressions) -> CompiledExpressions:
-    """The same without leaves of no use, comparisons that are one range together as one."""
+    """The expressions without unused leaves, with comparisons that form one range merged."""
     return subset(narrowed(compiled), np.arange(len(compiled), dtype=np.int32))
 
 
 def _only_ranges(compiled: CompiledExpressions) -> CompiledExpressions:
-    """The same leaves, of which only ranges have keys."""
+    """The same leaves, with keys only for ranges."""
     kinds = np.where(compiled.arrays.leaf_kinds == codes.RANGE, codes.RANGE, codes.TRUE_LEAF)
     return replace(compiled, arrays=compiled.arrays._replace(leaf_kinds=frozen(kinds, np.uint8)))
 
@@ -144,7 +144,7 @@ def _only_ranges(compiled: CompiledExpressions) -> CompiledExpressions:
 def _places(
     compiled: CompiledExpressions, fields: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The attributes with boxes by number, the edges of their axes, and each leaf's box as codes on which axes."""
+    """The attributes with boxes by number, the edges of their axes, each leaf's box as codes, and its first axis."""
     arrays = compiled.arrays
     leaves = np.flatnonzero(arrays.leaf_kinds == codes.INTERSECTS)
     distinct, numbers = numbered(arrays.leaf_attributes[leaves].astype(np.int64))

@@ -1,4 +1,4 @@
-"""How do the dimensions of subscriptions become arrays? Each is an expression with an owner and a weight."""
+"""Dimensions of subscriptions as arrays: each dimension is an expression with an owner and a weight."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from tocsin.model.readings import attribute_of, is_reading
 
 
 class Weights(NamedTuple):
-    """The weights of S subscriptions, of which many have the same."""
+    """The weights of S subscriptions, many of which share the same set."""
 
     sets: Sequence[Mapping[str, float]]
-    chosen: NDArray[np.int64]  # (S,) which of these a subscription has
+    chosen: NDArray[np.int64]  # (S,) the set of each subscription
 
 
 @dataclass(frozen=True, slots=True)
 class Dimensions:
-    """The dimensions of S subscriptions, by subscription, then in the order that their weights are added. D of them."""
+    """The dimensions of S subscriptions, by subscription, then in the order that their weights are added.
+
+    D dimensions.
+    """
 
     subscriptions: int
     compiled: CompiledExpressions  # one expression a dimension
@@ -47,8 +50,8 @@ def compile_dimensions(
 ) -> Dimensions:
     """The dimensions of compiled expressions.
 
-    Compiled, NOT has moved inward and constants are gone: where that may have changed what the conjuncts are (`odd`, or
-    a conjunct that is not on one attribute) they are taken from the tree. Cost: linear; a tree takes microseconds.
+    Compilation moves NOT inward and removes constants, which may change the conjuncts. If it may have (`odd`, or a
+    conjunct that is not on one attribute), they are taken from the tree. Cost: linear; a tree takes microseconds.
     """
     plain = kernels.are_plain(compiled.arrays) & ~odd
     compiled, leaves = _by_attribute(compiled)
@@ -74,7 +77,7 @@ def compile_dimensions(
 
 
 def _by_attribute(compiled: CompiledExpressions) -> tuple[CompiledExpressions, Expressions]:
-    """The expressions with all their attributes, and their leaves with readings under the attributes they are of."""
+    """The expressions with all their attributes, and their leaves on readings moved to the readings' attributes."""
     names = compiled.attributes
     if not any(map(is_reading, names)):
         return compiled, compiled.arrays
@@ -102,7 +105,7 @@ def _from_trees(
     compiled = compile_expressions(parts)
     known = set(compiled.attributes)
     missing = [name for own in names for name in own if name not in known]
-    if missing:  # an attribute that a comparison with nothing names is not compiled
+    if missing:  # compilation drops an attribute that is only compared with nothing
         compiled = replace(compiled, attributes=[*compiled.attributes, *dict.fromkeys(missing)])
     return np.array(owners, np.int32), compiled, names
 
@@ -114,7 +117,7 @@ def _weights(
     numbers: Mapping[str, int],
     weights: Weights,
 ) -> NDArray[np.float64]:
-    """A dimension's weight is its attribute's, and 1 where there is none or it names several."""
+    """The weights of dimensions: the weight of the attribute, or 1 if it has none or there are several attributes."""
     out = np.ones(len(owners))
     alone = np.flatnonzero(np.diff(named_starts) == 1)
     keys = weights.chosen[owners[alone]] * len(numbers) + named[named_starts[alone]]
@@ -128,19 +131,19 @@ def _weights(
     places = np.searchsorted(given_keys, keys)
     found = places < len(given_keys)
     found[found] = given_keys[places[found]] == keys[found]
-    out[alone[found]] = values[places[found]] + 0.0  # -0.0 is 0
+    out[alone[found]] = values[places[found]] + 0.0  # turns -0.0 into 0
     return frozen(out, np.float64)
 
 
 class Dimension(NamedTuple):
-    """The conjuncts on one attribute, or a conjunct on several or none."""
+    """The conjuncts on one attribute, or one conjunct on several or no attributes."""
 
     attributes: tuple[str, ...]  # sorted
     where: Expression
 
 
 def dimensions(tree: Expression) -> list[Dimension]:
-    """The conjuncts of the top-level AND, those on one and the same attribute together, in order of their attributes.
+    """The conjuncts of the top-level AND in order of their attributes; those on the same attribute are joined.
 
     >>> from tocsin.language import parse, to_text
     >>> for one in dimensions(parse("b = 1 AND a > 1 AND NOT (b = 2 OR c = 3) AND a < 5")):

@@ -1,12 +1,12 @@
-"""Of which subscriptions does most hold? A Ranker over the dimensions that are ranges, a Matcher for all others.
+"""The index for relaxed rankings: a Ranker over the dimensions that are ranges, and a Matcher over all others.
 
-A dimension that compares one attribute with constants is a set of rank codes of one field: its ranges are intervals,
-whose score is its weight. Whatever else there is (LIKE, OR of several attributes, IS NULL, geometry) is an expression,
-and the Matcher says for which it holds.
+A dimension that compares one attribute with constants is a set of rank codes of one field. Its ranges are intervals
+whose score is the dimension's weight. Any other dimension (LIKE, OR of several attributes, IS NULL, geometry) is an
+expression, and the Matcher finds the ones that hold.
 
-Cost: memory 40 bytes a dimension beside Ranker and Matcher; time of an event O(candidates * dimensions of one),
-never much more than a look at every dimension, which is taken for events for which the cursors give too much.
-`candidates_examined` counts intervals looked at, `verified` the subscriptions that were scored.
+Cost: memory 40 bytes a dimension beside Ranker and Matcher. An event takes O(candidates * dimensions of one), but never
+much more than a scan of every dimension: events for which the cursors return too much are scanned.
+`candidates_examined` counts intervals examined, `verified` the subscriptions scored.
 
 Source: Machanavajjhala et al. 2008, section 4; Fagin, Lotem, Naor 2003. Departs: docs/papers/ranked_pubsub.md.
 """
@@ -47,16 +47,16 @@ from tocsin.model.readings import attribute_of
 
 _COMBINATIONS: Final = {"sum": SUM, "max": MAX, "min": MIN}
 _AT_ONCE: Final = 1 << 22
-"""Places for answers that are asked for at once."""
+"""The most answers for which room is made at once."""
 _GRAIN: Final = 2.0**20
-"""Sums of weights up to this, in parts of one by this, are never rounded: 8,000 of them have fewer than 53 bits."""
+"""Sums of weights are exact if weights are multiples of 1 / this, and at most this: 8,000 of them fit in 53 bits."""
 
 
 class RelaxedIndex:
-    """Answers `Relaxed`. Immutable; many threads may match.
+    """Answers `Relaxed`. Immutable; threads may share it.
 
-    Cursors may give `most` intervals for an event before all dimensions are looked at, by default as many as take
-    about as long; below 0 none. `room` is as in `RelaxedTables.of`.
+    Cursors may return `most` intervals for an event before all dimensions are scanned. The default is as many as take
+    about as long as the scan; below 0 cursors are not used. `room` is as in `RelaxedTables.of`.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class RelaxedIndex:
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes that any dimension looks at."""
+        """The attributes that the dimensions refer to."""
         return self._rows.attributes
 
     def arrays(self) -> Arrays:
-        """What is saved of it, for `restored_relaxed`."""
+        """The arrays to save, for `restored_relaxed`."""
         general = {GENERAL + name: array for name, array in self._matcher.arrays().items()}
         order = self._ranker.arrangement
         return {**stored_rows(self._rows), **general, **({} if order is None else {_ARRANGEMENT: order})}
@@ -95,7 +95,7 @@ class RelaxedIndex:
         return self._ranker.sizes()
 
     def match(self, batch: EventBatch, ranking: Relaxed, alive: Alive = None) -> Found:
-        """The k best of each event among the subscriptions that are alive, best first; ties by number."""
+        """The k best live subscriptions of each event, best first; ties by number."""
         general = self._general(batch)
         asked = self._asked(batch, ranking, general, self._everyone if alive is None else alive)
         if callable(ranking.combine):
@@ -112,13 +112,13 @@ class RelaxedIndex:
         )
 
     def _general(self, batch: EventBatch) -> Found:
-        """The general dimensions that hold; where there are none, nothing is asked, and no Matcher compiled."""
+        """The general dimensions that hold. If there are none, the Matcher is not asked, nor compiled."""
         if not self._rows.generals:
             return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0)
         return self._extents.match(self._matcher, batch)
 
     def _asked(self, batch: EventBatch, ranking: Relaxed, general: Found, alive: NDArray[np.uint64]) -> EventFields:
-        """What the kernels are to do: the events' codes, and the general dimensions that hold and are not dropped."""
+        """The kernels' input: the events' codes, and the general dimensions that hold and are not dropped."""
         fields, names = self._rows.fields, self._rows.compiled.attributes
         owners = np.repeat(np.arange(len(names)), np.diff(fields.starts))
         left_out = [number for number, name in enumerate(names) if attribute_of(name) in ranking.drop]
@@ -131,7 +131,7 @@ class RelaxedIndex:
         return EventFields(*codes, held_starts, held, alive, combine, self._is_exact, *self._limits)
 
     def _without_dropped(self, found: Found, ranking: Relaxed) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The general dimensions that hold and name no attribute that is dropped."""
+        """The general dimensions that hold and name no dropped attribute."""
         numbers = [number for number, name in enumerate(self.attributes) if attribute_of(name) in ranking.drop]
         if not numbers or not len(found.subscriptions):
             return found.starts, found.subscriptions
@@ -145,7 +145,7 @@ class RelaxedIndex:
     def _in_steps(
         self, asked: EventFields, k: int, step: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]]:
-        """For so many events at a time: how many are found, subscriptions, scores, and counts of work."""
+        """For `step` events at a time: how many are found, subscriptions, scores, and counts of work."""
         for first in range(0, len(asked.starts) - 1, step):
             part = asked._replace(
                 starts=asked.starts[first : first + step + 1], held_starts=asked.held_starts[first : first + step + 1]
@@ -157,7 +157,7 @@ class RelaxedIndex:
             yield found, numbers[taken], scores[taken], counts
 
     def _work(self, asked: EventFields, k: int) -> Work:
-        """What the kernels take, with room for the k best of each event."""
+        """The tables of the kernels, with room for the k best of each event."""
         fields, generals, events = len(self._rows.fields.kinds), self._rows.generals, len(asked.starts) - 1
         nothing = np.full((2, fields), -1, np.int32)
         values = Values(nothing[0], nothing[1], np.zeros(generals + 1, np.uint8))
@@ -166,7 +166,7 @@ class RelaxedIndex:
         return Work(self._rows.table, self._tables.lists, asked, values, heaps)
 
     def _best(self, work: Work) -> None:
-        """By cursors and, for events for which these give too much, by a look at everything."""
+        """Find the best by cursors, and by a scan for the events that the cursors leave."""
         tables, subscriptions = self._tables, self._rows.subscriptions
         widest = int(np.diff(work.asked.starts).max(initial=0))
         states = np.empty((widest, len(self._ranker.new_state())), np.int64)
@@ -183,7 +183,7 @@ class RelaxedIndex:
             best_one_by_one(work, tables.alone, some)
 
     def _by_function(self, ranking: Relaxed, asked: EventFields, examined: int) -> Found:
-        """With a function of the caller's: every dimension that holds, event by event, in Python."""
+        """With a function of the caller: all dimensions that hold, event by event, in Python."""
         numbers: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         scores: list[NDArray[np.float64]] = [np.empty(0)]
         of_dimensions, weights, verified = self._rows.owners(), self._rows.table.weights, 0
@@ -204,18 +204,18 @@ class RelaxedIndex:
 
 
 _CACHED: Final = 1 << 20
-"""Beyond so many dimensions each that is looked up misses the processor's cache."""
+"""With more dimensions than this, each look-up of one misses the processor's cache."""
 
 
 _PASSED: Final = 3.0
-"""Nanoseconds that a cursor takes for an interval that it looks at, and does not give."""
+"""Nanoseconds that a cursor takes for an interval that it examines but does not return."""
 
 
 def _worth(rows: Rows, has_tiles: bool) -> tuple[int, float, float]:
-    """How many intervals cursors may give: `EventFields.most`, `.share` and `.passed`.
+    """The limits of intervals that cursors may return: `EventFields.most`, `.share` and `.passed`.
 
-    Finding and scoring what they lead to takes about as long as a look at everything, by what both were measured to
-    take: ns a subscription, a dimension, a range of a list, and a sum.
+    At the limit, finding and scoring the subscriptions takes about as long as a scan. The constants are measured: ns a
+    subscription, a dimension, a range of a list, and a sum.
     """
     subscriptions, count = max(rows.subscriptions, 1), len(rows)
     one = 60 + 16 * count / subscriptions + 140 * min(1.0, count / _CACHED)
@@ -225,7 +225,7 @@ def _worth(rows: Rows, has_tiles: bool) -> tuple[int, float, float]:
 
 
 def _combined(ranking: Relaxed, weights: NDArray[np.float64]) -> float:
-    """A function's score; raises `InvalidInput` where that is no finite number."""
+    """A function's score; raises `InvalidInput` unless it is a finite number."""
     assert callable(ranking.combine)
     score = ranking.combine(weights.tolist())
     if isinstance(score, bool) or not isinstance(score, int | float) or not np.isfinite(score):
@@ -242,12 +242,11 @@ def build_relaxed(
     most: int | None = None,
     room: int = ROOM,
 ) -> RelaxedIndex:
-    """Under a ranker; where it is to be a scan every dimension is looked at instead.
+    """Build the index over a ranker. With `is_scan`, every dimension is scanned instead.
 
-    Cursors may give `most` intervals for an event before that is done all the same; as many as there are dimensions
-    make it the threshold algorithm alone. None leaves it to the index. `room` is as in `RelaxedTables.of`.
-
-    Cost: O(D log D) for D dimensions.
+    Cursors may return `most` intervals for an event before that is done anyway. With as many as there are dimensions,
+    only the threshold algorithm is used; with None the index chooses. `room` is as in `RelaxedTables.of`. Cost: O(D log
+    D) for D dimensions.
     """
     rows, general = rows_of(dimensions)
     matcher = _general_builder(is_scan, rows).build(general, statistics)
@@ -258,7 +257,7 @@ def build_relaxed(
 def restored_relaxed(
     arrays: Arrays, subscriptions: int, ranker: RankerBuilder, *, is_scan: bool = False
 ) -> RelaxedIndex:
-    """What was saved of an index of so many subscriptions; raises `ValueError` or `KeyError` where it is not sound.
+    """Restore a saved index of that many subscriptions; raises `ValueError` or `KeyError` if it is not sound.
 
     Cost: an eighth of building it.
     """
@@ -274,5 +273,5 @@ _ARRANGEMENT: Final = "arrangement"
 
 
 def _general_builder(is_scan: bool, rows: Rows) -> Builder:
-    """What holds the general dimensions: where there are none, what takes no time."""
+    """The builder of the Matcher for general dimensions; the quickest one if there are none."""
     return Scan if is_scan or not rows.generals else Access

@@ -1,4 +1,4 @@
-"""Which dimensions are ranges of the codes of one field, and which must be left to a Matcher?"""
+"""Division of dimensions into ranges of one field's codes, and general ones for a Matcher."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from tocsin.index.relaxed.kernels.dimensions import are_merged_exactly, are_rang
 
 
 class RangeParts(NamedTuple):
-    """The dimensions that are ranges, as sets of codes, and which are not. D dimensions, P of them ranges."""
+    """The dimensions that are ranges, as sets of codes, and the others. D dimensions, P of them ranges."""
 
-    compiled: CompiledExpressions  # of the dimensions that are ranges
+    compiled: CompiledExpressions  # of the dimensions that are conjunctions of comparisons
     fields: Fields
     sets: CodeSets  # one predicate each
-    ranges: NDArray[np.int64]  # (P,) which dimensions they are
-    general: NDArray[np.int64]  # (G,) which dimensions are neither ranges nor never satisfied by anything
+    ranges: NDArray[np.int64]  # (P,) numbers of the dimensions that are ranges
+    general: NDArray[np.int64]  # (G,) numbers of the dimensions that are not ranges but may hold
 
 
 def range_parts(dimensions: Dimensions) -> RangeParts:
-    """Tell dimensions that are ranges of one field's codes from others; what can never hold is left out of both."""
+    """Separate dimensions that are ranges of one field's codes from others.
+
+    Those that can never hold are in neither.
+    """
     is_general = ~are_ranges(dimensions.compiled.arrays)
     simple = np.flatnonzero(~is_general)
     own = subset(dimensions.compiled, simple.astype(np.int32))
@@ -36,7 +39,7 @@ def range_parts(dimensions: Dimensions) -> RangeParts:
     kept, sets = merge_literals(own.arrays.program_starts, own.arrays.program, keys, fields.operand_starts)
     is_alone = (np.diff(sets.starts) == 1) & are_merged_exactly(own.arrays)[kept]
     alone = np.flatnonzero(is_alone)
-    is_general[simple] = np.diff(own.arrays.program_starts) > 1  # a range can meet both of what has nothing in common
+    is_general[simple] = np.diff(own.arrays.program_starts) > 1  # ranges can meet two disjoint literals
     is_general[simple[kept]] = ~is_alone
     general = np.flatnonzero(is_general)
     predicates = sets.starts[alone]

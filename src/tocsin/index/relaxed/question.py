@@ -1,4 +1,4 @@
-"""Of which subscriptions does most hold? The question `Relaxed`: their dimensions, under a ranker."""
+"""The question behind `Relaxed`: the top-k subscriptions by the weights of their dimensions that hold."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tocsin.model.expression import Expression
 from tocsin.model.ranking import Relaxed
 
 RANKER: Final = "sopt_r_tree"
-"""What is taken where none is asked for."""
+"""The default ranker."""
 
 _MOVES_NOT: Final = r'(?i)\bnot\s*\(|"not"'
-"""A text in which NOT may stand before a group: compiled, its conjuncts are others than those of the tree."""
+"""A text in which NOT may stand before a group: its compiled conjuncts may differ from those of the tree."""
 
 
 class MostHolds:
-    """Answers `Relaxed` by a `RelaxedIndex` of each source."""
+    """Answers `Relaxed`, with a `RelaxedIndex` for each source."""
 
     name: ClassVar[str] = THE_BEST_FIRST
     purpose: ClassVar[str] = "relaxed rankings"
@@ -39,7 +39,7 @@ class MostHolds:
         return build_relaxed(dimensions_of(part), builder, plan.statistics, is_scan=plan.index == "scan")
 
     def arrays(self, structure: RelaxedIndex) -> Arrays:
-        """Its rows, and what lies above them."""
+        """The index's rows, and the tables that depend on them."""
         return structure.arrays()
 
     def restored(self, arrays: Arrays, part: Part, builder: Any, plan: Plan) -> RelaxedIndex:
@@ -53,12 +53,12 @@ class MostHolds:
         return top(found, found.scores, ranking.k)
 
     def needs_a_key(self, ranking: Relaxed, alike: float) -> bool:
-        """One dimension that holds is an answer, and that may be any."""
+        """False: one dimension that holds makes an answer, and it may be any."""
         return False
 
 
 def dimensions_of(part: Part) -> Dimensions:
-    """The dimensions of a source's subscriptions, weighed as these say."""
+    """The dimensions of a source's subscriptions, with their weights."""
     odd = pc.match_substring_regex(part.sources, _MOVES_NOT).to_numpy(zero_copy_only=False).astype(bool)
     weights = _parsed_weights(part.weights, len(part))
 
@@ -69,7 +69,7 @@ def dimensions_of(part: Part) -> Dimensions:
 
 
 def _parsed_weights(weights: pa.Array | None, count: int) -> Weights:
-    """Each text is parsed once: of a million, many say the same."""
+    """The weights of subscriptions. Each distinct text is parsed once, since many are equal."""
     if weights is None:
         return Weights([{}], np.zeros(count, np.int64))
     texts = pc.fill_null(weights, "").dictionary_encode()

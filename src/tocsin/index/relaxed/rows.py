@@ -1,6 +1,6 @@
-"""What is left of dimensions once they are compiled? A row each, and what their values become codes by.
+"""Dimensions as compiled rows, and the fields by which their values become codes.
 
-All other tables are made of the rows, in a tenth of the time: they are what is saved.
+All other tables are made from the rows, in a tenth of the time. So only the rows are saved.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from tocsin.index.scored.intervals import ScoredIntervals
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The dimensions of S subscriptions, of which G are general."""
+    """The dimensions of S subscriptions, G of them general."""
 
     table: layouts.Dimensions
-    attributes: list[str]  # that any dimension names
+    attributes: list[str]  # attributes that the dimensions name
     named_starts: NDArray[np.int64]  # (G + 1,)
-    named: NDArray[np.int32]  # the attributes that a general dimension names
-    compiled: CompiledExpressions  # without an expression: the names and strings that events are bound by
+    named: NDArray[np.int32]  # attributes that a general dimension names
+    compiled: CompiledExpressions  # without expressions: the names and strings for binding events
     fields: Fields
 
     @property
     def subscriptions(self) -> int:
-        """How many there are."""
+        """The number of subscriptions."""
         return len(self.table.starts) - 1
 
     @property
     def generals(self) -> int:
-        """How many dimensions a Matcher holds."""
+        """The number of general dimensions."""
         return len(self.named_starts) - 1
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class Rows:
         return np.repeat(np.arange(self.subscriptions, dtype=np.int32), np.diff(self.table.starts))
 
     def owners_of_generals(self) -> NDArray[np.int32]:
-        """(G,) that of each general dimension, by the dimension's number."""
+        """(G,) the subscription of each general dimension, by the dimension's number."""
         fields, owners = self.by_row()[:, layouts.FIELD], self.owners()
         own = np.flatnonzero((fields < 0) & (fields >= -self.generals))
         out = np.empty(self.generals, np.int32)
@@ -61,7 +61,7 @@ class Rows:
         return out
 
     def intervals(self, *, none: bool = False) -> ScoredIntervals:
-        """The ranges of all dimensions, by field (or `none` of them); owners are dimensions."""
+        """The ranges of all dimensions, by field (or with `none` an empty set); owners are dimensions."""
         rows = self.by_row()
         own = np.flatnonzero(rows[:, layouts.FIELD] >= 0)[slice(0 if none else None)]
         lows, highs, several = rows[own, layouts.LOW], rows[own, layouts.HIGH], rows[own, layouts.MORE]
@@ -79,7 +79,7 @@ class Rows:
     def _spread(
         self, own: NDArray[np.int64], lows: NDArray[np.int32], highs: NDArray[np.int32], several: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-        """The same, a dimension of several ranges with each of them."""
+        """The same, with a dimension of several ranges repeated for each of them."""
         listed, which = self.table.ranges, several >= 0
         counts = np.ones(len(own), np.int64)
         counts[which] = listed[several[which]]
@@ -108,7 +108,7 @@ def rows_of(dimensions: Dimensions) -> tuple[Rows, CompiledExpressions]:
 
 def _table(held: Dimensions, parts: RangeParts) -> layouts.Dimensions:
     rows = np.full((len(held), layouts.ROW), -1, np.int32)
-    rows[:, layouts.FIELD] = -1 - len(parts.general)  # what can never hold
+    rows[:, layouts.FIELD] = -1 - len(parts.general)  # a dimension that can never hold
     sets, chosen = parts.sets, parts.ranges
     lengths = np.diff(sets.range_starts)
     rows[chosen, layouts.FIELD] = sets.fields

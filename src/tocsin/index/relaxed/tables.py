@@ -1,4 +1,4 @@
-"""What do the kernels of relaxed rankings read? Dimensions as rows, what cursors lead to, and tiles or lists."""
+"""The tables that the kernels of relaxed rankings read: rows, the owners of intervals, and tiles or lists."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tocsin.index.scored.ranker import Ranker
 from tocsin.model.readings import attribute_of
 
 ROOM: Final = 4
-"""Columns may have so many places for a dimension; where fields are rarer, each has lists."""
+"""The most places a dimension that columns may have. If fields are rarer than that, lists by field are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelaxedTables:
-    """All of them."""
+    """All tables for the kernels."""
 
     lists: layouts.Lists
-    tiles: Tiles | None  # where most subscriptions of a tile have the same fields; else
+    tiles: Tiles | None  # if most subscriptions of a tile have the same fields; else None
     field_lists: FieldLists | None
-    alone: NDArray[np.int32]  # subscriptions that neither has
-    ranks: NDArray[np.int32]  # (F,) the place of each field in the order that weights are added
+    alone: NDArray[np.int32]  # subscriptions in neither
+    ranks: NDArray[np.int32]  # (F,) the position of each field in the order that weights are added
 
     @classmethod
     def of(cls, rows: Rows, ranker: Ranker, room: int = ROOM) -> RelaxedTables:
-        """In tiles where their columns have at most `room` places for a dimension, else in lists by field.
+        """Make tiles if their columns have at most `room` places a dimension, else lists by field.
 
-        Cost: linear, but for sorting the fields; 24 bytes a dimension, and 16 a place of a column.
+        Cost: linear, except for sorting the fields; 24 bytes a dimension, and 16 a place of a column.
         """
         names = [attribute_of(name) for name in rows.compiled.attributes]
         attributes = np.repeat(np.arange(len(names)), np.diff(rows.fields.starts)).tolist()
@@ -53,7 +53,7 @@ class RelaxedTables:
 def _tiles(
     dimensions: layouts.Dimensions, ranks: NDArray[np.int32], order: NDArray[np.int32], room: int
 ) -> Tiles | None:
-    """The subscriptions in tiles; None where columns would be mostly empty."""
+    """The subscriptions in tiles; None if columns would be mostly empty."""
     starts = count_columns(dimensions, len(order))
     if TILE * starts[-1] > room * (len(dimensions.weights) + TILE * 16):
         return None
@@ -70,7 +70,7 @@ def _tiles(
 
 
 def _aligned(count: int, kind: Any, value: float) -> NDArray[Any]:
-    """So many times a number."""
+    """An array aligned to cache lines, filled with a number."""
     found = on_cache_line(count, kind)
     found[:] = value
     return found

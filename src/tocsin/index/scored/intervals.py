@@ -1,4 +1,4 @@
-"""What do the scored interval indexes index? Intervals of rank codes, in groups, each with a score and an owner."""
+"""The input of scored interval indexes: intervals of rank codes, in groups, each with a score and an owner."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class ScoredIntervals:
         owners: NDArray[np.int32],
         last: NDArray[np.int64],
     ) -> ScoredIntervals:
-        """Sort intervals into place; those without a code (low above high) are left out. Cost: O(n log n).
+        """Sort intervals into place; empty ones (low above high) are left out. Cost: O(n log n).
 
-        Group g's codes are 0 to last[g]; an end beyond them is one of them. Raises `InvalidInput` for a score that is
-        not finite, and for more than 2**31 - 1 codes.
+        Group g's codes are 0 to last[g]; ends beyond them are clipped. Raises `InvalidInput` for a score that is not
+        finite, and for more than 2**31 - 1 codes.
         """
         if not np.isfinite(scores).all():
             raise InvalidInput(f"the score of an interval is {scores[~np.isfinite(scores)][0]}; it must be finite")
@@ -58,7 +58,7 @@ class ScoredIntervals:
 
 
 def _by_place(groups: NDArray[np.int32], scores: NDArray[np.float64], owners: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The order of groups, falling scores and owners; what is in order already is not sorted by."""
+    """The order by group, falling score, then owner. Keys already in order are not sorted."""
     order = np.arange(len(owners)) if _ascends(owners) else np.argsort(owners, kind="stable")
     order = order[np.argsort(-scores[order], kind="stable")]
     return order if _ascends(groups[order]) else order[np.argsort(groups[order], kind="stable")]

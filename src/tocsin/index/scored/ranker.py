@@ -1,4 +1,4 @@
-"""What answers "the best first"? A `Ranker`: scored intervals under a structure, given in order of score."""
+"""The `Ranker` protocol, which answers "the best first": scored intervals, returned in order of score."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class BestPlaces(NamedTuple):
 
     starts: NDArray[np.int64]  # (Q + 1,) query q has places[starts[q]:starts[q + 1]]
     places: NDArray[np.int32]  # (M,) rank among the intervals of the query's group, counted through all groups
-    examined: int  # intervals looked at
+    examined: int  # intervals examined
 
 
 class Ranker(Protocol):
-    """Gives the scored intervals that a value stabs in order of score. Immutable, safe to share between threads.
+    """Returns the scored intervals that a value stabs in order of score. Immutable; threads may share it.
 
-    Values are rank codes of a group; an interval's place leads to its score and its owner.
+    Values are rank codes of a group. An interval's place leads to its score and its owner.
     """
 
     structure: Any  # its arrays, which `index.scored.kernels.cursors` walks
@@ -30,26 +30,26 @@ class Ranker(Protocol):
     scores: NDArray[np.float64]  # (N,) by place
     owners: NDArray[np.int32]  # (N,)
     arrangement: NDArray[np.int32] | None
-    """What took longest to find of it, for a builder to be given again; None where nothing did."""
+    """The arrangement that took longest to compute, to pass to a builder again; None if there is none."""
 
     def new_state(self) -> NDArray[np.int64]:
-        """Room for a cursor in kernels."""
+        """Memory for a cursor in kernels."""
 
     def cursor(self, group: int, code: int) -> Iterator[int]:
-        """The places of what a code stabs in a group, best first; ties by owner."""
+        """The places of the intervals that a code stabs in a group, best first; ties by owner."""
 
     def best(self, groups: NDArray[np.int32], codes: NDArray[np.int32], k: int) -> BestPlaces:
-        """The first k of each query's cursor."""
+        """The first k places of each query's cursor."""
 
     def sizes(self) -> Mapping[str, int]:
-        """Bytes by what they are for."""
+        """Bytes by purpose."""
 
 
 class RankerBuilder(Protocol):
-    """Makes a `Ranker` of intervals."""
+    """Makes a `Ranker` from intervals."""
 
     def build(self, intervals: ScoredIntervals, arrangement: NDArray[np.int32] | None = None) -> Ranker:
-        """Of intervals in order of score. Cost: O(n log n), where no arrangement is given that was found before.
+        """Build over intervals in order of score. Cost: O(n log n), unless a known arrangement is given.
 
-        Raises `ValueError` for one that is none of these intervals.
+        Raises `ValueError` for an arrangement that does not fit the intervals.
         """

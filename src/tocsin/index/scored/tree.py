@@ -1,7 +1,6 @@
-"""What do all scored interval indexes share? A structure of arrays, and a cursor over it: the Ranker.
+"""The Ranker shared by all scored interval indexes: a structure of arrays, and a cursor over it.
 
-Each folder beside this file says how one structure is built, and registers with `index.scored.kernels.cursors` how it
-is walked.
+Each folder beside this file builds one structure, and registers with `index.scored.kernels.cursors` how it is walked.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from tocsin.index.scored.ranker import BestPlaces
 from tocsin.index.tables import bytes_of_table
 
 Make: TypeAlias = Callable[[Ranges, int], Any]
-"""A structure over intervals, with a branching factor if it has one: a NamedTuple of arrays that is registered."""
+"""Makes a structure over intervals, with a branching factor if it has one: a registered NamedTuple of arrays."""
 
 BRANCHING: Final = 32
-"""Entries of a node. The paper takes 50; 32 are as fast and fill two cache lines."""
+"""Entries of a node. The paper uses 50; 32 are as fast and fill two cache lines."""
 MOST_BRANCHING: Final = 4096
 
 
 class Arranging(NamedTuple):
-    """What takes longest to find of a structure: in which order its intervals lie."""
+    """The part of a structure that takes longest to compute: the order of its intervals."""
 
     order_of: Callable[[Any], NDArray[np.int32]]
-    again: Callable[[Ranges, int, NDArray[np.int32]], Any]  # raises `ValueError` for an order that is none
+    again: Callable[[Ranges, int, NDArray[np.int32]], Any]  # raises `ValueError` for an invalid order
 
 
 @dataclass(frozen=True, slots=True)
 class TreeBuilder:
-    """Builds one kind of structure. Raises `InvalidInput` for a branching factor that cannot be."""
+    """Builds one kind of structure. Raises `InvalidInput` for an invalid branching factor."""
 
     make: Make
     branching: int = BRANCHING
@@ -49,7 +48,7 @@ class TreeBuilder:
             raise InvalidInput(f"branching is {self.branching}; a node has 2 to {MOST_BRANCHING} entries")
 
     def build(self, intervals: ScoredIntervals, arrangement: NDArray[np.int32] | None = None) -> ScoredTree:
-        """Cost: O(n log n) for n intervals; linear where their arrangement is given."""
+        """Cost: O(n log n) for n intervals; linear if their arrangement is given."""
         if self.arranging is None:
             return ScoredTree(intervals, self.make(intervals.ranges, self.branching))
         if arrangement is None:
@@ -62,14 +61,14 @@ class TreeBuilder:
 def of_intervals(
     name: str, make: Make, source: str, *, is_baseline: bool = True, arranging: Arranging | None = None, **options: int
 ) -> Registration:
-    """What the registry says of a structure of scored intervals."""
+    """The registration of a structure of scored intervals."""
     builder = partial(TreeBuilder, make, arranging=arranging)
     shapes = "attributes compared with constants, each a dimension; others are found by access"
     return Registration(name, THE_BEST_FIRST, shapes, source, is_baseline, builder, options)
 
 
 class ScoredTree:
-    """The Ranker over one structure. Immutable, safe to share between threads."""
+    """The Ranker over one structure. Immutable; threads may share it."""
 
     def __init__(
         self, intervals: ScoredIntervals, structure: Any, arrangement: NDArray[np.int32] | None = None
@@ -87,11 +86,11 @@ class ScoredTree:
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self._last)
 
     def new_state(self) -> NDArray[np.int64]:
-        """Room for a cursor."""
+        """Memory for a cursor."""
         return np.zeros(self._width, np.int64)
 
     def cursor(self, group: int, code: int) -> Iterator[int]:
@@ -105,12 +104,12 @@ class ScoredTree:
     def best(self, groups: NDArray[np.int32], codes: NDArray[np.int32], k: int) -> BestPlaces:
         """The k best places of each query: a group and a code, which is negative for a value that stabs nothing.
 
-        Raises `InvalidInput` for a group or a code that there is not. Cost: by the structure; see its file.
+        Raises `InvalidInput` for an unknown group or code. The cost depends on the structure; see its file.
         """
         return best_of(self.structure, self._last, min(k, max(len(self), 1)), self.new_state(), groups, codes)
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of the structure, and of the scores and owners that it leads to."""
+        """Bytes of the structure, and of its scores and owners."""
         return {"structure": bytes_of_table(self.structure), "scores": self.scores.nbytes + self.owners.nbytes}
 
 
@@ -122,7 +121,7 @@ def best_of(
     groups: NDArray[np.int32],
     codes: NDArray[np.int32],
 ) -> BestPlaces:
-    """What `Ranker.best` says, of a structure whose group g has the codes 0 to last[g]."""
+    """`Ranker.best` for a structure; group g has the codes 0 to last[g]."""
     if len(groups) and not (groups.min() >= 0 and groups.max() < len(last) and (codes <= last[groups]).all()):
         raise InvalidInput(f"there are {len(last)} groups, each with codes from 0 to its last one")
     ends = np.zeros(len(codes) + 1, np.int64)

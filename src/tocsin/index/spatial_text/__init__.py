@@ -1,1 +1,1 @@
-"""Which region-and-keyword subscriptions does this message satisfy, or resemble enough? One folder a structure."""
+"""Indexes of regions with keywords: which subscriptions a message satisfies, or resembles enough. One folder each."""

@@ -1,11 +1,11 @@
-"""Which subscriptions does an event resemble enough? A structure finds who may, what they resemble is computed.
+"""The index for similarity: a structure finds candidates, whose similarity to the event is then computed.
 
-A subscription answers whose outermost AND asks, once each, for a box that an attribute meets and for strings that a
-list contains, or a text. What else it asks for must hold as a whole, of whatever is found. Of a box across the
-antimeridian, in subscriptions and events, both sides count as one.
+A subscription takes part if its outermost AND asks once for a box that an attribute meets, and once for strings that a
+list or text contains. Anything else it asks for must hold as a whole. Both sides of a box across the antimeridian count
+as one box, in subscriptions and events.
 
-Cost: that of the structure, and a look at each candidate's keywords. Of other subscriptions it only knows how many
-there are. `candidates_examined` counts those that were compared.
+Cost: that of the structure, and a look at each candidate's keywords. Other subscriptions are only counted.
+`candidates_examined` counts the subscriptions compared.
 
 Source: Yu et al. 2015, section 6. Departs: docs/papers/location_aware.md.
 """
@@ -40,15 +40,15 @@ from tocsin.kernels.answers.ordering import best_first
 from tocsin.model.ranking import Similar
 
 Make: TypeAlias = Callable[[Held, Weighed], Any]
-"""What makes the structure that `find_alike` is asked of."""
+"""Makes the structure that `find_alike` searches."""
 
 SLACK: Final = 1e-9
-"""By so much bounds are loosened, for they are rounded otherwise than scores."""
+"""Bounds are loosened by this, because they are rounded differently from scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighing:
-    """A structure, under the weights that it was made for."""
+    """A structure, and the weights that it was made for."""
 
     given: Mapping[str, float] | None
     weighed: Weighed
@@ -56,7 +56,7 @@ class _Weighing:
 
 
 class AlikeIndex:
-    """Answers `Similar`. Immutable but for what it has made for the last weights; many threads may match."""
+    """Answers `Similar`. Immutable, except that it keeps the structure for the last weights. Threads may share it."""
 
     def __init__(self, compiled: CompiledExpressions, make: Make) -> None:
         coded = Coded.of(with_crossing_boxes(compiled), only_words=True)
@@ -72,7 +72,7 @@ class AlikeIndex:
         self._threads = threading.local()
 
     def match(self, batch: EventBatch, ranking: Similar, alive: Alive = None) -> Found:
-        """All that reach the threshold among the subscriptions that are alive, best first; ties by number."""
+        """All live subscriptions that reach the threshold, best first; ties by number."""
         unanswered = len(self._others) if alive is None else int(are_alive(alive, self._others).sum())
         weighing, held = self._weighing_for(ranking.weights), self._held
         own = everyone(len(self._numbers)) if alive is None else bitmap(are_alive(alive, self._numbers))
@@ -89,7 +89,7 @@ class AlikeIndex:
         return whole._replace(subscriptions=numbers, scores=scores[order], unanswered=unanswered)
 
     def _weighing_for(self, weights: Mapping[str, float] | None) -> _Weighing:
-        """The structure for some weights; that of the last ones is kept."""
+        """The structure for some weights; the last one is kept."""
         with self._lock:
             kept = self._weighing
             if kept is None or kept.given is not weights:
@@ -98,7 +98,7 @@ class AlikeIndex:
             return kept
 
     def _weights(self, weights: Mapping[str, float] | None) -> NDArray[np.float64]:
-        """What each token weighs."""
+        """The weight of each token."""
         keywords, texts = self._held.keywords, self._held.expressions.vocabulary
         own = np.ones(len(keywords.operands))
         for field in np.flatnonzero(keywords.rows >= 0):
@@ -114,7 +114,7 @@ class AlikeIndex:
 
 
 def _without_what_finds(compiled: CompiledExpressions) -> Held:
-    """The regions of expressions, which ask for whatever else they do."""
+    """The regions of expressions, with expressions that ask only for the rest."""
     coded = Coded.of(compiled, only_words=True)
     arrays = coded.expressions.arrays
     starts, program = without_leaves(arrays, coded.kinds, coded.chosen.boxes)
@@ -123,7 +123,7 @@ def _without_what_finds(compiled: CompiledExpressions) -> Held:
 
 
 def _with_bands(held: Held) -> Held:
-    """The same, where a region across the antimeridian goes all around the globe: to find it by."""
+    """The regions for the search: a region across the antimeridian spans all longitudes."""
     crosses = held.regions.boxes[:, LEFT] > held.regions.boxes[:, RIGHT]
     if not crosses.any():
         return held
@@ -133,7 +133,7 @@ def _with_bands(held: Held) -> Held:
 
 
 def asked_of(ranking: Similar, held: Held, weighed: Weighed) -> Similarity:
-    """What a ranking asks for, and of whom, with the bounds of section 6.2 (equations 5 and 6)."""
+    """The request of a ranking, with the bounds of section 6.2 (equations 5 and 6)."""
     alpha, threshold = float(ranking.alpha), float(ranking.threshold)
     if alpha == 1.0:
         return Similarity(alpha, threshold, -np.inf, np.inf, held.keywords, held.regions, weighed)

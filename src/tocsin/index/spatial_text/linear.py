@@ -1,4 +1,4 @@
-"""Which subscriptions may a message resemble enough? All of them, as far as `scan` knows: the exact linear baseline."""
+"""The exact linear baseline for similarity: every subscription is a candidate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tocsin.index.spatial_text.regions import Held
 
 
 def build_everyone(held: Held, weighed: Weighed) -> Everyone:
-    """Who is at each place."""
+    """The subscriptions at each place."""
     members = [held.members(place) for place in range(held.places)]
     starts = starts_of([len(own) for own in members], len(members))
     return frozen_table(Everyone(starts, frozen(np.concatenate([np.empty(0, np.int32), *members]), np.int32)))

@@ -1,4 +1,4 @@
-"""Which subscriptions does an event resemble enough? The question `Similar`."""
+"""The question behind `Similar`: subscriptions that an event resembles enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tocsin.model.ranking import Similar
 
 
 class Resembling:
-    """Answers `Similar` by an `AlikeIndex` of each source."""
+    """Answers `Similar`, with an `AlikeIndex` for each source."""
 
     name: ClassVar[str] = SIMILAR_ENOUGH
     purpose: ClassVar[str] = "rankings by similarity"
@@ -22,32 +22,32 @@ class Resembling:
     default: ClassVar[Chosen | None] = Chosen("token_grid")
 
     def structure(self, part: Part, builder: Any, plan: Plan) -> AlikeIndex:
-        """Cost: linear in the subscriptions; what finds them is made when it is first asked."""
+        """Cost: linear in the subscriptions; the structure for the search is made on first use."""
         return AlikeIndex(part.compiled, builder)
 
     def arrays(self, structure: AlikeIndex) -> Arrays:
-        """Nothing: what finds them has tokens of its own, made when it is first asked."""
+        """Nothing: the structure for the search has tokens of its own, and is made on first use."""
         return {}
 
     def restored(self, arrays: Arrays, part: Part, builder: Any, plan: Plan) -> AlikeIndex:
-        """Nothing was saved of it."""
+        """Rebuild it; nothing was saved."""
         return self.structure(part, builder, plan)
 
     def answer(self, subscriptions: Subscriptions, batch: EventBatch, ranking: Similar) -> Found:
-        """All of all sources, best first."""
+        """The matches of all sources, best first."""
         found = subscriptions.answers(self, batch, ranking)
         assert found.scores is not None
         return top(found, found.scores, max(len(found.scores), 1))
 
     def needs_a_key(self, ranking: Similar, alike: float) -> bool:
-        """Whether all that are similar enough have a key: where the threshold is above what one without can reach.
+        """Whether an event must have a key to be similar enough, because none without a key can reach the threshold.
 
-        Proof. Who answers has a region and a list of keywords, and whatever else it asks for must hold. Its cover is
-        of one conjunct. If that is neither region nor list, it holds, and the event has a key of it. A region is no
-        cover where `alike` is below 1. If it is the list, an event without its keys has at most the share `alike` of
-        the keywords, each of one weight, and spatial similarity is at most 1: so the score is at most
-        `alpha + (1 - alpha) * alike`. With `alike` 0 it has no keyword at all, whatever they weigh, and the bound is
-        `alpha`. Scores are rounded, so the bound is loosened.
+        Proof. A subscription that answers has a region and a list of keywords, and anything else it asks for must hold.
+        Its cover is one conjunct. If that is neither the region nor the list, it holds, and the event has a key of it.
+        The region is not a cover if `alike` is below 1. If it is the list, an event without its keys has at most the
+        share `alike` of the keywords, which weigh the same. Spatial similarity is at most 1, so the score is at most
+        `alpha + (1 - alpha) * alike`. If `alike` is 0 the event has none of the keywords, whatever they weigh, and the
+        bound is `alpha`. Scores are rounded, so the bound is loosened.
         """
         if alike > 0 and ranking.weights is not None:
             return False

@@ -1,7 +1,7 @@
-"""What are expressions as a region with keywords? A box, tokens, and whether they ask for more.
+"""Expressions as regions with keywords: a box, tokens, and whether the expression asks for more.
 
-A subscription's region is the smallest box that its outermost AND asks to meet, of a shape the box around it; its
-keywords are all that it asks lists to contain, and texts. What else it asks for is verified.
+A subscription's region is the smallest box that its outermost AND asks to meet; for a shape, the box around it. Its
+keywords are all those that it asks lists and texts to contain. Anything else it asks for is verified.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from tocsin.model.readings import attribute_of, reading_of
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """Expressions, what may be asked of lists and places, and the leaves by which each is found. S subscriptions."""
+    """Expressions, their fields and keys, and the leaves by which each is found. S subscriptions."""
 
     expressions: CompiledExpressions
     fields: Fields
     keys: Keys
-    kinds: NDArray[np.uint8]  # (F,) which leaves ask for keywords: `kernels.choosing`
+    kinds: NDArray[np.uint8]  # (F,) whether a leaf asks for keywords: `kernels.choosing`
     chosen: Chosen
 
     @classmethod
     def of(cls, compiled: CompiledExpressions, *, only_words: bool = False) -> Coded:
-        """`only_words` takes no keywords but strings. Cost: O(P log P)."""
-        compiled = subset(compiled, np.arange(len(compiled), dtype=np.int32))  # without leaves of no use
+        """Choose the leaves. With `only_words`, only strings are keywords. Cost: O(P log P)."""
+        compiled = subset(compiled, np.arange(len(compiled), dtype=np.int32))  # without unused leaves
         fields, keys = fields_and_keys(_only_keywords(compiled), np.ones(len(compiled.attributes)))
         lengths = np.diff(keys.starts)
         of_text = np.array([reading_of(name).is_words for name in compiled.attributes], bool)
@@ -74,11 +74,13 @@ class Held:
     keywords: Keywords
     regions: Regions
     asks_more: NDArray[np.bool_]  # (S,)
-    counts: NDArray[np.int64]  # (O,) how many subscriptions are found by a token among others
+    counts: NDArray[np.int64]  # (O,) number of subscriptions with each token
 
     @classmethod
     def of(cls, compiled: CompiledExpressions) -> Held:
-        """Raises `UnsuitableIndex` for an expression that has no region with keywords. Cost: O(P log P).
+        """Build the regions.
+
+        Raises `UnsuitableIndex` for an expression without a region with keywords. Cost: O(P log P).
 
         Shapes, and OR of several regions, are found by the boxes around them, and verified.
         """
@@ -96,7 +98,7 @@ class Held:
 
     @classmethod
     def of_coded(cls, coded: Coded) -> Held:
-        """The regions of expressions that all suit."""
+        """The regions of expressions that are all suitable."""
         asks_more = frozen(coded.chosen.others > 0, np.bool_)
         return cls.of_tables(coded.expressions, _keywords_of(coded), _regions_of(coded), asks_more)
 
@@ -104,7 +106,10 @@ class Held:
     def of_tables(
         cls, expressions: CompiledExpressions, keywords: Keywords, regions: Regions, asks_more: NDArray[np.bool_]
     ) -> Held:
-        """Of what is known of them. Where each has one box of its own, these are the expressions' boxes, not a copy."""
+        """Make it from its tables.
+
+        If each expression has exactly one box, the expressions' boxes are used without a copy.
+        """
         if np.array_equal(regions.boxes, expressions.arrays.boxes):
             regions = regions._replace(boxes=expressions.arrays.boxes)
         counts = np.bincount(regions.tokens, minlength=len(keywords.operands))
@@ -112,7 +117,7 @@ class Held:
 
     @property
     def places(self) -> int:
-        """How many attributes have regions."""
+        """The number of attributes with regions."""
         return int(self.regions.places.max(initial=ABSENT)) + 1
 
     def members(self, place: int) -> NDArray[np.int32]:
@@ -121,23 +126,23 @@ class Held:
 
     @property
     def tables(self) -> RegionTables:
-        """What kernels read."""
+        """The kernels' tables."""
         return RegionTables(self.keywords, self.regions)
 
     def finds(self) -> NDArray[np.bool_]:
-        """(S,) which have a region: the others never hold."""
+        """(S,) which have a region; the others never hold."""
         mask: NDArray[np.bool_] = self.regions.owners != ABSENT
         return mask
 
     def place(self, number: int) -> str:
-        """The attribute of its region, and how many keywords it has."""
+        """The attribute of its region, and the number of its keywords."""
         regions = self.regions
         name = self.expressions.attributes[int(np.flatnonzero(regions.places == regions.owners[number])[0])]
         count = int(regions.token_starts[number + 1] - regions.token_starts[number])
         return f"in a region of {name_text(attribute_of(name))} with {count} keyword{'s' if count > 1 else ''}"
 
     def nbytes(self) -> int:
-        """Bytes of regions and what leads to their tokens, but for operands and boxes that are the expressions'."""
+        """Bytes of regions and their tables, without operands, and without boxes that are the expressions'."""
         own = bytes_of_table((self.keywords, self.regions, self.asks_more)) - self.operand_bytes()
         return own - (self.regions.boxes.nbytes if self.regions.boxes is self.expressions.arrays.boxes else 0)
 
@@ -146,14 +151,14 @@ class Held:
         return int(self.keywords.operands.nbytes)
 
     def new_seen(self, *, stamps: bool) -> Seen:
-        """What kernels write to; `stamps` says whether it is noted who was met, and counted what each has."""
+        """A thread's memory for kernels; with `stamps` they record the subscriptions met, and count their tokens."""
         count = len(self.expressions)
         lengths = {"tokens": len(self.counts), "places": self.places, "subscriptions": count, "words": count // 64 + 1}
         return new_table(Seen, **lengths, counted=count if stamps else 0, buckets=BUCKETS)
 
 
 def _only_keywords(compiled: CompiledExpressions) -> CompiledExpressions:
-    """The same leaves, of which only those that ask for all of some keywords have keys."""
+    """The same leaves, with keys only for those that ask for all of some keywords."""
     arrays = compiled.arrays
     asks = (arrays.leaf_kinds == codes.ARRAY_SET) & (arrays.leaf_operations == codes.CONTAINS)
     kinds = np.where(asks, codes.ARRAY_SET, codes.TRUE_LEAF)
@@ -161,9 +166,9 @@ def _only_keywords(compiled: CompiledExpressions) -> CompiledExpressions:
 
 
 def _rarest(compiled: CompiledExpressions, fields: Fields, keys: Keys) -> NDArray[np.int64]:
-    """How many literals of the programs ask for the token of each leaf that the fewest ask for."""
+    """For each leaf the number of literals that ask for its rarest token."""
     arrays = compiled.arrays
-    literals = arrays.program[arrays.program >= 0]  # what says how far a level spans is counted, too: it is a guess
+    literals = arrays.program[arrays.program >= 0]  # lengths of levels are counted as well: this is an estimate
     leaves = len(arrays.leaf_kinds)
     of_leaves = np.bincount(literals >> 1, minlength=leaves)[:leaves]
     tokens = fields.operand_starts[keys.fields] + (keys.lows >> 1)
@@ -176,7 +181,7 @@ def _rarest(compiled: CompiledExpressions, fields: Fields, keys: Keys) -> NDArra
 
 
 def _keywords_of(coded: Coded) -> Keywords:
-    """How the elements of lists become tokens."""
+    """The tables that turn elements of lists into tokens."""
     fields = coded.fields
     table = np.full((len(coded.expressions.attributes), TYPES), ABSENT, np.int32)
     owners = np.repeat(np.arange(len(table)), np.diff(fields.starts))
@@ -188,7 +193,10 @@ def _keywords_of(coded: Coded) -> Keywords:
 def keywords_of(
     table: NDArray[np.int32], starts: NDArray[np.int64], operands: NDArray[np.int64], strings: int
 ) -> Keywords:
-    """`Keywords` of its first three, with what leads to strings. Cost: linear in the strings, for each such field."""
+    """`Keywords` from its first three tables, plus those for strings.
+
+    Cost: linear in the strings, for each such field.
+    """
     of_strings = table[:, codes.STRING]
     of_strings = np.sort(of_strings[of_strings != ABSENT])
     rows = np.full(len(starts) - 1, ABSENT, np.int32)
@@ -205,7 +213,7 @@ def keywords_of(
 
 
 def _regions_of(coded: Coded) -> Regions:
-    """The box and the tokens of each."""
+    """The box and the tokens of each subscription."""
     arrays, chosen = coded.expressions.arrays, coded.chosen
     able = np.flatnonzero(chosen.boxes != NEVER)
     leaves = chosen.boxes[able]

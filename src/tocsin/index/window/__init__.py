@@ -1,4 +1,7 @@
-"""Which recent messages are best for each subscription? Structures that say whom a message reaches."""
+"""Indexes for sliding windows.
+
+They find the subscriptions that a message reaches, and keep the best messages of each.
+"""
 
 from tocsin.index.window.shares import Shares
 from tocsin.index.window.sliding import Sliding

@@ -1,4 +1,4 @@
-"""How many messages are kept for a subscription beside its best k, and which? A policy says so for each k."""
+"""Buffering policies: which messages a subscription's buffer keeps beyond its best k, and how many, for each k."""
 
 from __future__ import annotations
 
@@ -11,31 +11,34 @@ from tocsin.index.window.growing import power_of_two
 from tocsin.index.window.modelling import best_rank, expected_size
 
 SLACK: Final = 3
-"""A threshold is the score at rank SLACK * k: 0.03 searches a message at k = 10, where 1 takes 64 and 2 takes 2."""
+"""A threshold is the score at rank SLACK * k.
+
+At k = 10 a slack of 3 causes 0.03 searches a message, a slack of 2 causes 2, and a slack of 1 causes 64.
+"""
 _MOST: Final = 16
 _LEAST_ROOM: Final = 8
 _SPARE: Final = 1.5
-"""A k-skyband has room for so many times what it is expected to hold."""
+"""A k-skyband has room for this many times its expected size."""
 
 
 class Room(NamedTuple):
-    """What a buffer has room for."""
+    """The sizes of a buffer."""
 
-    searched: int  # a search finds so many, and a buffer that has reached its limit keeps so many
-    limit: int  # so many are held at most
-    capacity: int  # places of the ring, a power of two
+    searched: int  # messages that a search finds, and that remain when a buffer has reached its limit
+    limit: int  # messages held at most
+    capacity: int  # slots of the ring, a power of two
 
 
 @dataclass(frozen=True, slots=True)
 class Buffering:
-    """A policy: the room of a buffer by k, and whether it leaves out whom k newer and better messages dominate."""
+    """A policy: the room of a buffer by k, and whether it drops messages dominated by k newer and better ones."""
 
     room: Callable[[int], Room]
     is_skyband: bool = False
 
 
 def first_in_first_out(slack: int) -> Buffering:
-    """Everything above a threshold, which is the score at rank `slack` * k when it was chosen."""
+    """Keeps all messages above a threshold: the score at rank `slack` * k when it was set."""
     _check("slack", slack)
 
     def room(k: int) -> Room:
@@ -46,9 +49,9 @@ def first_in_first_out(slack: int) -> Buffering:
 
 
 def k_max(times: int) -> Buffering:
-    """The best `times` * k and no more: the least of them goes when another one has come (Yi et al. 2003).
+    """Keeps the best `times` * k messages; each further one replaces the worst (Yi et al. 2003).
 
-    With `times` = 1 a subscription is searched for whenever one of its best expires.
+    With `times` = 1 the window is searched whenever one of the best expires.
     """
     _check("times", times)
 
@@ -59,10 +62,10 @@ def k_max(times: int) -> Buffering:
 
 
 def k_skyband(modelled: int) -> Buffering:
-    """Everything above a threshold that fewer than k newer messages are better than (Mouratidis et al. 2006).
+    """Keeps messages above a threshold that fewer than k newer messages exceed (Mouratidis et al. 2006).
 
-    The threshold is the score at the rank that costs least (Wang et al. 2016, section 6.2), or where `modelled` is 0
-    the k-th best.
+    The threshold is the score at the rank that costs least (Wang et al. 2016, section 6.2), or if `modelled` is 0 the
+    k-th best score.
     """
     if modelled not in (0, 1):
         raise UnknownIndex(f"modelled={modelled}: modelled is 0 or 1")

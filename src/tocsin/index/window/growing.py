@@ -1,4 +1,4 @@
-"""How do arrays grow that kernels write to? Python doubles them between two calls, and keeps what they hold."""
+"""Growth of arrays that kernels write to. Python doubles them between two calls, and keeps their contents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST = 64
 
 
 def power_of_two(count: int, least: int = _LEAST) -> int:
-    """The smallest power of two that is neither below a count nor below another one.
+    """The smallest power of two that is at least `count` and at least `least`.
 
     >>> power_of_two(65), power_of_two(3)
     (128, 64)
@@ -26,7 +26,7 @@ def power_of_two(count: int, least: int = _LEAST) -> int:
 
 
 def longer(array: NDArray[Any], length: int, filled: Any = 0) -> NDArray[Any]:
-    """A copy with room for more, which is `filled`."""
+    """A longer copy; the new part is `filled`."""
     grown = np.empty((length, *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
     grown[len(array) :] = filled
@@ -34,12 +34,12 @@ def longer(array: NDArray[Any], length: int, filled: Any = 0) -> NDArray[Any]:
 
 
 def no_lists(words: int, places: int = 1024) -> Lists:
-    """Lists of which all are empty."""
+    """Empty lists."""
     return new_table(Lists, words=words, places=places)
 
 
 def with_room(lists: Lists, needed: int) -> Lists:
-    """The same lists packed anew, with room for twice what they hold and what is needed."""
+    """The lists in a new pool, with room for twice what they hold plus what is needed."""
     words = len(lists.starts)
     room = 4 * int(lists.counts.sum(dtype=np.int64)) + 2 * needed + 8 * int(np.count_nonzero(lists.counts)) + 1024
     packed = no_lists(words, room)
@@ -50,7 +50,7 @@ def with_room(lists: Lists, needed: int) -> Lists:
 def put_behind_all(
     lists: Lists, numbers: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32]
 ) -> Lists:
-    """Put each number behind the lists of its words; returns the lists, perhaps in another pool."""
+    """Append each number to the lists of its words; returns the lists, perhaps in another pool."""
     done = put_all_behind(lists, numbers, starts, words)
     while done < len(numbers):
         numbers, starts = numbers[done:], starts[done:]

@@ -1,4 +1,4 @@
-"""When is a structure built anew? When many came since, and as a window fills, for thresholds rise then."""
+"""When to rebuild a structure: after many new subscriptions, and while a window fills, because thresholds then rise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ _TIMES: Final = 4
 
 
 class Pace:
-    """After `late` more subscriptions, and a 32nd of all; after `first` messages, then four times as many."""
+    """The pace of rebuilds, by new subscriptions and by messages.
+
+    A rebuild is due when more than `late` subscriptions and more than a 32nd of all are new. It is also due after
+    `first` messages, and then whenever their number has grown fourfold.
+    """
 
     def __init__(self, late: int, first: int) -> None:
         if late < 0 or first < 1:
@@ -28,16 +32,16 @@ class Pace:
         self._next = first
 
     def is_due(self, living: int, taken: int) -> bool:
-        """Whether it is time, with so many subscriptions, and messages since the beginning."""
+        """Whether a rebuild is due, given the numbers of live subscriptions and of messages since the start."""
         return self.late > max(self._most, living // _LATE_SHARE) or (taken >= self._next and living > 0)
 
     def begin_anew(self, taken: int) -> None:
-        """Note that a structure was built."""
+        """Record that a structure was built."""
         self.late, self._next = 0, max(_TIMES * taken, self._first)
 
 
 class BuiltAnew:
-    """A Disseminator but for its words, its messages and `build`: what came since that lies behind, in `table.late`.
+    """A Disseminator without its words, its messages and `build`. New subscriptions wait in `table.late` for a rebuild.
 
     `diagonal` is the longest distance.
     """

@@ -1,4 +1,4 @@
-"""Which built-in structures disseminate the messages of a window, and how much is buffered with each?"""
+"""The built-in indexes for windows, each with its buffering policy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tocsin.index.window.pace import FIRST, LATE
 
 
 class WindowIndex(NamedTuple):
-    """What finds whom a message reaches, and the policy of the buffers that it reaches."""
+    """A structure that finds the subscriptions a message reaches, and the policy of their buffers."""
 
     disseminator: Disseminator
     buffering: Buffering
@@ -27,7 +27,10 @@ def for_windows(
     own: Mapping[str, int] | None = None,
     is_baseline: bool = False,
 ) -> Registration:
-    """A structure with its options, and a policy with its `own`; the builder takes the longest distance and all."""
+    """Register a structure with its `options` and a policy with its `own`.
+
+    The builder takes the longest distance and all options.
+    """
     own = {"slack": SLACK} if own is None else own
 
     def build(diagonal: float, **given: Any) -> WindowIndex:

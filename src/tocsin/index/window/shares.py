@@ -1,9 +1,9 @@
-"""How do several threads keep one window? Each has a share of the subscriptions, and every message.
+"""A window divided among threads: each share has a part of the subscriptions, and all messages.
 
-Shares know nothing of each other: messages, their words and what expires are the same in all, and kernels run side by
-side. Slot s of share t of T is slot s * T + t outside.
+Shares are independent: messages, their words and what expires are the same in all, and kernels run side by side. Slot s
+of share t of T is slot s * T + t to callers.
 
-Cost: a message takes its own bytes, and what a share does for it that does not depend on its subscriptions, T times.
+Cost: a message takes T times its own bytes, and T times the work that does not depend on subscriptions.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from tocsin.index.window.slots import Coming, Held
 Result = TypeVar("Result")
 
 _FEWEST: Final = 16
-"""Messages that are worth beginning threads for."""
+"""The fewest messages for which threads are started."""
 
 
 class Shares:
-    """As one `Sliding` does, but for the order in which slots are given."""
+    """Behaves like one `Sliding`, except for the order in which slots are assigned."""
 
     def __init__(self, shares: Sequence[Sliding]) -> None:
         self._shares = list(shares)
@@ -39,12 +39,12 @@ class Shares:
 
     @property
     def squares(self) -> NDArray[np.float64]:
-        """What each word weighs, squared."""
+        """The squared weight of each word."""
         return self._shares[0].squares
 
     @property
     def uses(self) -> NDArray[np.int32]:
-        """How many subscriptions have each word."""
+        """The number of subscriptions with each word."""
         uses: NDArray[np.int32] = np.sum([share.uses for share in self._shares], axis=0, dtype=np.int32)
         return uses
 
@@ -55,7 +55,7 @@ class Shares:
     # Subscriptions
 
     def add(self, coming: Coming) -> NDArray[np.int32]:
-        """Take subscriptions, each share as many as any other; returns their slots."""
+        """Add subscriptions, equally many to each share; returns their slots."""
         count = len(coming.ks)
         slots = np.empty(count, np.int32)
         owners = (self._next + np.arange(count)) % len(self._shares)
@@ -76,7 +76,7 @@ class Shares:
             share.rank(local, ranks[places])
 
     def held_at(self, slots: NDArray[np.int32]) -> Held:
-        """What subscriptions asked for."""
+        """The parameters of some subscriptions."""
         parted = [(places, share.held_at(local)) for share, places, local in self._parted(slots)]
         order = inverse(np.concatenate([np.empty(0, np.int64), *(places for places, _ in parted)]))
         lengths = [np.diff(held.starts) for _, held in parted]
@@ -98,7 +98,7 @@ class Shares:
 
     @property
     def messages(self) -> Messages:
-        """Those of the window, which each share has."""
+        """The messages of the window, the same in each share."""
         return self._shares[0].messages
 
     @property
@@ -114,7 +114,7 @@ class Shares:
             share.start_at(number)
 
     def push(self, batch: Batch) -> Changes:
-        """Let messages come, one after the other; returns all that changes."""
+        """Push messages one after another; returns all changes."""
         return self._merged(self._each([partial(share.push, batch) for share in self._shares], len(batch.times)))
 
     def fill(self, batch: Batch) -> None:
@@ -134,7 +134,7 @@ class Shares:
     def best_of_each(
         self, slots: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """How many best messages each of some subscriptions has, and their numbers and scores, one after the other."""
+        """The best messages of some subscriptions: how many each has, then all numbers and scores, concatenated."""
         parted = [(places, share.best_of_each(local)) for share, places, local in self._parted(slots)]
         order = inverse(np.concatenate([np.empty(0, np.int64), *(places for places, _ in parted)]))
         counts = np.concatenate([np.empty(0, np.int64), *(one[0] for _, one in parted)])
@@ -154,11 +154,11 @@ class Shares:
     # Within
 
     def _within(self, slot: int) -> tuple[Sliding, int]:
-        """The share that a slot is in, and where."""
+        """The share of a slot, and the slot's number in it."""
         return self._shares[slot % len(self._shares)], slot // len(self._shares)
 
     def _parted(self, slots: NDArray[np.int32]) -> Iterator[tuple[Sliding, NDArray[np.int64], NDArray[np.int32]]]:
-        """The shares that some slots are in, which of the slots, and where in the share."""
+        """The shares of some slots, the positions of their slots in `slots`, and their numbers in the share."""
         owners, local = slots % len(self._shares), slots // len(self._shares)
         for number, share in enumerate(self._shares):
             places = np.flatnonzero(owners == number)
@@ -166,7 +166,7 @@ class Shares:
                 yield share, places, local[places].astype(np.int32)
 
     def _each(self, steps: Sequence[Callable[[], Result]], size: int = _FEWEST) -> list[Result]:
-        """What each step gives, a thread each where they are worth it; an error is raised when all have ended."""
+        """The results of all steps, each in a thread if that pays. An error is raised after all have ended."""
         if size < _FEWEST or len(steps) < 2:
             return [step() for step in steps]
         with ThreadPoolExecutor(len(steps), "tocsin") as pool:

@@ -1,10 +1,10 @@
-"""Which recent messages are best for whom? Messages, subscriptions and buffers, over any structure that disseminates.
+"""A sliding window: messages, subscriptions and buffers, over any Disseminator.
 
-Words, subscriptions and messages are numbers here; `tocsin.window` knows what they are called.
+Words, subscriptions and messages are numbers here; `tocsin.window` keeps their names.
 
-Cost: a push is what the structure takes to find whom the message reaches, and some hundred nanoseconds for each of
-them and for each whose oldest buffered message expires. A subscription takes 64 bytes for its record, 52 beside, and
-12 for each place of its buffer, 16 in a k-skyband; `buffering` says how many there are.
+Cost of a push: the structure's search, plus some hundred nanoseconds for each subscription that it reaches or whose
+oldest buffered message expires. A subscription takes 64 bytes for its record, 52 more, and 12 for each entry of its
+buffer, or 16 in a k-skyband. `buffering` gives the number of entries.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from tocsin.index.window.stored import no_messages, no_waiting, with_message_roo
 from tocsin.kernels.packing import Packed
 
 _AT_ONCE: Final = 1024
-"""Messages between two looks at whether a structure is to be built anew."""
+"""Messages between two checks whether the structure must be rebuilt."""
 _MOST_KEPT: Final = 1 << 18
-"""Room for so many changes is kept from call to call."""
+"""The most changes for which room is kept between calls."""
 _ENDLESS: Final = 1 << 62
 _GONE_AT_LEAST: Final = 1024
-"""Fewer than that are not worth a look at all others."""
+"""With fewer removed subscriptions a rebuild does not pay."""
 _IN_BULK: Final = 8
-"""Messages that are more than such a share of the window are taken in bulk."""
+"""A batch is taken in bulk if it has more messages than those held divided by this."""
 
 
 class Sliding:
@@ -86,7 +86,7 @@ class Sliding:
     # Words
 
     def know_words(self, count: int, numbers: NDArray[np.int64], squares: NDArray[np.float64]) -> None:
-        """Let words below a number be known; `numbers` are new, or given again, and weigh `squares`."""
+        """Make room for words below `count`. `numbers` are new or reused words, with squared weights `squares`."""
         room = power_of_two(count)
         if room > len(self.words.squares):
             self.words = grown(self.words, words=room)
@@ -96,18 +96,18 @@ class Sliding:
 
     @property
     def squares(self) -> NDArray[np.float64]:
-        """What each word weighs, squared."""
+        """The squared weight of each word."""
         return self.words.squares
 
     @property
     def uses(self) -> NDArray[np.int32]:
-        """How many subscriptions have each word."""
+        """The number of subscriptions with each word."""
         return self.words.uses
 
     # Subscriptions
 
     def add(self, coming: Coming) -> NDArray[np.int32]:
-        """Take subscriptions, which see the window as it stands; returns their slots."""
+        """Add subscriptions, and fill their buffers from the window; returns their slots."""
         slots = self.slots.add(coming)
         self._give_room_to_work(int(np.diff(coming.starts).max(initial=0)))
         np.add.at(self.words.uses, coming.words, 1)
@@ -117,26 +117,26 @@ class Sliding:
         return slots
 
     def remove(self, slot: int) -> None:
-        """Let a subscription go."""
+        """Remove a subscription."""
         forget_slot(self._state(), slot)
         self.slots.remove(slot)
 
     @property
     def ranks(self) -> NDArray[np.int64]:
-        """The place of each slot in the order of the ids."""
+        """The position of each slot's id in the order of the ids."""
         return self.slots.ranks
 
     def rank(self, slots: NDArray[np.int32], ranks: NDArray[np.int64]) -> None:
-        """Let changes be told in this order of the slots."""
+        """Set the order of slots in which changes are reported."""
         self.slots.ranks[slots] = ranks
 
     def held_at(self, slots: NDArray[np.int32]) -> Held:
-        """What subscriptions asked for."""
+        """The parameters of some subscriptions."""
         interests = self.slots.interests
         return Held(interests.records[slots], interests.ks[slots], *self.slots.words_of(slots))
 
     def settle(self) -> bool:
-        """Drop those that are gone from the structure, where they are many; True where words may have become free."""
+        """Drop removed subscriptions from the structure if they are many; returns whether words may now be unused."""
         gone = self.slots.gone
         drops = gone > max(_GONE_AT_LEAST, self.slots.living // 8)
         if drops:
@@ -147,13 +147,16 @@ class Sliding:
         return drops
 
     def order(self) -> None:
-        """Let the structure hold who is there, by the thresholds of now; it does so by itself where that pays."""
+        """Rebuild the structure with the live subscriptions and their present thresholds.
+
+        `push` does so itself if it pays.
+        """
         alive = self.slots.alive()
         starts, words = self.slots.words_of(alive)
         self.disseminator.build(alive, starts, words, self.slots.interests, self.words, self.taken)
 
     def change_to(self, disseminator: Disseminator) -> None:
-        """Let another structure say whom messages reach, from now on."""
+        """Use another Disseminator from now on."""
         disseminator.know_words(len(self.words.squares))
         disseminator.know_length(len(self._work.words))
         self.disseminator = disseminator
@@ -163,20 +166,20 @@ class Sliding:
 
     @property
     def held(self) -> int:
-        """How many messages are in the window."""
+        """The number of messages in the window."""
         return int(self.messages.ends[1] - self.messages.ends[0])
 
     @property
     def taken(self) -> int:
-        """How many messages there were, which is the number of the next one."""
+        """The number of messages so far, which is the number of the next one."""
         return int(self.messages.ends[1])
 
     def start_at(self, number: int) -> None:
-        """Number the messages that come from there on; there was none."""
+        """Number messages from here on; there must be none yet."""
         self.messages.ends[:2] = number
 
     def push(self, batch: Batch) -> Changes:
-        """Let messages come, one after the other; returns all that changes."""
+        """Push messages one after another; returns all changes."""
         self.batch_search.forget()
         rows = len(batch.times)
         self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
@@ -193,9 +196,9 @@ class Sliding:
         return self._written()
 
     def fill(self, batch: Batch) -> None:
-        """Let messages come without telling what changes; `end_fill` is called when there are no more of them.
+        """Add messages without reporting changes; `end_fill` must be called after the last of them.
 
-        Where these are many, buffers are emptied at the first of them, and filled at the end by one search for all.
+        If they are many, the first call empties the buffers, and `end_fill` fills them by one search for all.
         """
         if not self._fills and _IN_BULK * len(batch.times) <= self.held:
             self.push(batch)
@@ -211,14 +214,14 @@ class Sliding:
             self._give_room(wanted, batch)
 
     def end_fill(self) -> None:
-        """Search for what is best for everybody, if messages were taken in bulk."""
+        """Fill all buffers by a search, if messages were taken in bulk."""
         if self._fills:
             self.batch_search.fill(self._state(), self.slots.alive())
             self._fills = False
             self.order()
 
     def advance(self, now: float) -> Changes:
-        """Let time pass; returns what changes."""
+        """Advance the time; returns the changes."""
         self._work.progress[[ROW, WRITTEN]] = 0
         while (wanted := pass_time(self.disseminator.table, self._places(), now, self._out)) != DONE:
             self._give_room(wanted, None)
@@ -232,7 +235,7 @@ class Sliding:
     def best_of_each(
         self, slots: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """How many best messages each of some subscriptions has, and their numbers and scores, one after the other."""
+        """The best messages of some subscriptions: how many each has, then all numbers and scores, concatenated."""
         buffers = self.slots.buffers
         counts = np.minimum(buffers.small[slots, COUNT], self.slots.interests.ks[slots]).astype(np.int64)
         starts = starts_of(counts, len(slots))
@@ -241,11 +244,11 @@ class Sliding:
         return counts, numbers, scores
 
     def counts(self) -> NDArray[np.int64]:
-        """What was compared, reached, evaluated anew and raised so far; columns of `Work.counts`."""
+        """How many subscriptions were compared, reached, evaluated anew and raised; columns of `Work.counts`."""
         return self._work.counts.copy()
 
     def sizes(self) -> Mapping[str, int]:
-        """Bytes by what they are for."""
+        """Bytes by purpose."""
         own = {
             "messages": bytes_of_table((self.messages, self.lists, self._waiting)),
             "work": bytes_of_table((self._work, self._out, self.words)),
@@ -261,7 +264,7 @@ class Sliding:
         )
 
     def _places(self) -> NDArray[np.int64]:
-        """Where all tables lie, packed anew when one of them is another."""
+        """The addresses of all tables, packed again if any was replaced."""
         state = self._state()
         if not all(map(operator.is_, state, self._packed.table)):
             self._packed = Packed(state, STATE)
@@ -269,13 +272,13 @@ class Sliding:
 
     def _written(self) -> Changes:
         out, stop = self._out, int(self._work.progress[WRITTEN])
-        if len(out.slots) > _MOST_KEPT:  # as while a window fills; it is handed over as it is
+        if len(out.slots) > _MOST_KEPT:  # as while a window fills; the array itself is returned
             self._out = new_table(Changes, changes=_MOST_KEPT, messages=0)
             return Changes._make([*(array[:stop] for array in out[:4]), out.ends])
         return Changes._make([*(array[:stop].copy() for array in out[:4]), out.ends])
 
     def _give_room(self, wanted: int, batch: Batch | None) -> None:
-        """What a push waits for, twice as much of it."""
+        """Double the room that a push waits for."""
         work, out = self._work, self._out
         if wanted == MORE_CHANGES:
             self._out = grown(out, changes=2 * len(out.slots))
@@ -287,7 +290,7 @@ class Sliding:
             self._give_room_to_messages(batch)
 
     def _give_room_to_messages(self, batch: Batch | None) -> None:
-        """Twice the room, but for what can never be more than a window and a batch."""
+        """Make room for messages: twice as much, but no more than a window and a batch need."""
         rows, words = (len(batch.times), len(batch.words)) if batch else (1, 1)
         held = self.held
         more = min(held + rows, self.rules.size - held + 1)
@@ -295,7 +298,7 @@ class Sliding:
         self._give_room_to_work(0)
 
     def _give_room_to_work(self, words: int) -> None:
-        """Let all memory of a call be large enough for what there is."""
+        """Make a call's memory large enough for the present tables."""
         work, slots = self._work, self.slots.capacity
         if len(work.shares) < slots:
             work = grown(work, slots=slots)
@@ -318,7 +321,7 @@ def _rows_of(batch: Batch, first: int, stop: int) -> Batch:
 
 
 def _joined(parts: Sequence[Changes]) -> Changes:
-    """The changes of one batch after the other."""
+    """The changes of several batches, concatenated."""
     if not parts:
         return new_table(Changes, changes=0, messages=0)
     before = np.cumsum([0, *(len(part.slots) for part in parts)]).tolist()

@@ -1,6 +1,6 @@
-"""Where do subscriptions of a window lie? Each in a slot: a record of a cache line, and a buffer.
+"""The slots of a window's subscriptions: each has a record of one cache line, and a buffer.
 
-A slot whose subscription goes is out of everybody's reach at once, and free again when the structure has dropped it.
+No message reaches a slot once its subscription is removed. The slot is free again when the structure has dropped it.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ from tocsin.index.window.kernels.layouts import (
 
 
 class Coming(NamedTuple):
-    """Subscriptions that come. C of them with N words."""
+    """New subscriptions. C of them with N words."""
 
     starts: NDArray[np.int64]  # (C + 1,)
-    words: NDArray[np.int32]  # (N,) each once in a subscription, the lightest first
+    words: NDArray[np.int32]  # (N,) distinct within a subscription, the lightest first
     places: NDArray[np.float64]  # (C, 2)
     ks: NDArray[np.int32]  # (C,)
     alphas: NDArray[np.float64]  # (C,)
     norms: NDArray[np.float64]  # (C,)
 
     def part(self, places: NDArray[np.int64]) -> Coming:
-        """Some of them."""
+        """Some of them, by position."""
         own, owners = gathered(self.starts, places)
         starts = np.searchsorted(owners, np.arange(len(places) + 1))
         return Coming._make([starts, self.words[own], *(array[places] for array in self[2:])])
 
 
 class Held(NamedTuple):
-    """What subscriptions asked for. C of them with N words."""
+    """The parameters of subscriptions. C of them with N words."""
 
     records: NDArray[np.float64]  # (C, 8) columns X, Y, ALPHA and others
     ks: NDArray[np.int32]  # (C,)
@@ -72,7 +72,7 @@ class Held(NamedTuple):
 
 
 class Slots:
-    """The tables of all subscriptions, which grow, and which slots are free."""
+    """The tables of all subscriptions, which grow, and the free slots."""
 
     def __init__(self, buffering: Buffering) -> None:
         self.buffering = buffering
@@ -93,20 +93,20 @@ class Slots:
 
     @property
     def gone(self) -> int:
-        """How many slots wait for the structure to drop them."""
+        """The number of removed slots that the structure still holds."""
         return len(self._gone)
 
     @property
     def ranks(self) -> NDArray[np.int64]:
-        """The place of each slot in the order of the ids, to be written to."""
+        """The position of each slot's id in the order of the ids; writable."""
         return self.buffers.wide[:, RANK]
 
     def alive(self) -> NDArray[np.int32]:
-        """The slots of all subscriptions, ascending."""
+        """The slots of all live subscriptions, ascending."""
         return np.flatnonzero(self.interests.records[: self._end, THETA] != GONE).astype(np.int32)
 
     def words_of(self, slots: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The words of some slots, end to end, and where those of each begin."""
+        """Where each slot's words begin, and the words of all, concatenated."""
         held, longer_words = self.interests.words, self.interests.longer
         rows = held[slots, FIRST_WORD : FIRST_WORD + WITHIN]
         if not (rows[:, -1] < 0).any():
@@ -119,10 +119,10 @@ class Slots:
             parts.append(own if row[-1] >= 0 else np.append(own, longer_words[at + 1 : at + 1 + longer_words[at]]))
         return np.concatenate([[0], np.cumsum([len(part) for part in parts])]), np.concatenate(parts).astype(np.int32)
 
-    # Coming and going
+    # Adding and removing
 
     def add(self, coming: Coming) -> NDArray[np.int32]:
-        """Give slots to subscriptions; their buffers are empty, and every message reaches their thresholds."""
+        """Assign slots to subscriptions. Their buffers are empty, and every message reaches their thresholds."""
         count = len(coming.ks)
         reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
         fresh = range(self._end, self._end + count - len(reused))
@@ -138,7 +138,10 @@ class Slots:
         return slots
 
     def remove(self, slot: int) -> None:
-        """Let no message reach a slot any more; its buffer is free, and nobody must be waiting for it."""
+        """Remove a slot's subscription, so that no message reaches it, and free its buffer.
+
+        No message may await the slot.
+        """
         self.interests.records[slot, THETA] = GONE
         small = self.buffers.small
         self._free_entries[int(small[slot, CAPACITY])].append(int(self.buffers.wide[slot, START]))
@@ -147,7 +150,7 @@ class Slots:
         self.living -= 1
 
     def reuse(self) -> NDArray[np.int32]:
-        """Slots that were gone may be given again; returns them."""
+        """Make removed slots available again; returns them."""
         gone = np.array(self._gone, np.int32)
         self._free += self._gone
         self._gone = []
@@ -167,7 +170,7 @@ class Slots:
         self.interests.ks[slots] = coming.ks
 
     def _put_longer(self, words: NDArray[np.int32]) -> int:
-        """Write the words that a record has no room for; returns where."""
+        """Write the words that exceed a record; returns where."""
         at, stop = self._longer_end, self._longer_end + 1 + len(words)
         if stop > len(self.interests.longer):
             self.interests = self.interests._replace(longer=longer(self.interests.longer, power_of_two(stop)))
@@ -214,7 +217,7 @@ class Slots:
         self.buffers = Buffers._make([wide, *views, *self.buffers[3:]])
 
     def pack_longer(self) -> None:
-        """Leave out the words of those that are gone."""
+        """Drop the longer word lists of removed subscriptions."""
         alive = self.alive()
         column = FIRST_WORD + WITHIN - 1
         old, words = self.interests.longer, self.interests.words
@@ -225,7 +228,7 @@ class Slots:
             words[slot, column] = ~self._put_longer(old[at + 1 : at + 1 + old[at]])
 
     def bytes(self) -> dict[str, int]:
-        """By what they are for."""
+        """Bytes by purpose."""
         interests = self.interests
         return {
             "records": interests.records.nbytes + bytes_of_table(interests[2:]),

@@ -1,4 +1,4 @@
-"""Where do the messages of the window lie? In rings that grow when time, not a count, says how long they stay."""
+"""The messages of a window, in rings. They grow if time, not a count, limits how long messages stay."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tocsin.index.window.kernels.layouts import CHUNK, NOBODY, Messages, Waiting
 
 
 def no_messages() -> Messages:
-    """A window without any."""
+    """An empty window."""
     return new_table(Messages, messages=64, words=1024)
 
 
 def with_message_room(messages: Messages, more: int, more_words: int) -> Messages:
-    """The same with room for more messages of so many words."""
+    """The messages with room for `more` messages with `more_words` words."""
     first, stop, word_stop = messages.ends.tolist()
     numbers = np.arange(first, stop)
     old = numbers & (len(messages.word_starts) - 1)
@@ -33,12 +33,12 @@ def with_message_room(messages: Messages, more: int, more_words: int) -> Message
 
 
 def no_waiting() -> Waiting:
-    """Nobody waits for a message."""
+    """No slot waits for any message."""
     return Waiting(np.empty((0, 1 + CHUNK), np.int32), np.array([NOBODY, 0], np.int64))
 
 
 def with_waiting_room(waiting: Waiting, slots: int, messages: int) -> Waiting:
-    """The same with a chunk for each message, and as many as all slots fill: there is always a free one."""
+    """The chunks, one for each message plus as many as all slots fill, so that one is always free."""
     return Waiting(longer(waiting.chunks, messages + slots // CHUNK + 1), waiting.ends)
 
 
@@ -60,7 +60,7 @@ def words_of_message(messages: Messages, number: int) -> NDArray[np.int32]:
 
 
 def words_of_messages(messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The words of all messages, the oldest first, end to end, and where those of each begin."""
+    """Where each message's words begin, and the words of all, concatenated, oldest message first."""
     first, stop, word_stop = messages.ends.tolist()
     at = np.arange(first, stop) & (len(messages.word_starts) - 1)
     counts = messages.word_counts[at]

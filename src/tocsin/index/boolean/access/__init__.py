@@ -1,6 +1,7 @@
-"""Which expressions does this event satisfy? Clustered lists under the access keys of a cover, and verification.
+"""The access index: clustered lists under the access keys of covers, and verification.
 
-`index` is the Matcher, `layout` what it holds, `building` makes that from compiled expressions, `decoding` goes back.
+`index` has the Matcher, `layout` its data. `building` makes the layout from compiled expressions, `decoding` restores
+them.
 """
 
 from tocsin.index.boolean.access.best_first import CURSORS_FROM

@@ -1,9 +1,11 @@
-"""How are the best of many found without finding them all? Singles in order of score, and lists by the best of a block.
+"""The k best matches without finding all: singles in order of score, and lists bounded by the best score of a block.
 
-Lists of singles give every subscription that an event satisfies. Where lists are long and only the best k are wanted,
-cursors of a SOPT-R-tree give these alone, and so a floor: a conjunction must have a score as high to be among the best,
-and blocks of its list know their best score. All that is built when the best are first asked for, from scores that stay
-as they are; whoever has another one since is tested by itself, and when these are many there are others to start from.
+Lists of singles give every subscription that an event satisfies. If lists are long and only the k best are wanted, the
+cursors of a SOPT-R-tree give just these, and with them a floor: a conjunction needs at least that score to be among the
+best. Blocks of conjunctions know their best score.
+
+All this is built when the best are first asked for, from base scores that stay fixed. A subscription whose score has
+changed since is tested by itself. When many have changed, the caller passes another base and all is built again.
 """
 
 from __future__ import annotations
@@ -29,29 +31,29 @@ from tocsin.kernels.answers.scores import block_maxima
 from tocsin.kernels.programs.layouts import Bound
 
 CURSORS_FROM: Final = 1024
-"""Singles of the list that an average one is in, from which on cursors pay."""
+"""The length of the average single's list. An event is likely to satisfy many singles of a long list."""
 
 _NOTHING: Final = frozen(np.empty(0), np.float64)
 
 
 class Chosen(NamedTuple):
-    """The singles of each event that may be among its best, and what conjunctions must beat. E events, M singles."""
+    """The singles of each event that may be among its best, and the floor for conjunctions. E events, M singles."""
 
     starts: NDArray[np.int64]  # (E + 1,)
     subscriptions: NDArray[np.int32]  # (M,)
-    floors: NDArray[np.float64]  # (E,) below this score nothing is among the best; -inf where that is not known
+    floors: NDArray[np.float64]  # (E,) a lower score is not among the best; -inf if unknown
     list_maxima: NDArray[np.float64]  # the best score of each block of the lists of conjunctions
     examined: int
 
 
 def mean_length(lists: Lists) -> float:
-    """Singles of the list that an average one is in. Of long ones an event is likely to satisfy many."""
+    """The length of the average single's list. An event is likely to satisfy many singles of a long list."""
     lengths = np.diff(lists.single_runs.starts).astype(float)
     return float((lengths**2).sum() / max(lengths.sum(), 1.0))
 
 
 def describe_order(lists: Lists, cursors_from: int) -> str:
-    """How the best are found, and why so, in words for the user."""
+    """How the best are found, and why, in words for the user."""
     if not len(lists.singles.owners):
         return f"{ALL_THEN_RANKED}: no subscription is one range"
     length = f"an average subscription of one range is in a list of {mean_length(lists):,.0f} such"
@@ -61,7 +63,7 @@ def describe_order(lists: Lists, cursors_from: int) -> str:
 
 
 class BestFirst:
-    """Singles in order of the scores that they had at first, and what has changed since. Many threads may choose."""
+    """Singles in order of their base scores, and the changes since. Threads may share it."""
 
     def __init__(self, lists: Lists, subscriptions: int, base: NDArray[np.float64]) -> None:
         self.base = base
@@ -90,7 +92,7 @@ class BestFirst:
         self._lock = awaited(threading.Lock())
 
     def choose(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64], best: Best) -> Chosen:
-        """For each event its k best among those whose scores are what they were, and all others that may be better."""
+        """For each event: its k best among singles with unchanged scores, and all changed ones that may be better."""
         changes = self._changed(best)
         events = read_codes(self._fields, batch.arrays, bound, self._kept, self._order)
         count, widest = len(batch), int(np.diff(events.starts).max(initial=0))
@@ -104,16 +106,16 @@ class BestFirst:
         return Chosen(ends, out[: ends[-1]], floors, self._list_maxima, int(examined))
 
     def _room(self, events: EventCodes, k: int, changes: kernels.Changes) -> int:
-        """How many singles are chosen at most: k of an event, or all of its fields, and what has changed of these."""
+        """The most singles that can be chosen: k of each event or all of its fields', plus these fields' changes."""
         fields = events.fields[: events.starts[-1]]
         before = np.concatenate([[0], np.cumsum(np.diff(self._singles.ranges.starts)[fields])])
         own = before[events.starts[1:]] - before[events.starts[:-1]]
         return int(np.minimum(own, k).sum() + changes.lengths[fields].sum())
 
     def _changed(self, best: Best) -> kernels.Changes:
-        """What has changed since, and perhaps what `best` does not know of yet.
+        """The changes since the base scores, perhaps including some that `best` does not know of yet.
 
-        What any call was told of is noted already: on chains, latest first, and in maxima that only rise.
+        Changes that any call reported are recorded already: on chains, latest first, and in maxima that only rise.
         """
         if best.changed is None or best.raised is None:
             return self._changes
@@ -129,7 +131,7 @@ class BestFirst:
 
 
 def _places(owners: NDArray[np.int32], subscriptions: int) -> NDArray[np.int32]:
-    """The place of each subscription in a list; -1 where it is not in it."""
+    """The position of each subscription in a list; -1 if it is not in it."""
     places = np.full(subscriptions, -1, np.int32)
     places[owners] = np.arange(len(owners))
     return frozen(places, np.int32)
@@ -143,7 +145,7 @@ def _no_changes(fields: int) -> kernels.Changes:
 
 
 def _larger(changes: kernels.Changes, room: int) -> kernels.Changes:
-    """The same changes with more room, apart from those that others are walking."""
+    """A copy of the changes with more room; other threads may be reading the old one."""
     places, following = np.empty(room, np.int32), np.empty(room, np.int32)
     places[: len(changes.places)] = changes.places
     following[: len(changes.following)] = changes.following

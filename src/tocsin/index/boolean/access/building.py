@@ -1,4 +1,4 @@
-"""How do compiled expressions become an access index? Fields and keys, costs, placement, clustering."""
+"""Building of an access index from compiled expressions: fields and keys, costs, placement, clustering."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _COMMON: Final = 0.5
 
 
 class Costs(NamedTuple):
-    """What placement goes by."""
+    """What placement decides by."""
 
     fields: Fields
     keys: Keys
@@ -53,13 +53,13 @@ class Costs(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """Where each expression goes. S expressions."""
+    """Where each expression is placed. S expressions."""
 
     compiled: CompiledExpressions
     known: Costs
     lists: NDArray[np.uint8]  # (S,)
     cheapest: NDArray[np.int32]  # (S,) a conjunction's access predicate
-    keyed: NDArray[np.int32]  # owner, field, lowest and highest code of the other programs' keys
+    keyed: NDArray[np.int32]  # owner, field, lowest and highest code of each key of the other programs
     compounds: Compounded
     prices: NDArray[np.float64]  # (S,) nanoseconds an event
 
@@ -78,14 +78,14 @@ def build_layout(compiled: CompiledExpressions, statistics: Statistics | None) -
 
 
 def expected_costs(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.float64]:
-    """(S,) what each expression is expected to cost an event, in nanoseconds. Cost: most of building the index."""
+    """(S,) the expected cost of each expression to an event, in nanoseconds. Cost: most of building the index."""
     return _placed(compiled, statistics).prices
 
 
 def _placed(compiled: CompiledExpressions, statistics: Statistics | None) -> _Placed:
-    """Choose a list and keys for all."""
+    """Choose the list and the keys of every expression."""
     compiled = narrowed(compiled)
-    leaves = with_shared_operands(compiled.arrays)  # equal patterns have one number, and so one key
+    leaves = with_shared_operands(compiled.arrays)  # equal patterns get one number, and thus one key
     compiled = replace(compiled, arrays=leaves)
     known = costs_of(compiled, statistics)
     lists = placing.place_all(leaves, known.literals)
@@ -101,14 +101,14 @@ def _placed(compiled: CompiledExpressions, statistics: Statistics | None) -> _Pl
 
 
 def literal_prices(compiled: CompiledExpressions, statistics: Statistics | None) -> NDArray[np.float64]:
-    """What each literal, `leaf * 2 + negated`, costs as an access predicate on an attribute that is there."""
+    """The cost of each literal, `leaf * 2 + negated`, as an access predicate on an attribute that is present."""
     return costs_of(compiled, statistics, most_nullable=0).literals
 
 
 def costs_of(
     compiled: CompiledExpressions, statistics: Statistics | None, most_nullable: int = _MOST_NULLABLE
 ) -> Costs:
-    """Number the fields, sort their operands, turn keys into codes and price every literal."""
+    """Number the fields, sort their operands, turn keys into codes, and price every literal."""
     leaves = compiled.arrays
     named = named_attributes(leaves, len(compiled.attributes))
     shares = attribute_shares(compiled.attributes, named, statistics)
@@ -119,7 +119,7 @@ def costs_of(
 
 
 def _nullable(leaves: Expressions, shares: NDArray[np.float64], most: int) -> NDArray[np.bool_]:
-    """The attributes whose absence is worth a key: most events have them, and most is asked of them. `most` at most."""
+    """The attributes whose absence deserves a key: most events have them. The most-asked are chosen, `most` at most."""
     asked = np.bincount(leaves.leaf_attributes[leaves.leaf_kinds == codes.IS_NULL], minlength=len(shares))
     worth = (asked > 0) & (shares >= _COMMON)
     chosen = np.argsort(-asked * worth, kind="stable")[:most]
@@ -136,7 +136,7 @@ def _singles(leaves: Expressions, lists: NDArray[np.uint8], known: Costs) -> tup
 
 
 def _cheapest_literals(leaves: Expressions, lists: NDArray[np.uint8], known: Costs) -> NDArray[np.int32]:
-    """The access predicate of each expression that is a conjunction; 0 of all others."""
+    """The access predicate of each conjunction; 0 for other expressions."""
     owners = np.flatnonzero(lists == placing.CONJUNCTION).astype(np.int32)
     literals, cheapest = np.empty(len(owners), np.int32), np.zeros(len(lists), np.int32)
     placing.cheapest_literals(leaves.program, leaves.program_starts, owners, known.literals, literals)
@@ -154,7 +154,7 @@ def _conjunctions(
     lengths = leaves.program_starts[owners + 1] - leaves.program_starts[owners]
     most = int(np.diff(known.fields.operand_starts).max(initial=0))
     stride = NARROW if 2 * most < NARROW_HIGHEST else WIDE
-    by_highest = (lows <= LOWEST_CODE) & (highs != HIGHEST_CODE)  # as `cluster` sorts them
+    by_highest = (lows <= LOWEST_CODE) & (highs != HIGHEST_CODE)  # in the order of `cluster`
     table = Conjunctions(
         bounds=np.where(by_highest, highs, lows)[order],
         filters=np.empty(len(owners), np.uint16),
@@ -186,7 +186,7 @@ def _prices(
     keyed: NDArray[np.int32],
     known: Costs,
 ) -> NDArray[np.float64]:
-    """What each expression costs an event by one attribute, or by the keys of its cover."""
+    """The cost of each expression to an event, by one attribute or by the keys of its cover."""
     prices = np.where(lists == placing.UNCOVERED, VERIFY, 0.0)
     singles = np.flatnonzero(lists == placing.SINGLE)
     prices[singles] = TAKE * known.literals[leaves.program[leaves.program_starts[singles]]]
@@ -198,7 +198,7 @@ def _prices(
 
 
 def _with_programs(compounds: Compounded, programs: Programs, written: Expressions) -> tuple[Compounds, Compounds]:
-    """The lists of expressions under schemas, told their programs."""
+    """The lists under schemas, completed with the numbers of their programs."""
     numbers = np.searchsorted(programs.owners, compounds.sure.postings.owners)
     sure = with_literals(compounds.sure, numbers, written)
     numbers = np.searchsorted(programs.owners, compounds.likely.postings.owners)
@@ -218,7 +218,7 @@ def _programs(lists: NDArray[np.uint8], keyed: NDArray[np.int32], fields: int) -
 
 
 def _ranges(keys: Keys, literals: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """The keys of literals of ranges: fields, lowest and highest codes; negated ones have every value."""
+    """The keys of range literals: fields, lowest and highest codes. Negated literals have the range of every value."""
     places = keys.starts[literals >> 1]
     negated = (literals & 1).astype(bool)
     lows, highs = keys.lows[places], keys.highs[places]

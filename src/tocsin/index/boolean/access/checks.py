@@ -1,4 +1,4 @@
-"""Do the numbers of an access index stay within its arrays? Kernels check nothing, so all is checked on load."""
+"""Checks of a loaded access index: every number must be within its arrays, because kernels check nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tocsin.kernels import codes
 
 
 def check_layout(layout: AccessLayout) -> None:
-    """Raise `ValueError` unless every offset and number is in range, and every entry lies where a search expects it."""
+    """Raise `ValueError` unless every offset and number is in range, and every entry lies where searches expect it."""
     lists, names = layout.lists, layout.programs_of
     programs, subscriptions = lists.programs, layout.subscriptions
     require(0 <= subscriptions < 2**31, "the number of subscriptions is out of range")
@@ -63,7 +63,7 @@ def check_layout(layout: AccessLayout) -> None:
 
 
 def _check_patterns(fields: Fields, patterns: int, regexes: int) -> None:
-    """Every operand of a field of patterns is one that there is."""
+    """Every operand of a field of patterns is an existing pattern."""
     owners = np.repeat(np.arange(len(fields.kinds)), np.diff(fields.operand_starts))
     numbers = fields.operands[fields.kinds[owners] == PATTERN]
     by_regex = numbers & 1 == 1
@@ -72,7 +72,7 @@ def _check_patterns(fields: Fields, patterns: int, regexes: int) -> None:
 
 
 def _check_owners(lists: Lists, subscriptions: int) -> None:
-    """A subscription lies in one kind of list, and every program is looked for somewhere."""
+    """Every subscription is in at most one kind of list, and every program is reachable."""
     owners = (lists.singles.owners, lists.conjunctions.owners, lists.programs.owners)
     counts = np.bincount(np.concatenate(owners), minlength=subscriptions)
     require(not len(counts) or counts.max() <= 1, "a subscription is in two lists")
@@ -83,7 +83,7 @@ def _check_owners(lists: Lists, subscriptions: int) -> None:
 
 
 def _check_kinds(lists: Lists) -> None:
-    """Only a scalar has ranges, all others have equalities; an element of a list has no transform."""
+    """Only scalar fields have ranges; all others have equalities. A field of elements has no transform."""
     scalar = lists.fields.kinds <= codes.INSTANT
     for runs in (lists.single_runs, lists.conjunction_runs):
         require((np.diff(runs.starts)[~scalar] == 0).all(), "a range is under a field that is no scalar's")
@@ -118,14 +118,14 @@ def _check_postings(name: str, fields: Fields, runs: Runs, postings: Postings) -
 
 
 def _check_ends(name: str, fields: Fields, owners: NDArray[np.int64], ends: NDArray[np.int32], none: int) -> None:
-    """Every end is an operand's own code, or none."""
+    """Every end is the code of an operand, or none."""
     operands = np.diff(fields.operand_starts)[owners]
     sound = (ends == none) | ((ends & 1 == 1) & (ends > 0) & (ends < 2 * operands))
     require(sound.all(), f"an end of the {name} is no operand's code")
 
 
 def _check_classes(name: str, runs: Runs, lows: NDArray[np.int32], highs: NDArray[np.int32]) -> None:
-    """Every entry is of the class of its run, so that what a search finds holds what the search promises."""
+    """Every entry belongs to the class of its run, so that searches may rely on the class."""
     widths = np.repeat(runs.run_widths, np.diff(np.concatenate([[0], runs.run_stops])))
     no_low, no_high = lows <= LOWEST_CODE, highs == HIGHEST_CODE
     own = highs.astype(np.int64) - lows
@@ -145,7 +145,7 @@ def _check_classes(name: str, runs: Runs, lows: NDArray[np.int32], highs: NDArra
 
 
 def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) -> None:
-    """Predicates in the order of the conjunctions, the last of each marked; the first one is what the run is about."""
+    """Predicates follow the order of conjunctions, with the last of each marked. The first is that of its run."""
     _check_runs("conjunctions", runs, len(fields.kinds), conjunctions[:4])
     require(conjunctions.stride.tolist() in ([NARROW], [WIDE]), "the predicates are of no known width")
     require(len(conjunctions.predicates) % int(conjunctions.stride[0]) == 0, "the predicates are cut short")
@@ -176,7 +176,7 @@ def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) 
 
 
 def _check_compounds(name: str, layout: AccessLayout, compounds: Compounds, owners: int) -> None:
-    """Schemas over fields that have what they ask for, groups with postings, and tests of what there is."""
+    """Schemas are over suitable fields, groups have postings, and tests refer to existing things."""
     fields, schemas = layout.lists.fields, len(compounds.sorted_by)
     check_starts(f"fields of {name}", compounds.starts, len(compounds.fields))
     check_starts(f"groups of {name}", compounds.group_starts, len(compounds.keys))
@@ -199,7 +199,7 @@ def _check_compounds(name: str, layout: AccessLayout, compounds: Compounds, owne
 
 
 def _check_groups(name: str, fields: Fields, compounds: Compounds) -> None:
-    """Keys ascend, no group is empty, and postings lie where a search expects them."""
+    """Keys ascend, no group is empty, and postings lie where searches expect them."""
     schemas = np.repeat(np.arange(len(compounds.sorted_by)), np.diff(compounds.group_starts))
     ascends = (np.diff(compounds.keys) > 0) | (np.diff(schemas) > 0)
     require((compounds.keys >= 0).all() and ascends.all(), f"the keys of {name} are out of order")
@@ -215,7 +215,7 @@ def _check_groups(name: str, fields: Fields, compounds: Compounds) -> None:
 
 
 def _check_tests(name: str, layout: AccessLayout, compounds: Compounds) -> None:
-    """Every test is of a field, attribute, box or literal that there is."""
+    """Every test refers to an existing field, attribute, box or literal."""
     fields, programs = layout.lists.fields, layout.programs_of
     require(len(compounds.tests) % 3 == 0 and compounds.boxes.shape[1] == 4, f"the tests of {name} are cut short")
     tests = compounds.tests.reshape(-1, 3)

@@ -1,6 +1,6 @@
-"""How do expressions come under access keys of several attributes? Clauses, schemas, groups.
+"""Placement of expressions under access keys of several attributes: clauses, schemas, groups.
 
-An expression goes there as a whole: where each of its clauses fits a schema, and all together cost less than its cover.
+An expression moves there as a whole: if each of its clauses fits a schema, and all together cost less than its cover.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from tocsin.index.tables import new_table
 from tocsin.kernels.programs.layouts import Expressions
 
 SAMPLED: Final = 16_384
-"""Expressions that schemas are chosen by."""
+"""The number of sampled expressions that schemas are chosen by."""
 
 FEWEST: Final = 128
-"""Of fewer expressions none goes under a schema: little would be saved, and the code for it must be there."""
+"""With fewer expressions no schema is used: it would save little, and its code would have to be compiled."""
 
 _AT_ONCE: Final = 16_384
 """Clauses that are written together."""
@@ -46,7 +46,7 @@ _SEED: Final = 2001
 
 
 class Known(NamedTuple):
-    """What clauses are made of."""
+    """The inputs of clauses."""
 
     leaves: Expressions
     keys: Keys
@@ -55,18 +55,18 @@ class Known(NamedTuple):
 
 
 class Compounded(NamedTuple):
-    """What goes under schemas, and how."""
+    """The expressions that go under schemas, and their lists."""
 
-    owners: NDArray[np.int32]  # the expressions that do, ascending
-    prices: NDArray[np.float64]  # what each costs an event there
+    owners: NDArray[np.int32]  # the expressions, ascending
+    prices: NDArray[np.float64]  # the cost of each to an event
     sure: Compounds
-    likely: Compounds  # of expressions, not yet of programs
+    likely: Compounds  # owners are expressions, not yet programs
 
 
 def compounded(known: Known, owners: NDArray[np.int32], prices: NDArray[np.float64]) -> Compounded:
-    """Which of the owners, that cost `prices` an event otherwise, go under schemas, and their lists.
+    """Choose the owners that go under schemas, and make their lists. `prices` are their other costs to an event.
 
-    Cost: linear in the clauses where any schema pays; else a pass over a sample.
+    Cost: linear in the clauses if any schema pays, else a pass over a sample.
     """
     nothing = Compounded(np.empty(0, np.int32), np.empty(0), no_compounds(), no_compounds())
     if len(owners) < FEWEST:
@@ -85,7 +85,7 @@ def compounded(known: Known, owners: NDArray[np.int32], prices: NDArray[np.float
     if len(some) < len(owners):
         clauses = clauses_of(known, owners)
     best = _cheapest(clauses, known.fields, schemas)
-    clauses = clauses._replace(costs=np.empty(0))  # which were most of it, and are not asked any more
+    clauses = clauses._replace(costs=np.empty(0))  # most of the memory, and no longer needed
     totals = np.full(len(owners), np.inf)
     places = np.searchsorted(owners, clauses.owners)
     totals[places] = 0.0
@@ -111,35 +111,35 @@ def clauses_of(known: Known, owners: NDArray[np.int32]) -> Clauses:
     ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
     starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
     columns = {name: [getattr(part, name) for part in parts] for name in Clauses._fields}
-    parts.clear()  # so that a column's parts are gone when the next one is made
+    parts.clear()  # frees a column's parts before the next one is joined
     columns["starts"] = [np.zeros(1, np.int64), *starts]
     return Clauses(*(np.concatenate(columns.pop(name)) for name in Clauses._fields))
 
 
 def _cut(clauses: Clauses, count: int) -> Clauses:
-    """The first `count`, without the room behind them."""
+    """The first `count` clauses, without the room behind them."""
     tests = int(clauses.starts[count])
     lengths = {"owners": count, "whole": count, "starts": count + 1}
     return Clauses(**{name: array[: lengths.get(name, tests)].copy() for name, array in clauses._asdict().items()})
 
 
 def _shared(clauses: Clauses, owners: NDArray[np.int32], prices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each clause costs now: its owner's price, shared out evenly."""
+    """The present cost of each clause: its owner's price in even shares."""
     places = np.searchsorted(owners, clauses.owners)
     shared: NDArray[np.float64] = prices[places] / np.bincount(places)[places]
     return shared
 
 
 class _Best(NamedTuple):
-    """How each clause is served best. C clauses."""
+    """The cheapest schema for each clause. C clauses."""
 
     schemas: NDArray[np.int64]  # (C,)
-    costs: NDArray[np.float64]  # (C,) infinity where none fits
-    remaining: NDArray[np.int32]  # (C,) tests, -1 where the expression is to be verified
+    costs: NDArray[np.float64]  # (C,) infinity if no schema fits
+    remaining: NDArray[np.int32]  # (C,) tests that remain; -1 if the expression must be verified
 
 
 def _cheapest(clauses: Clauses, fields: Fields, schemas: Sequence[Schema]) -> _Best:
-    """The schema that each clause costs least under."""
+    """The cheapest schema for each clause."""
     count = len(clauses.owners)
     best = _Best(np.zeros(count, np.int64), np.full(count, np.inf), np.zeros(count, np.int32))
     for number, schema in enumerate(schemas):
@@ -150,13 +150,13 @@ def _cheapest(clauses: Clauses, fields: Fields, schemas: Sequence[Schema]) -> _B
 
 
 class _Entries(NamedTuple):
-    """Clauses under their schemas, one schema after the other. E entries."""
+    """Clauses under their schemas, one schema after another. E entries."""
 
     groups: NDArray[np.int32]  # (E,)
     lows: NDArray[np.int32]  # (E,)
     highs: NDArray[np.int32]  # (E,)
     clauses: NDArray[np.int64]  # (E,)
-    lengths: NDArray[np.int64]  # (E,) how many tests remain of each
+    lengths: NDArray[np.int64]  # (E,) number of tests that remain
 
 
 def _lists(
@@ -167,7 +167,7 @@ def _lists(
     best: _Best,
     chosen: NDArray[np.int64],
 ) -> Compounds:
-    """The lists of the chosen clauses under their schemas, those that none needs left out."""
+    """The lists of the chosen clauses under their schemas. Schemas without clauses are left out."""
     if not len(chosen):
         return no_compounds()
     numbers = best.schemas[chosen]
@@ -186,7 +186,7 @@ def _lists(
     own = whole.clauses[order]
     test_starts = starts_of(whole.lengths[order], len(order))
     tests = np.empty((int(test_starts[-1]), 3), np.int32)
-    for schema, first, stop in zip(used, starts[:-1], starts[1:], strict=True):  # a schema's groups lie together
+    for schema, first, stop in zip(used, starts[:-1], starts[1:], strict=True):  # the groups of a schema are adjacent
         flat = tests[test_starts[first] : test_starts[stop]].reshape(-1)
         write_tests(clauses, own[first:stop], _equalities(schema), schema.sorted_by, fields, flat)
     tests, boxes = _with_own_boxes(tests, boxes)
@@ -209,7 +209,7 @@ def _lists(
 def _entries(
     fields: Fields, clauses: Clauses, schema: Schema, chosen: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], _Entries]:
-    """The keys that chosen clauses have under a schema, and the clauses as entries of these groups."""
+    """The keys that the chosen clauses have under a schema, and the clauses as entries of these groups."""
     count = len(chosen)
     keys, lengths = np.empty(count, np.int64), np.empty(count, np.int64)
     lows, highs = np.empty(count, np.int32), np.empty(count, np.int32)
@@ -225,7 +225,7 @@ def _equalities(schema: Schema) -> NDArray[np.int32]:
 def _with_own_boxes(
     tests: NDArray[np.int32], boxes: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Tests, flat, and their boxes in the same order: what is read one after the other lies side by side."""
+    """The tests, flat, with their boxes copied in the same order, so that both are read sequentially."""
     asked = (tests[:, 0] & MARK_MASK) == MEETS
     numbers = tests[asked, 1]
     tests[asked, 1] = np.arange(len(numbers))
@@ -233,7 +233,7 @@ def _with_own_boxes(
 
 
 def with_literals(compounds: Compounds, programs: NDArray[np.int64], written: Expressions) -> Compounds:
-    """The same lists, whose tests name literals, not their places: `programs` are the owners' among those written."""
+    """The lists with tests that name literals, not their positions. `programs` numbers the owners in `written`."""
     tests = compounds.tests.reshape(-1, 3).copy()
     asked = (tests[:, 0] & MARK_MASK) == HOLDS
     owners = np.repeat(programs, np.diff(compounds.test_starts))[asked]
@@ -242,7 +242,7 @@ def with_literals(compounds: Compounds, programs: NDArray[np.int64], written: Ex
 
 
 def new_hashing(compounds: Compounds) -> Hashing:
-    """Where the groups of each schema are found: 2 to 4 slots a group. It is made from the lists, and not saved."""
+    """Hash tables of the groups of each schema: 2 to 4 slots a group. They are made from the lists, and not saved."""
     groups = np.diff(compounds.group_starts)
     bits = np.array([max(int(count), 1).bit_length() + 1 for count in groups.tolist()], np.int64)
     starts = np.cumsum(np.concatenate([[0], 1 << bits]))
@@ -255,13 +255,13 @@ def new_hashing(compounds: Compounds) -> Hashing:
 
 
 def lookups(compounds: Sequence[Compounds], fields: Fields, pairs: int) -> int:
-    """How much an event with so many pairs of field and code asks schemas at most."""
+    """The most look-ups in schemas that an event with so many (field, code) pairs causes."""
     leads = [one.fields[one.starts[:-1]] for one in compounds]
     many = max(int((~np.isin(fields.kinds[lead], ONE_VALUED)).sum()) for lead in leads)
     return max(map(len, leads)) + pairs * many
 
 
 def count_compound(lists: Lists) -> int:
-    """How many expressions lie under schemas."""
+    """The number of expressions under schemas."""
     subscriptions = lists.programs.owners[lists.likely.postings.owners]
     return len(np.union1d(lists.sure.postings.owners, subscriptions))

@@ -1,4 +1,4 @@
-"""How does an access index become compiled expressions again? For merging it with others into a new one."""
+"""Decoding of an access index into compiled expressions, to merge it with others into a new one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def decoded(layout: AccessLayout) -> CompiledExpressions:
     all_starts = np.concatenate([starts, count + 1 + others.program_starts])
     whole = np.concatenate([literals, [2 * count], program]).astype(np.int32)
     in_lists = np.concatenate([singles.owners, conjunctions.owners])
-    order = np.full(layout.subscriptions, len(in_lists), np.int64)  # FALSE, for whom no list has
+    order = np.full(layout.subscriptions, len(in_lists), np.int64)  # FALSE, for subscriptions in no list
     order[in_lists] = np.arange(len(in_lists))
     order[lists.programs.owners] = len(in_lists) + 1 + np.arange(len(lists.programs.owners))
     new_starts, program = reordered(all_starts, whole, order)
@@ -67,7 +67,7 @@ _FALSE = {"leaf_kinds": codes.FALSE_LEAF}
 
 
 def _lengths(ends: NDArray[np.int64], first: int) -> NDArray[np.int64]:
-    """How long each of the runs that end there is, the first one starting at `first`."""
+    """The length of each run, by its end; the first run starts at `first`."""
     return np.diff(ends, prepend=first)
 
 
@@ -95,7 +95,7 @@ def _ranges(
 
 
 def _payloads(fields: Fields, numbers: NDArray[np.int64], ends: NDArray[np.int32]) -> NDArray[np.int64]:
-    """What codes stand for: every end is an operand's code, or none."""
+    """The payloads that codes stand for; every end is an operand's code, or none."""
     payloads = np.where(ends == LOWEST_CODE, LOWEST, HIGHEST)
     finite = (ends != LOWEST_CODE) & (ends != HIGHEST_CODE)
     payloads[finite] = fields.operands[fields.operand_starts[numbers[finite]] + (ends[finite] >> 1)]

@@ -1,4 +1,4 @@
-"""Under which access keys does one subscription lie? In the words of its own language, for whoever asks why."""
+"""Descriptions of the access keys that one subscription lies under, in the subscription language, for the user."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_SHOWN = 8
 
 
 def describe(layout: AccessLayout, number: int) -> str:
-    """Where a subscription is looked for. Cost: linear in the subscriptions."""
+    """The keys under which a subscription is found. Cost: linear in the subscriptions."""
     lists = layout.lists
     if len(at := np.flatnonzero(lists.singles.owners == number)):
         low, high = lists.singles.lows[at], lists.singles.highs[at]
@@ -57,14 +57,14 @@ def describe(layout: AccessLayout, number: int) -> str:
 
 
 def _shown(given: Sequence[str]) -> str:
-    """Keys, each once: several postings may lie under one."""
+    """The keys without duplicates; several postings may lie under one."""
     keys = list(dict.fromkeys(given))
     more = f" and {len(keys) - _MOST_SHOWN} more" if len(keys) > _MOST_SHOWN else ""
     return " or ".join(keys[:_MOST_SHOWN]) + more
 
 
 def _compound_key(layout: AccessLayout, compounds: Compounds, entry: int) -> str:
-    """What an event must have for a posting under several attributes to be looked at."""
+    """The condition for an event to reach a posting under several attributes."""
     group = _field(compounds.runs, entry)
     schema = int(np.searchsorted(compounds.group_starts, group, side="right")) - 1
     fields = compounds.fields[compounds.starts[schema] : compounds.starts[schema + 1]].tolist()
@@ -89,7 +89,7 @@ def _field(runs: Runs, entry: int) -> int:
 
 
 def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
-    """A range of codes of a field as a condition."""
+    """A range of codes of a field, as a condition."""
     fields, known = layout.lists.fields, layout.programs_of
     attribute = int(np.searchsorted(fields.starts, field, side="right")) - 1
     name, kind = name_text(attribute_of(known.attributes[attribute])), int(fields.kinds[field])
@@ -119,13 +119,13 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
 
 
 def _cell(name: str, grid: int, payload: int) -> str:
-    """A cell as the place that it is."""
+    """A cell, as the rectangle that it covers."""
     left, lower, right, upper = cell_edges(grid, payload)
     return f"{name} in [{left:g}, {right:g}] x [{lower:g}, {upper:g}]"
 
 
 def _pattern(known: CompiledExpressions, name: str, payload: int) -> str:
-    """A pattern as a condition."""
+    """A pattern, as a condition."""
     if payload & 1:
         return f"MATCHES({name}, {constant_text(known.regexes[payload >> 1][0])})"
     starts, tokens = known.arrays.pattern_starts, known.arrays.pattern_tokens
@@ -142,15 +142,13 @@ _PRESENT = {
 
 
 def _value(known: CompiledExpressions, kind: int, payload: np.int64, *, is_high: bool = False) -> tuple[int, str]:
-    """An operand as it was written, and on which side of that it lies: -1 just below it, 1 just above."""
+    """An operand as it was written, and its side of that value: -1 just below it, 1 just above, 0 equal."""
     if kind == codes.STRING:
         side = 0 if payload & 1 else -1 if is_high else 1
         return side, constant_text(known.vocabulary.text(int(payload >> 1) - (side > 0)))
     if kind == codes.BOOLEAN:
         return 0, constant_text(bool(payload))
-    texts: dict[
-        int, str
-    ] = {}  # by the side on which the operand lies of what was written: a number just above 5 was written as 5
+    texts: dict[int, str] = {}  # by the operand's side of what was written: a number just above 5 was written as 5
     for side in (0, 1, -1):
         near = int(payload) - side
         if kind != codes.INSTANT:

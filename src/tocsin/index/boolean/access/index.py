@@ -1,11 +1,11 @@
-"""Which expressions does this event satisfy? The ones that its access keys lead to, verified.
+"""The access index: the Matcher that follows access keys to candidates, and verifies them.
 
 Every expression is placed under the cheapest cover of access keys: ranges of an attribute, members of a set, keywords,
-or an attribute's presence. A conjunction of ranges lies in a list of its key's field, sorted by operand, with its
-predicates beside it; anything else is verified by walking its program. Where events have most of the attributes that
-are asked for, keys of several attributes lead to less (`compounds`).
+or an attribute's presence. A conjunction of ranges lies in a list of its key's field, sorted by operand, together with
+its predicates. Anything else is verified by walking its program. If events have most of the attributes that are asked
+for, keys of several attributes leave fewer candidates (`compounds`).
 
-Cost: O(sum over the event's attributes of log(list) + candidates), plus sorting what is found. About 55 bytes for a
+Cost: O(sum over the event's attributes of log(list) + candidates), plus sorting the matches. About 55 bytes for a
 conjunction of four ranges. `candidates_examined` counts what the keys (and the filter of a conjunction) leave.
 
 Source: access predicates and multi-attribute hashing as in Fabret et al. 2001; lists by attribute, operator and operand
@@ -58,26 +58,26 @@ from tocsin.kernels.programs.parts import BEST, OWN, PARTS
 _NONE = frozen(np.empty(0), np.float64)
 _UNCHOSEN = (frozen(np.zeros(1), np.int64), frozen(np.empty(0), np.int32), _NONE, _NONE)
 _ALL = (0, _NONE, _NONE, *_UNCHOSEN)
-"""`Wants` of all matches, but for who is alive."""
+"""`Wants` of all matches, without the bitmap of live subscriptions."""
 
 _FEW = 1024
-"""Room for the entries of a small batch, which is so made without counting them."""
+"""Room for the entries of a small batch; it is allocated without counting them."""
 _PLENTY = 1 << 16
-"""Pairs of a megabyte."""
+"""Pairs that take a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessBuilder:
-    """Builds an access index that gives the best by cursors where an average single's list has `cursors_from`."""
+    """Builds an access index. It finds the best by cursors if the average single's list has `cursors_from` entries."""
 
     cursors_from: int = CURSORS_FROM
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> Access:
-        """Under the keys that cost least by the statistics; by what the subscriptions tell where there are none."""
+        """Place each expression under its cheapest keys, by the statistics or else by estimates."""
         return Access.build(compiled, statistics, self.cursors_from)
 
     def load(self, arrays: Arrays) -> Access:
-        """As it was saved; raises `CorruptIndex`."""
+        """Restore a saved index; raises `CorruptIndex`."""
         return Access.load(arrays, self.cursors_from)
 
 
@@ -158,7 +158,7 @@ class Access:
         return found | {"never satisfied": len(self) - sum(found.values())}
 
     def held(self) -> NDArray[np.bool_]:
-        """(S,) which subscriptions lie in any list."""
+        """(S,) whether each subscription lies in any list."""
         lists = self._layout.lists
         held = np.zeros(len(self), bool)
         for table in (lists.singles, lists.conjunctions, lists.programs, lists.sure.postings):
@@ -198,7 +198,7 @@ class Access:
         return Found(starts, found, int(counts[0]) + examined, int(counts[1]))
 
     def _wants(self, batch: EventBatch, bound: Bound, alive: Alive, best: Best | None) -> tuple[Wants, int]:
-        """What is wanted of a batch's matches, and how many intervals were looked at to know."""
+        """What is wanted of a batch's matches, and the number of intervals examined to determine it."""
         living = self._everyone if alive is None else frozen(alive, np.uint64)
         if best is None:
             return Wants(living, *_ALL, PARTS), 0
@@ -212,7 +212,7 @@ class Access:
         return Wants(living, *ranked, *found, *floors, PARTS), chosen.examined
 
     def _in_order(self, best: Best) -> BestFirst | None:
-        """The singles in the order of the base of the scores, where that pays; made anew when there is another base."""
+        """The singles in order of the base scores, if that pays; rebuilt if there is another base."""
         if not self._is_ordered or best.base is None:
             return None
         with self._ordering:
@@ -244,9 +244,9 @@ class Access:
         return not len(bound.fits) and entries < len(verifier.block.lanes) and pairs <= len(scratch.fields)
 
     def _needed(self, batch: EventBatch, bound: Bound, of_each: int) -> tuple[int, int]:
-        """Room for the pairs that a block activates, and for its entries; pairs are counted where a guess takes much.
+        """The room for a block's pairs and for its entries. Pairs are counted if the estimate is large.
 
-        Twice what one has, because a block begins where the output of the one before was full, and lies across two.
+        It is twice that of one block: a block may begin anywhere, where the previous output was full, and span two.
         """
         entries = 2 * widest_block(batch.arrays.starts, LANES)
         pairs = entries * of_each + 2 * LANES * self._nulls
@@ -257,14 +257,14 @@ class Access:
     def _most_pairs(self, batch: EventBatch) -> int:
         """The most pairs that an entry of a batch without fitting patterns activates.
 
-        Many entries may have the same list, or box, so each is taken for one of the longest list.
+        Many entries may share a list or box, so each entry is assumed to have the longest list.
         """
         arrays = batch.arrays
         longest = int(np.diff(arrays.list_starts).max()) if len(arrays.list_types) else 0
         return (1 + longest) * self._most_fields + (self._cells if len(arrays.boxes) else 0)
 
     def _with_room(self, scratch: Scratch, verifier: Verifier, pairs: int, entries: int) -> tuple[Scratch, Verifier]:
-        """The same memory, or larger one: for so many pairs, and entries of a block."""
+        """The same memory, or a larger one, for that many pairs and entries of a block."""
         if len(scratch.fields) < pairs:
             lists = self._layout.lists
             scratch = grown(scratch, pairs=pairs, lookups=lookups((lists.sure, lists.likely), lists.fields, pairs))

@@ -1,4 +1,4 @@
-"""What does an access index hold, and how does that lie among named arrays?"""
+"""The data of an access index, and its form as named arrays."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from tocsin.index.tables import named_arrays, restored_table
 class AccessLayout:
     """The lists, and the expressions that need more than ranges.
 
-    `programs_of` has the names, strings and transforms of all subscriptions, but the programs and leaves of those that
-    are no conjunctions.
+    `programs_of` has the names, strings and transforms of all subscriptions, but only the programs and leaves of those
+    that are not conjunctions of ranges.
     """
 
     subscriptions: int
@@ -47,13 +47,13 @@ class AccessLayout:
         return len(self.lists.programs.owners) > 0
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Every array under its name."""
+        """All arrays by name."""
         arrays = {"subscriptions": np.array([self.subscriptions], np.int64)}
         return arrays | dict(named_arrays(self.lists)) | stored(self.programs_of)
 
     @classmethod
     def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> AccessLayout:
-        """From its arrays; `ValueError` or `KeyError` where their types are others. `checks` looks at the numbers."""
+        """Restore from arrays; raises `ValueError` or `KeyError` for wrong types. `checks` checks the numbers."""
         require_type("subscriptions", arrays["subscriptions"], np.int64, 1)
         require(len(arrays["subscriptions"]) == 1, "it does not say how many subscriptions there are")
         lists = restored_table(Lists, arrays, missing={Compounds: no_compounds})
@@ -61,7 +61,7 @@ class AccessLayout:
 
 
 def predicate_rows(conjunctions: Conjunctions) -> NDArray[np.int32]:
-    """(P, WIDE) the predicates of conjunctions, however they are kept."""
+    """(P, WIDE) the predicates of conjunctions, whichever way they are stored."""
     stride = int(conjunctions.stride[0])
     rows = conjunctions.predicates.reshape(-1, stride)
     if stride == WIDE:
@@ -73,7 +73,7 @@ def predicate_rows(conjunctions: Conjunctions) -> NDArray[np.int32]:
 
 
 def no_compounds() -> Compounds:
-    """What an index has that was saved before there were any, or that needs none."""
+    """Empty schemas: for an index that needs none, or was saved before they existed."""
     none, start = frozen(np.empty(0), np.int32), frozen(np.zeros(1), np.int64)
     runs = Runs(start, frozen(start, np.int32), frozen(none, np.int64), none)
     return Compounds(
@@ -83,7 +83,7 @@ def no_compounds() -> Compounds:
 
 
 def make_directory(lists: Lists) -> Directory:
-    """Rows and tables. Cost: linear in fields, operands and equalities; 64 bytes a field, 2 to 4 an operand."""
+    """The directory. Cost: linear in fields, operands and equalities; 64 bytes a field, 2 to 4 an operand."""
     fields = len(lists.fields.kinds)
     rows = on_cache_line(WIDTH * fields, np.int64)
     words, steps = measure_rows(lists, SHORT, rows)

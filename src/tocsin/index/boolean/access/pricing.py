@@ -1,8 +1,8 @@
-"""How many events will have a key? Shares of attributes times shares of values, sampled or guessed.
+"""Prices of keys: the share of events with the attribute times the share of values, sampled or guessed.
 
-The values of a field fall on its rank codes. Where events were sampled, as their values do; else as the subscriptions'
-own operands do, each thought to be asked for once more: what is asked for often is common. The cells that boxes lie in
-cost as many places as a histogram of the sampled ones has there.
+The values of a field fall on its rank codes. If events were sampled, their values give the distribution. Otherwise the
+subscriptions' own operands do, each counted once more than it is asked for: what is often asked for is common. A cell
+that boxes lie in costs the share of sampled places there, by a histogram.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tocsin.model.readings import reading_of
 from tocsin.model.texts import Text
 
 _LEAST_NULL: Final = 0.01
-"""No attribute is taken to be absent more rarely: its share may be a guess."""
+"""The least share of events assumed to lack an attribute: the given share may be a guess."""
 
 
 def price(
@@ -35,9 +35,9 @@ def price(
     below: NDArray[np.float64],
     statistics: Statistics | None,
 ) -> Shares:
-    """What the keys of each field cost. `shares` are the attributes'; `below` the values', as guessed by the operands.
+    """Price the keys of each field. `shares` are the attributes'; `below` the values', as guessed from the operands.
 
-    Where values were sampled, what was guessed is overwritten.
+    Sampled values overwrite the guesses.
     """
     owners = np.repeat(np.arange(len(compiled.attributes)), np.diff(fields.starts))
     least = np.zeros(len(fields.kinds))
@@ -69,14 +69,14 @@ def price(
 
 
 def _cell_shares(places: Histogram, grid: int, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The share of places that lie in each cell of a grid."""
+    """The share of places in each cell of a grid."""
     side = float(np.ldexp(1.0, grid - BIAS))
     corners = np.stack([cells >> 32, cells.astype(np.int32)], axis=1).astype(np.float64)
     return places.shares(np.concatenate([corners, corners + 1.0], axis=1) * side)
 
 
 def _payloads(compiled: CompiledExpressions, values: Values, kind: int, transform: int) -> NDArray[np.int64] | None:
-    """The sampled values of a field as its operands are written; None where a field has none."""
+    """The sampled values of a field in the form of its operands; None if a field has none."""
     if kind & ~ELEMENT > codes.INSTANT:
         return None
     if kind & ~ELEMENT != codes.STRING:

@@ -1,8 +1,8 @@
-"""Which sets of attributes are worth an access key of their own? Chosen by what they save, one after the other.
+"""Greedy choice of the sets of attributes that get an access key of their own, by what they save.
 
-The greedy choice of Fabret et al. 2001 (section 4): a clause costs the share of events that lead to it, times what it
-takes to look at it; a schema costs a look-up in every event that has its fields. Shares are multiplied as if fields
-were independent. A sample of the clauses tells which schemas pay.
+As in Fabret et al. 2001 (section 4): a clause costs the share of events that lead to it, times the time to look at it.
+A schema costs a look-up for every event that has its fields. Shares are multiplied as if fields were independent. A
+sample of the clauses shows which schemas pay.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _MOST_SHAPES: Final = 64
 _MOST_CANDIDATES: Final = 512
 _MOST_EQUALITIES: Final = 4
 _MOST_CONSIDERED: Final = 6
-"""Of so many equalities of a clause, the rarest, sets are formed."""
+"""Sets are formed of this many equalities of a clause, the rarest."""
 
 # Nanoseconds, measured on the flights of benchmark B6 (decision 0024).
-TAKE: Final = 1.5  # a match that is known to be one
-TEST: Final = 4.0  # another range or box of a candidate
-VERIFY: Final = 60.0  # a program that is to be walked
-FILTER: Final = 4.0  # a conjunction under one of its predicates: a filter, then perhaps its predicates
-_ASK: Final = 2.0  # of each schema, whether an event has its fields
+TAKE: Final = 1.5  # a match known without a test
+TEST: Final = 4.0  # one range or box of a candidate
+VERIFY: Final = 60.0  # walking a program
+FILTER: Final = 4.0  # a conjunction under one of its predicates: its filter, then perhaps its predicates
+_ASK: Final = 2.0  # testing whether an event has a schema's fields
 _LOOK_UP: Final = 15.0
 _WORTH: Final = 0.8
-"""Nothing is changed unless it takes so much less."""
+"""Schemas are used only if the cost falls below this share."""
 
 KEY_BITS: Final = 62.0
-"""A key is so long at most."""
+"""The most bits of a key."""
 
 
 class Schema(NamedTuple):
-    """Fields asked for equality, one of many values first; and the field that is sorted by, or NO_FIELD."""
+    """Fields tested for equality, with a many-valued one first, and the field to sort by, or NO_FIELD."""
 
     equalities: tuple[int, ...]
     sorted_by: int
@@ -50,7 +50,7 @@ class Schema(NamedTuple):
 def choose_schemas(
     clauses: Clauses, prices: NDArray[np.float64], fields: Fields, shares: NDArray[np.float64], weight: float
 ) -> list[Schema]:
-    """The schemas that pay for these clauses, each of which stands for `weight` and costs `prices` an event now.
+    """The schemas that pay for these clauses. Each clause stands for `weight` of them, and now costs `prices` an event.
 
     `shares` are the fields'. Cost: some hundred passes over the clauses.
     """
@@ -76,9 +76,9 @@ def choose_schemas(
 
 
 def price_under(clauses: Clauses, fields: Fields, schema: Schema) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """What each clause costs under a schema, infinity where it does not fit; and how many tests remain.
+    """The cost of each clause under a schema, infinity if it does not fit, and how many tests remain.
 
-    These are -1 where the expression is to be verified as a whole.
+    The latter is -1 if the expression must be verified as a whole.
     """
     shares, remaining = np.empty(len(clauses.owners)), np.empty(len(clauses.owners), np.int32)
     fit_schema(clauses, fields, np.array(sorted(schema.equalities), np.int32), schema.sorted_by, shares, remaining)
@@ -91,13 +91,13 @@ def _look_up(schema: Schema, shares: NDArray[np.float64]) -> float:
 
 
 def _fits(schema: Schema, fields: Fields) -> bool:
-    """Whether the operands of all equalities are one number of 62 bits."""
+    """Whether the operands of all equalities fit in one number of 62 bits."""
     operands = np.diff(fields.operand_starts)[list(schema.equalities)]
     return float(np.log2(np.maximum(operands, 1)).sum()) < KEY_BITS
 
 
 def _candidates(clauses: Clauses, prices: NDArray[np.float64], fields: Fields) -> list[Schema]:
-    """Schemas that fit clauses most is spent on: subsets of their equalities, with a range or without."""
+    """Schemas for the most expensive clauses: subsets of their equalities, with or without a range."""
     spent: defaultdict[Schema, float] = defaultdict(float)
     for (equalities, ranges), price in _dearest_shapes(clauses, prices):
         many = [f for f in equalities if fields.kinds[f] not in ONE_VALUED]
@@ -113,7 +113,7 @@ def _candidates(clauses: Clauses, prices: NDArray[np.float64], fields: Fields) -
 def _dearest_shapes(
     clauses: Clauses, prices: NDArray[np.float64]
 ) -> Iterator[tuple[tuple[Sequence[int], Sequence[int]], float]]:
-    """What clauses ask for equality, and what for ranges: the shapes that most is spent on, and how much."""
+    """The most expensive shapes of clauses (the fields of their equalities and ranges), and what is spent on each."""
     spent: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     is_equality = ((clauses.lows == clauses.highs) & (clauses.marks == WITHIN)).tolist()
     is_range = ((clauses.lows != clauses.highs) & (clauses.marks == WITHIN)).tolist()

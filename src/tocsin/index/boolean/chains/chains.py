@@ -1,8 +1,7 @@
-"""Which of the expressions that came lately does this event satisfy? An index that takes them one at a time.
+"""An index that takes expressions one at a time: the delta of an engine, until it is full and becomes `access`.
 
-Each expression hangs on a chain for every literal of its cover. There is no order to keep, so an insertion costs no
-more than compiling; a match walks the chains of the event's attributes. Made for some thousands of expressions: the
-delta of an engine, which becomes an `access` index when it is full.
+Each expression is put on a chain for every literal of its cover. Chains are not ordered, so an insertion costs no more
+than compilation. A match walks the chains of the event's attributes. It suits some thousands of expressions.
 
 Cost: O(expressions on the chains of the event's attributes / 64) for a batch; insertion: some microseconds a predicate.
 """
@@ -43,9 +42,9 @@ _SELECTIVITY = {codes.IN_SET: 0.05, codes.ARRAY_SET: 0.05, codes.INTERSECTS: 0.2
 
 
 class ChainedExpressions:
-    """Expressions under chains of access predicates. One writer; what `frozen` gives may be used by many threads.
+    """Expressions on chains by access predicate. One writer; threads may share the views that `frozen` gives.
 
-    `wanted` is told of every attribute that they look at.
+    `wanted` is told of every attribute that the expressions refer to.
     """
 
     def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
@@ -57,7 +56,7 @@ class ChainedExpressions:
         self._uncovered: Growing[Any] = Growing(np.int32)
         self._named: Counter[int] = Counter()
         self._wanted = wanted
-        self._places: Growing[Any] = Growing(np.int32)  # where each attribute is among the wanted
+        self._places: Growing[Any] = Growing(np.int32)  # the position of each attribute in `wanted`
         self._finder = PatternFinder(self._writer.compiled())
         self._kept: ChainedView | None = None
 
@@ -65,7 +64,7 @@ class ChainedExpressions:
         return len(self._writer)
 
     def add(self, where: Expression | Instance) -> int:
-        """Add an expression; returns its number, which counts from 0."""
+        """Add an expression; returns its number, counted from 0."""
         number = len(self._writer)
         program = self._writer.add(where)
         names = self._writer.pools.attributes.items[len(self._heads) :]
@@ -79,18 +78,18 @@ class ChainedExpressions:
 
     @property
     def attributes(self) -> list[str]:
-        """What they look at, by number."""
+        """The attributes that the expressions refer to, by number."""
         return self._writer.pools.attributes.items
 
     def want(self, wanted: Wanted) -> None:
-        """Tell another one of every attribute from now on."""
+        """Report all attributes to another `wanted`, from now on."""
         names = self.attributes
         wanted.add(names)
         self._wanted, self._places, self._kept = wanted, Growing(np.int32), None
         self._places.extend([wanted.number(name) for name in names])
 
     def frozen(self) -> ChainedView:
-        """The expressions so far; later ones do not change it."""
+        """A view of the expressions so far; later additions do not change it."""
         if self._kept is None:
             chains = Chains(
                 heads=frozen(self._heads.view().copy(), np.int32),
@@ -120,7 +119,7 @@ class ChainedExpressions:
         self._heads.put(attribute, len(self._owners) - 1)
 
     def _cover(self, program: list[int]) -> list[int]:
-        """The literals to hang an expression on; none where it never holds. Notes those without a cover."""
+        """The literals of an expression's cover; none if it never holds. Records expressions without a cover."""
         if all(code >= 0 for code in program):
             costs = [self._cost(code) for code in program]
             least = min(costs)
@@ -134,7 +133,7 @@ class ChainedExpressions:
     def _cover_of_tree(self, program: NDArray[np.int32]) -> list[int] | None:
         is_leaf = leaf_places(program)
         literals = np.unique(program[is_leaf])
-        places = program.copy()  # its literals numbered among themselves, for the kernel's table of costs
+        places = program.copy()  # literals renumbered from 0, for the kernel's table of costs
         places[is_leaf] = np.searchsorted(literals, program[is_leaf])
         costs = np.array([self._cost(code) for code in literals.tolist()])
         out = np.empty(len(program), np.int32)
@@ -142,7 +141,7 @@ class ChainedExpressions:
         return None if count < 0 else [c for c in literals[out[:count]].tolist() if self._cost(c) != _NEVER]
 
     def _cost(self, literal: int) -> float:
-        """What a literal costs as an access predicate: how often its attribute is named, times a rough selectivity."""
+        """The cost of a literal as an access predicate: how often its attribute is named, times a rough selectivity."""
         leaf = self._writer.pools.leaves.items[literal >> 1]
         if leaf.kind == codes.TRUE_LEAF:
             return _NEVER if literal & 1 else _UNCOVERED
@@ -162,7 +161,7 @@ class ChainedExpressions:
         return share * _SELECTIVITY.get(leaf.kind, 1.0)
 
     def _attribute(self, leaf: Leaf) -> int:
-        """The attribute without which a leaf is UNKNOWN; -1 for none."""
+        """The attribute whose absence makes a leaf UNKNOWN; -1 if there is none."""
         if leaf.kind not in (codes.COMPARE, codes.TERM_IS_NULL):
             return leaf.attribute
         terms = self._writer.pools.terms.items
@@ -174,7 +173,7 @@ class ChainedExpressions:
 
 
 class ChainedView:
-    """What was added up to some moment. Immutable, safe to share between threads."""
+    """The expressions added up to some moment. Immutable; threads may share it."""
 
     def __init__(self, compiled: CompiledExpressions, binder: Binder, chains: Chains) -> None:
         self._compiled = compiled
@@ -185,11 +184,11 @@ class ChainedView:
         return len(self._compiled)
 
     def match(self, batch: EventBatch, alive: NDArray[np.uint64]) -> Found:
-        """All matches of a batch among the expressions that are alive, by their numbers; exact."""
+        """All matches of a batch among live expressions, by number; exact."""
         return self.walk(batch, alive)[0]
 
     def walk(self, batch: EventBatch, alive: NDArray[np.uint64]) -> tuple[Found, int]:
-        """The same, and how many predicates were tested, each on a block of events at once."""
+        """All matches, and the number of predicates tested; each test covers a block of events."""
         leaves, chains = self._compiled.arrays, self._chains
         if not len(self):
             return Found(np.zeros(len(batch) + 1, np.int64), np.empty(0, np.int32), 0, 0), 0
@@ -205,11 +204,11 @@ class ChainedView:
         return Found(starts, found, int(counts[0]), int(counts[1])), int(counts[2])
 
     def expressions(self) -> CompiledExpressions:
-        """The expressions, with the attributes that they had then."""
+        """The expressions, with the attributes known at that moment."""
         return self._compiled.with_attributes(len(self._chains.heads))
 
     def _verifier(self, entries: int) -> Verifier:
-        """This thread's memory for walking programs, kept from view to view."""
+        """This thread's memory for walking programs, shared by successive views."""
         leaves, attributes = len(self._compiled.arrays.leaf_kinds), len(self._chains.heads)
         kept: Verifier | None = getattr(_THREADS, "verifier", None)
         if kept is None or len(kept.memo.stamps) < leaves:

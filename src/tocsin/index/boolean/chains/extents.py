@@ -1,11 +1,11 @@
-"""How does an index take events that have ranges or shapes? They go along chains, or are scanned; all others to it.
+"""Matching of events with ranges or shapes, by chains or a scan; all other events go to the index itself.
 
-The structures find what a *value* satisfies, or a box. Of a range a comparison can be TRUE and FALSE at once, which
-masks of predicates can say (`kernels.programs.eager`), and so chains of access predicates, which test each by its mask.
-A shape meets boxes that were found for it beforehand (`columns.meeting`), which masks say, too.
+Indexes find the expressions that a *value* or a box satisfies. For a range a comparison can be TRUE and FALSE at once.
+Masks of predicates can express that (`kernels.programs.eager`), and chains test each access predicate by its mask. The
+boxes that a shape meets are found beforehand (`columns.meeting`), and masks express them, too.
 
-Cost: the chains are made when the first such event comes, 3 us an expression. A block of 64 events then takes some ns
-for each expression on the chains of its attributes, and where these are most expressions, the time of `scan`.
+Cost: the chains are made for the first such event, 3 us an expression. A block of 64 events then takes some ns for each
+expression on the chains of its attributes. If most expressions are on these chains, it takes the time of `scan`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tocsin.index.once import Once
 from tocsin.index.protocols import Best, Matcher
 
 MOST: Final = 0.25
-"""Where a block of events walks chains with such a share of all expressions, a scan is faster."""
+"""If the chains that a block of events walks hold more than this share of all expressions, a scan is faster."""
 
 
 class ExtentMatching:
-    """A Matcher's expressions on events of any kind. Immutable, safe to share between threads."""
+    """Matching of a Matcher's expressions with events of any kind. Immutable; threads may share it."""
 
     def __init__(self, most: float = MOST) -> None:
         self._most = most
@@ -35,7 +35,7 @@ class ExtentMatching:
         self._chained: Once[Chained] = Once()
 
     def match(self, matcher: Matcher, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
-        """What the matcher is to find in a batch, which may have ranges or shapes; exact."""
+        """The matches of a batch that may have ranges or shapes; exact."""
         beside = batch.with_extents()
         if isinstance(matcher, Scan) or not beside.any():
             return matcher.match(batch, alive, best)

@@ -1,8 +1,8 @@
-"""Which of a few, changing expressions does each event satisfy? Chains of access predicates by attribute.
+"""Kernels for chains of access predicates by attribute, over a small set of expressions that changes.
 
-What was subscribed lately is not worth sorting. Each expression hangs on the chain of an attribute for each literal of
-its cover; a block of 64 events walks the chains of the attributes that it has. A literal is tested on all events at
-once, and only the expressions that have an event left are verified.
+Recent subscriptions are too few to be worth sorting. Each expression is put on the chain of an attribute for each
+literal of its cover. A block of 64 events walks the chains of the attributes that it has. A literal is tested on all
+events at once, and only expressions with an event left are verified.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _ONE = np.uint64(1)
 class Chains(NamedTuple):
     """Expressions by attribute. A attributes, E entries, U expressions without a cover."""
 
-    heads: NDArray[np.int32]  # (A,) the entry that an attribute's chain begins with, -1 for none
-    following: NDArray[np.int32]  # (E,) the entry behind it, -1 for none
+    heads: NDArray[np.int32]  # (A,) the first entry of an attribute's chain, -1 for none
+    following: NDArray[np.int32]  # (E,) the next entry, -1 for none
     literals: NDArray[np.int32]  # (E,) the access predicate
     owners: NDArray[np.int32]  # (E,) the expression
     uncovered: NDArray[np.int32]  # (U,) expressions to verify on every event
@@ -41,7 +41,7 @@ class Chains(NamedTuple):
 
 @kernel
 def cover_of(program: NDArray[np.int32], costs: NDArray[np.float64], out: NDArray[np.int32]) -> int:
-    """Write the literals of a program's cheapest cover; returns how many, -1 where it has none."""
+    """Write the literals of a program's cheapest cover; returns how many, or -1 if it has no cover."""
     picks = np.empty(len(program), np.int32)
     stack = np.empty(len(program), np.int64)
     levels = np.empty((codes.STACK, 4), np.float64)
@@ -55,7 +55,7 @@ def cover_of(program: NDArray[np.int32], costs: NDArray[np.float64], out: NDArra
 def cover_all(
     leaves: Expressions, costs: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """The literals of all programs' cheapest covers that can hold, whose each is, and the programs without a cover."""
+    """The literals of all programs' cheapest covers that can hold, their programs, and the programs without a cover."""
     starts = leaves.program_starts
     literals, owners = np.empty(len(leaves.program), np.int32), np.empty(len(leaves.program), np.int32)
     uncovered, out = np.empty(len(starts) - 1, np.int32), np.empty(len(leaves.program), np.int32)
@@ -85,7 +85,7 @@ def match_chains(
     out: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Match events from `first` on, by event and the expressions' numbers. Returns like `match_all`.
+    """Match events from `first` on, by event and expression number. Returns like `match_all`.
 
     Adds to `counts`: candidates examined, verified, and predicates on chains that were tested on a block of events.
     """
@@ -135,10 +135,10 @@ def walk_chains(
     candidates: NDArray[np.int32],
     lanes_of: NDArray[np.uint64],
 ) -> tuple[int, int]:
-    """Write the living expressions with a literal on a chain that holds for any of a block's events.
+    """Write the live expressions with a literal on a chain that holds for any event of a block.
 
-    Returns how many, and how many literals were tested. `lanes_of` gets, by expression, the events that it is to be
-    verified for.
+    Returns how many, and how many literals were tested. `lanes_of` gets, for each expression, the events to verify it
+    on.
     """
     heads, following, literals, owners = chains.heads, chains.following, chains.literals, chains.owners
     kinds, stamps, masks = walk.leaves.leaf_kinds, walk.memo.stamps, walk.memo.masks
@@ -173,7 +173,7 @@ def _lead_to(
     lanes_of: NDArray[np.uint64],
     number: int,
 ) -> int:
-    """Make an expression that is alive a candidate for some events, if there are any; how many candidates there are."""
+    """Add a live expression to the candidates for some events, if there are any; returns the number of candidates."""
     if lanes != _NONE and alive[owner >> 6] >> np.uint64(owner & 63) & _ONE:
         candidates[number] = owner
         number += lanes_of[owner] == _NONE

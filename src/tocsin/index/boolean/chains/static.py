@@ -1,9 +1,9 @@
-"""How do many compiled expressions come on chains at once? Each by the literals of its cover, priced as `access` does.
+"""Chains built at once from many compiled expressions, by the literals of their covers, priced as in `access`.
 
-On a chain a literal is tested by its masks, which can say that it is TRUE and FALSE of a range at once: what lists by
-operand cannot. So this is how subscriptions that never change are matched with events that have ranges.
+On a chain a literal is tested by its masks, which can say that it is TRUE and FALSE of a range at once. Lists by
+operand cannot. So subscriptions that never change are matched with events that have ranges in this way.
 
-Cost: O(P log P) for P predicates; a batch walks the chains of its attributes, entry after entry in memory.
+Cost: O(P log P) for P predicates. A batch walks the chains of its attributes, entry after entry in memory.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tocsin.index.fields.kernels.key_tables import named_attributes, needed_fiel
 from tocsin.index.statistics import Statistics, attribute_shares
 
 _BLOCK = 64
-"""Events that walk chains together."""
+"""Events that walk the chains together."""
 
 
 class Chained:
-    """Expressions on chains, ordered by leaf. Immutable, safe to share between threads.
+    """Expressions on chains, ordered by leaf. Immutable; threads may share it.
 
-    `compiled` is as `eager_first` has it.
+    `compiled` must be in the form that `eager_first` gives.
     """
 
     def __init__(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> None:
@@ -47,7 +47,7 @@ class Chained:
         self.view = ChainedView(compiled, self._binder, Chains(*(frozen(column, np.int32) for column in columns)))
 
     def share(self, batch: EventBatch) -> float:
-        """Of all expressions, about how many lie on the chains that a block of a batch's events walks."""
+        """The approximate share of all expressions that lie on the chains that a block of a batch's events walks."""
         some = batch.arrays.attributes[: batch.arrays.starts[min(_BLOCK, len(batch))]]
         numbers = np.unique(self._binder.bind(batch).attributes[some])
         walked = int(self._lengths[numbers[numbers >= 0]].sum()) + self._always

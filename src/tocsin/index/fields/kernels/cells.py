@@ -1,7 +1,8 @@
-"""In which cells of a grid does a box lie? Access keys for what is asked of places.
+"""Cells of grids that a box lies in: access keys for conditions on places.
 
-A grid of squares for each power of two: a box lies in that whose side is from half to a whole of its longer one, in 9
-cells at most; a point in one cell of each. Multiples of powers of two are exact, so no point on an edge is lost.
+There is a grid of squares for each power of two. The side of a box's grid is at least half of the box's longer side and
+less than all of it, so the box lies in 9 cells at most. A point lies in one cell of each grid. Multiples of powers of
+two are exact, so no point on an edge is lost.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from numpy.typing import NDArray
 from tocsin.kernels.jit import inlined
 
 BIAS: Final = 64
-"""What is added to the exponent of a cell's side, to be a field's number."""
+"""The offset added to the exponent of a cell's side, which gives a field's number."""
 
 GRIDS: Final = 2 * BIAS
-"""Beyond all of a field's numbers."""
+"""An upper bound of those numbers."""
 
 NO_LEVEL: Final = -1
 _FINEST: Final = -20
 _COARSEST: Final = 60
 _MOST: Final = 2.0**30
-"""Cells are numbered up to here, on both sides of 0."""
+"""The greatest number of a cell's column or row, on both sides of 0."""
 
 
 @inlined
 def level_of_box(boxes: NDArray[np.float64], box: int) -> int:
-    """The grid that a box lies in; NO_LEVEL where it is turned round, or so large or far out that it lies in none."""
+    """The grid that a box lies in; NO_LEVEL if the box is reversed, or too large or far out for any."""
     width, height = boxes[box, 2] - boxes[box, 0], boxes[box, 3] - boxes[box, 1]
     if not (width >= 0.0 and height >= 0.0):
         return np.int64(NO_LEVEL)
@@ -45,14 +46,14 @@ def level_of_box(boxes: NDArray[np.float64], box: int) -> int:
 
 @inlined
 def cell_of(coordinate: float, level: int) -> int:
-    """The number of the column or row that a coordinate lies in; far outside all cells where that is no number."""
-    scaled = np.floor(math.ldexp(coordinate, BIAS - level))  # a float: it may be beyond all integers
+    """The number of the column or row of a coordinate; far outside all cells if the coordinate is not finite."""
+    scaled = np.floor(math.ldexp(coordinate, BIAS - level))  # a float: it may exceed all integers
     return np.int64(max(min(scaled, 2.0 * _MOST), -2.0 * _MOST))
 
 
 @inlined
 def count_cells(boxes: NDArray[np.float64], box: int) -> int:
-    """How many cells a box lies in; 0 where it lies in no grid."""
+    """The number of cells that a box lies in; 0 if it lies in no grid."""
     level = level_of_box(boxes, box)
     if level == NO_LEVEL:
         return np.int64(0)
@@ -74,7 +75,7 @@ def cell_payload(column: int, row: int) -> int:
 
 
 def cell_edges(level: int, payload: int) -> tuple[float, float, float, float]:
-    """Where a cell lies, for people: xmin, ymin, xmax, ymax."""
+    """The edges of a cell, for users: xmin, ymin, xmax, ymax."""
     side = math.ldexp(1.0, level - BIAS)
     column, row = payload >> 32, ((payload & 0xFFFFFFFF) ^ 2**31) - 2**31
     return column * side, row * side, (column + 1) * side, (row + 1) * side

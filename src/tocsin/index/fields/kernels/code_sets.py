@@ -1,7 +1,7 @@
-"""Which codes of which fields does a conjunction allow? Its literals on one field become one set of rank codes.
+"""Sets of rank codes: a conjunction's literals on one field are merged into one set of codes.
 
-The structures of the papers take a conjunction to have one predicate on an attribute. Here an attribute is a field,
-seen as one type; a negated literal needs its field present, so it allows every code but those that it forbids.
+The papers' structures assume that a conjunction has one predicate an attribute. Here an attribute is a field, seen as
+one type. A negated literal needs its field present, so it allows every code except those that it forbids.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from tocsin.kernels.programs.layouts import Bound, Events
 
 
 class CodeSets(NamedTuple):
-    """Conjunctions as sets of codes, or clauses (`k_index.members`). C of them, P predicates, R ranges."""
+    """Conjunctions, or clauses (`k_index.members`), as sets of codes. C of them, P predicates, R ranges."""
 
     starts: NDArray[np.int64]  # (C + 1,) conjunction c has predicates [starts[c], starts[c + 1])
     fields: NDArray[np.int32]  # (P,) ascending within a conjunction
-    negated: NDArray[np.uint8]  # (P,) 1 where every literal that it was made of was negated
+    negated: NDArray[np.uint8]  # (P,) 1 if all its literals were negated
     range_starts: NDArray[np.int64]  # (P + 1,)
     lows: NDArray[np.int32]  # (R,) disjoint ranges of codes, ascending within a predicate
     highs: NDArray[np.int32]  # (R,) included; the last code of a field with n operands is 2 n
 
 
 class _Ranges(NamedTuple):
-    """Room for a set under construction."""
+    """Memory for a set under construction."""
 
     lows: NDArray[np.int32]
     highs: NDArray[np.int32]
@@ -41,10 +41,10 @@ class _Ranges(NamedTuple):
 def merge_literals(
     starts: NDArray[np.int64], literals: NDArray[np.int32], keys: Keys, operand_starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], CodeSets]:
-    """The conjunctions that can hold, by their place among the given ones, and their sets.
+    """The conjunctions that can hold, by their position among the given ones, and their sets.
 
-    Every literal must have a key and a field that it needs present. Cost: linear in the literals' ranges, beside
-    sorting each conjunction's literals by field.
+    Every literal must have a key and a field that it needs present. Cost: linear in the literals' ranges, plus sorting
+    each conjunction's literals by field.
     """
     keys = viewed(keys)
     most, widest = _room(starts, literals, keys)
@@ -88,7 +88,10 @@ def _merge_one(
     out: CodeSets,
     at: int,
 ) -> int:
-    """Write the predicates of a conjunction, literals in order of field, from `at` on; where they end, -1 for never."""
+    """Write a conjunction's predicates from `at` on; returns the end, or -1 if it never holds.
+
+    Its literals are in order of field.
+    """
     one = _Ranges(room[0], room[1])
     two = _Ranges(room[2], room[3])
     other = _Ranges(room[4], room[5])
@@ -118,7 +121,7 @@ def _merge_one(
 
 @inlined
 def _room(starts: NDArray[np.int64], literals: NDArray[np.int32], keys: Keys) -> tuple[int, int]:
-    """The most ranges that all sets have together, and that one has while it is made."""
+    """The most ranges that all sets have in total, and that one has during construction."""
     most, widest = 0, 1
     for conjunction in range(len(starts) - 1):
         own = 1
@@ -154,7 +157,7 @@ def _allowed(literal: int, keys: Keys, last: int, out: _Ranges) -> int:
 
 @inlined
 def _intersect(one: _Ranges, size: int, other: _Ranges, others: int, out: _Ranges) -> int:
-    """Write the ranges that two sets have in common; returns how many."""
+    """Write the intersection of two sets; returns the number of ranges."""
     i, j, count = 0, 0, 0
     while i < size and j < others:
         low = max(one.lows[i], other.lows[j])
@@ -188,7 +191,7 @@ def holds(
     values: NDArray[np.int32],
     conjunction: int,
 ) -> bool:
-    """Whether an event satisfies a conjunction of `CodeSets`; `values` has its code of each field, -1 for none."""
+    """Whether an event satisfies a conjunction of `CodeSets`. `values` has its code of each field, -1 for none."""
     for p in range(starts[conjunction], starts[conjunction + 1]):
         if not is_met(range_starts, lows, highs, p, values[fields[p]]):
             return False
@@ -199,7 +202,7 @@ def holds(
 def is_met(
     range_starts: NDArray[np.int64], lows: NDArray[np.int32], highs: NDArray[np.int32], predicate: int, value: int
 ) -> bool:
-    """Whether a predicate of `CodeSets` allows a code; -1, that of an absent value, lies below every range."""
+    """Whether a predicate of `CodeSets` allows a code. An absent value's code, -1, lies below every range."""
     at = range_starts[predicate]
     stop = range_starts[predicate + 1]
     while at < stop and highs[at] < value:
@@ -240,7 +243,7 @@ def scalar_values(
 
 @kernel
 def most_scalar_values(fields: Fields, events: Events, numbers: NDArray[np.int32]) -> int:
-    """Room for what `scalar_values` writes of any event."""
+    """The most fields that `scalar_values` writes for any event."""
     most = 0
     for event in range(len(events.starts) - 1):
         count = 0
@@ -258,14 +261,14 @@ class EventCodes(NamedTuple):
     starts: NDArray[np.int64]  # (E + 1,)
     fields: NDArray[np.int32]  # (V,)
     codes: NDArray[np.int32]  # (V,) an interval [low, high] of codes is met if low <= its upper and its code <= high
-    uppers: NDArray[np.int32]  # (V,) the code itself, but for a range
+    uppers: NDArray[np.int32]  # (V,) equal to the code, except for ranges
 
 
 @kernel
 def read_codes(
     fields: Fields, events: Events, bound: Bound, dropped: NDArray[np.uint8], ranks: NDArray[np.int32]
 ) -> EventCodes:
-    """The scalar fields and ranges of all events, each event's in the order of `ranks`; none that is dropped."""
+    """The scalar fields and ranges of all events, without dropped fields; each event's are in the order of `ranks`."""
     room = most_scalar_values(fields, events, bound.attributes)
     fields, events, bound = viewed(fields), viewed(events), viewed(bound)
     count = len(events.starts) - 1

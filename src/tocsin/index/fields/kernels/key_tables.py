@@ -1,4 +1,4 @@
-"""What are the keys of all leaves at once? One pass each: how many, which, and what every leaf needs present."""
+"""Keys of all leaves: their number, the keys themselves, and the field that each leaf needs present; one pass each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tocsin.kernels.programs.layouts import Expressions
 
 @kernel
 def named_attributes(leaves: Expressions, attributes: int) -> NDArray[np.int64]:
-    """How many literals of the programs name each attribute."""
+    """The number of literals of the programs that name each attribute."""
     leaves = viewed(leaves)
     counts = np.zeros(attributes, np.int64)
     program = leaves.program
@@ -50,7 +50,7 @@ def _count_in_term(leaves: Expressions, term: int, counts: NDArray[np.int64]) ->
 
 @kernel
 def count_all_keys(leaves: Expressions, nullable: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """How many keys of its own each leaf has."""
+    """The number of each leaf's own keys."""
     leaves = viewed(leaves)
     counts = np.empty(len(leaves.leaf_kinds), np.int64)
     for leaf in range(len(counts)):
@@ -68,7 +68,7 @@ def needed_fields(leaves: Expressions, shares: NDArray[np.float64]) -> NDArray[n
     attributes = leaves.leaf_attributes
     needed = np.empty(len(kinds), np.int64)
     for leaf in range(len(needed)):
-        if kinds[leaf] == codes.RANGE:  # nearly all, and a call costs more than the work
+        if kinds[leaf] == codes.RANGE:  # the common case, and a call costs more than the work
             needed[leaf] = packed_field(attributes[leaf], types[leaf], transforms[leaf])
         else:
             needed[leaf] = needed_field(leaves, leaf, shares)

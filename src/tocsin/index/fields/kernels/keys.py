@@ -1,8 +1,8 @@
-"""Under which access keys can an event make a predicate TRUE, and how often will one?
+"""Access keys of predicates: those under which an event can make a predicate TRUE, and how often events have them.
 
-A key is a range of payloads of a field. A leaf has keys of its own (its range, its set's elements, its box's cells),
-and a field whose presence it needs; what has neither can be TRUE of any event. Negated, every leaf needs that presence
-and no more.
+A key is a range of payloads of a field. A leaf may have keys of its own (its range, its set's elements, its box's
+cells), and a field that it needs present. A leaf with neither can be TRUE of any event. A negated leaf needs only that
+presence.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALWAYS = np.inf
 class Keys(NamedTuple):
     """The keys of leaves. F leaves, K keys."""
 
-    starts: NDArray[np.int64]  # (F + 1,) keys of leaf f when it must be TRUE; none: its presence is the key
+    starts: NDArray[np.int64]  # (F + 1,) keys of leaf f if it must be TRUE; if it has none, its presence is the key
     fields: NDArray[np.int32]  # (K,)
     lows: NDArray[np.int32]  # (K,) codes
     highs: NDArray[np.int32]  # (K,)
@@ -39,12 +39,12 @@ class Keys(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """How often events have what. D fields, O operands."""
+    """Frequencies of keys in events. D fields, O operands."""
 
     fields: NDArray[np.float64]  # (D,) the share of events that have the field's attribute
     operand_starts: NDArray[np.int64]  # (D + 1,)
-    below: NDArray[np.float64]  # (2 O + 2 D,) below[2 (operand_starts[d] + d) + c]: of field d, values with codes < c
-    least: NDArray[np.float64]  # (D,) no range of values is taken to be rarer
+    below: NDArray[np.float64]  # (2 O + 2 D,) share of d's values with codes < c: below[2 (operand_starts[d] + d) + c]
+    least: NDArray[np.float64]  # (D,) lower bound for the share of any range of values
 
 
 @pasted
@@ -55,7 +55,7 @@ def packed_field(attribute: int, kind: int, transform: int) -> int:
 
 @inlined
 def needed_field(leaves: Expressions, leaf: int, shares: NDArray[np.float64]) -> int:
-    """The packed field whose presence a leaf needs, whether it is to be TRUE or FALSE; NEEDS_NOTHING where none."""
+    """The packed field that a leaf needs present, whether it is to be TRUE or FALSE; NEEDS_NOTHING if none."""
     kind = leaves.leaf_kinds[leaf]
     attribute = np.int64(leaves.leaf_attributes[leaf])
     if kind == codes.RANGE or kind == codes.IN_SET:
@@ -90,7 +90,7 @@ def _rarest_in_term(leaves: Expressions, term: int, shares: NDArray[np.float64],
 
 @inlined
 def count_keys(leaves: Expressions, leaf: int, nullable: NDArray[np.uint8]) -> int:
-    """How many keys of its own a leaf has. `nullable` is 1 for attributes whose absence is a key."""
+    """The number of a leaf's own keys. `nullable` is 1 for attributes whose absence is a key."""
     kind = leaves.leaf_kinds[leaf]
     if kind == codes.RANGE:
         return 1
@@ -108,7 +108,7 @@ def count_keys(leaves: Expressions, leaf: int, nullable: NDArray[np.uint8]) -> i
 
 @inlined
 def is_listed(leaves: Expressions, leaf: int) -> bool:
-    """Whether a LIKE or a regular expression is among the patterns that a batch's strings are known to fit."""
+    """Whether a LIKE or a regular expression is among the patterns matched with a batch's strings beforehand."""
     if leaves.leaf_kinds[leaf] == codes.REGEX:
         return True
     pattern = leaves.leaf_others[leaf]
@@ -138,7 +138,7 @@ def key_codes(
     operands: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the rank codes of ends of keys; what is unbounded gets the first or the last code."""
+    """Write the rank codes of ends of keys; unbounded ends get the lowest or the highest code."""
     for k in range(len(payloads)):
         field = key_fields[k]
         if payloads[k] == LOWEST:
@@ -153,7 +153,7 @@ def key_codes(
 def guessed_shares(
     fields: NDArray[np.int32], lows: NDArray[np.int32], highs: NDArray[np.int32], operand_starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """`Shares.below` by the keys themselves: each operand as often as one asks for it alone, and once more."""
+    """`Shares.below` as guessed from the keys: an operand counts as often as keys equal it, plus one."""
     below = np.zeros(2 * operand_starts[-1] + 2 * len(operand_starts), np.float64)
     for field in range(len(operand_starts) - 1):
         at = 2 * (operand_starts[field] + field)
@@ -186,7 +186,7 @@ def key_cost(field: int, low: int, high: int, shares: Shares) -> float:
 def key_costs(
     fields: NDArray[np.int32], lows: NDArray[np.int32], highs: NDArray[np.int32], shares: Shares
 ) -> NDArray[np.float64]:
-    """`key_cost` of each of some keys."""
+    """The `key_cost` of each of some keys."""
     shares = viewed(shares)
     costs = np.empty(len(fields), np.float64)
     for k in range(len(fields)):
@@ -196,7 +196,7 @@ def key_costs(
 
 @kernel
 def literal_costs(leaves: Expressions, keys: Keys, shares: Shares) -> NDArray[np.float64]:
-    """What each literal costs as an access predicate: NEVER if no event makes it hold, ALWAYS if it has no key."""
+    """The cost of each literal as an access predicate: NEVER if no event makes it hold, ALWAYS if it has no key."""
     leaves, keys, shares = viewed(leaves), viewed(keys), viewed(shares)
     kinds, starts, fields, lows, highs = leaves.leaf_kinds, keys.starts, keys.fields, keys.lows, keys.highs
     needed = keys.present
@@ -206,7 +206,7 @@ def literal_costs(leaves: Expressions, keys: Keys, shares: Shares) -> NDArray[np
         present = ALWAYS if needed[leaf] < 0 else shares.fields[needed[leaf]]
         held = present
         failed = present
-        if kind == codes.RANGE:  # nearly all, and a call costs more than the work
+        if kind == codes.RANGE:  # the common case, and a call costs more than the work
             at = starts[leaf]
             cost = key_cost(fields[at], lows[at], highs[at], shares)
             held = NEVER if lows[at] > highs[at] else cost
@@ -226,7 +226,7 @@ def literal_costs(leaves: Expressions, keys: Keys, shares: Shares) -> NDArray[np
 
 @inlined
 def needs_all(leaves: Expressions, leaf: int) -> bool:
-    """Whether an event must have all of a leaf's keys, so that any one of them will do as access key."""
+    """Whether an event must have all of a leaf's keys, so that any one of them is an access key."""
     kind = leaves.leaf_kinds[leaf]
     return kind == codes.ARRAY_SET and leaves.leaf_operations[leaf] != codes.OVERLAPS
 
@@ -244,7 +244,7 @@ def _own_cost(leaves: Expressions, leaf: int, keys: Keys, shares: Shares) -> flo
 
 @inlined
 def cheapest_key(leaf: int, keys: Keys, shares: Shares) -> int:
-    """The key of a leaf that fewest events will have."""
+    """The key of a leaf that fewest events are expected to have."""
     best = keys.starts[leaf]
     least = ALWAYS
     for k in range(keys.starts[leaf], keys.starts[leaf + 1]):

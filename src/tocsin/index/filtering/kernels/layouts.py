@@ -1,4 +1,4 @@
-"""Boxes, and the events that meet them."""
+"""Layouts of boxes, and of the events that meet them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from tocsin.kernels.jit import inlined
 from tocsin.kernels.programs.layouts import Bound, Events
 
-# Columns of a box, whether its sides are coordinates or codes, in the order of the boxes of events.
+# Columns of a box, of coordinates or of codes, in the order of the boxes of events.
 LEFT, LOWER, RIGHT, UPPER = range(4)
 
 
 class Coming(NamedTuple):
-    """Events, and who is alive. S subscriptions."""
+    """Events, and the live subscriptions. S subscriptions."""
 
     events: Events
     bound: Bound
@@ -25,7 +25,7 @@ class Coming(NamedTuple):
 
 @inlined
 def meets(boxes: NDArray[Any], one: int, asked: Any) -> bool:
-    """Whether a box and where an event lies (`left`, `lower`, `right`, `upper`) share a point; both are closed."""
+    """Whether a box and an event's box (`left`, `lower`, `right`, `upper`) share a point; both are closed."""
     return (
         (boxes[one, LEFT] <= asked.right)
         & (asked.left <= boxes[one, RIGHT])

@@ -1,8 +1,8 @@
 """The loop over events of every structure that finds subscriptions by boxes.
 
-Two things are chosen when the loop is compiled. By the layout of a family's tables: how an event is read, and which
-places are looked at. By the layout of a structure: `find`, what it has at a place. Each registers its own beside its
-layout. The order of what is found is the same for all.
+Two things are resolved when the loop is compiled. The layout of a family's tables gives how an event is read and which
+places are searched. The layout of a structure gives `find`, the search of one place. Each registers its own beside its
+layout. The order of matches is the same for all.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import choose, viewed
 
 NOT_IN_ORDER: Final = -1
-"""What `find_in_order` says where it does not write what is found in its order."""
+"""The result of `find_in_order` if it cannot write matches in order."""
 
 
 def find(structure: Any, table: Any, place: int, asked: Any, seen: Any, found: int) -> int:
-    """Write to `seen.hits` from `found` on the subscriptions of a place that an event meets, each once; where they end.
+    """Write the subscriptions of a place that an event meets to `seen.hits` from `found` on; returns the end.
 
-    `table` is what the family has of subscriptions. No subscription is at two places.
+    Each is written once. `table` is the family's table of subscriptions. No subscription is at two places.
     """
     raise NotImplementedError("for kernels")
 
 
 def read_event(tables: Any, coming: Coming, event: int, seen: Any) -> int:
-    """Write to `seen` what an event has, and return how much; `forget_event` clears it."""
+    """Write an event's values to `seen`, and return their number; `forget_event` clears them."""
     raise NotImplementedError("for kernels")
 
 
 def forget_event(tables: Any, seen: Any, count: int) -> None:
-    """Make `seen` ready for the next event."""
+    """Clear `seen` for the next event."""
     raise NotImplementedError("for kernels")
 
 
 def find_everywhere(tables: Any, structure: Any, seen: Any, count: int) -> int:
-    """Write to `seen.hits` what is found at all places of an event, each once, and return how many.
+    """Write the subscriptions found at all places of an event to `seen.hits`, each once; returns how many.
 
-    Adds to `seen.examined` how many were compared.
+    Adds the number of subscriptions compared to `seen.examined`.
     """
     raise NotImplementedError("for kernels")
 
 
 def find_in_order(tables: Any, structure: Any, seen: Any, count: int, out: NDArray[np.int32], at: int) -> int:
-    """Write to out[at:] what is found, ascending, and return how many; adds to `seen.examined`.
+    """Write matches to out[at:], ascending; returns how many, and adds to `seen.examined`.
 
-    NOT_IN_ORDER where it cannot; less than that, `NOT_IN_ORDER - room`, where it needs so much room.
+    Returns NOT_IN_ORDER if it cannot, or `NOT_IN_ORDER - room` if it needs that much room.
     """
     raise NotImplementedError("for kernels")
 
 
 @inlined
 def never_in_order(tables: Any, structure: Any, seen: Any, count: int, out: NDArray[np.int32], at: int) -> int:
-    """`find_in_order` of a family whose structures find in no order."""
+    """`find_in_order` for families whose structures do not find matches in order."""
     return np.int64(NOT_IN_ORDER)
 
 
 def register(layout: type, found: Callable[..., int]) -> None:
-    """Let a structure be matched: a kernel that does what `find` says for its layout."""
+    """Register a structure's kernel, which implements `find` for its layout."""
     choose(find, layout, found)
 
 
@@ -74,7 +74,7 @@ def register_tables(
     everywhere: Callable[..., int],
     in_order: Callable[..., int] = never_in_order,
 ) -> None:
-    """Let structures over a family's tables be matched: kernels that do what the functions above say."""
+    """Register the kernels of a family's tables, which implement the functions above."""
     choose(read_event, layout, read)
     choose(forget_event, layout, forget)
     choose(find_everywhere, layout, everywhere)
@@ -92,7 +92,7 @@ def match_events(
     out: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Match events from `first` on. Returns like `match_all`; adds to `counts` how many were compared."""
+    """Match events from `first` on. Returns like `match_all`; adds the number of subscriptions compared to `counts`."""
     finds, own, given, seen = viewed(structure), viewed(tables), viewed(coming), viewed(memory)
     alive, total = given.alive, len(given.events.starts) - 1
     written = np.int64(0)

@@ -1,4 +1,4 @@
-"""Which of the subscriptions that were found by a part of what they ask hold as a whole?"""
+"""Verification of subscriptions that were found by a part of their expression."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def keep_verified(
     found: NDArray[np.int32],
     room: Room,
 ) -> int:
-    """Keep of what each event found what holds, in place, `starts` included; returns how many programs were walked.
+    """Keep each event's subscriptions that hold, in place; `starts` are updated. Returns how many pairs were verified.
 
-    Whoever does not ask for more than it was found by is kept. A program is walked once for 64 events.
+    Subscriptions that ask for no more than they were found by are kept. A program is walked once for 64 events.
     """
     held = viewed(verifier)
     walk = viewed(Walk(viewed(leaves), held.block, held.memo, viewed(events), viewed(bound), held.parts))
@@ -80,7 +80,7 @@ def _gather(
     lanes: NDArray[np.uint64],
     candidates: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Write the programs to be walked for a block, and the lanes that found them: how many, and of how many pairs."""
+    """Write the programs to walk for a block, and the lanes that found them; returns how many, and the pairs."""
     number, pairs = np.int64(0), np.int64(0)
     at = begin
     for event in range(first, stop):
@@ -100,10 +100,10 @@ def _gather(
 def with_boxes(
     leaves: Expressions, boxes: NDArray[np.int32], unions: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The programs of expressions, with one more leaf where the outermost AND asks for no box, but has to meet one.
+    """The programs of expressions, with one more leaf if the outermost AND asks for no box but must meet one.
 
-    That is the leaf of a box: `boxes` has one that is met wherever a leaf holds, `unions` one that is met wherever an
-    expression does; -1 for none.
+    That leaf asks for a box. `boxes` gives a box that is met wherever a leaf holds, and `unions` one that is met
+    wherever an expression holds; -1 for none.
     """
     leaves = viewed(leaves)
     count = len(leaves.program_starts) - 1

@@ -1,6 +1,6 @@
-"""Which two axes is a subscription indexed by? Those on which its rectangle is the smallest part of the map.
+"""Choice of the two axes of a subscription's rectangle: those on which it is the smallest part of the map.
 
-Only what its outermost AND asks for counts: ranges of attributes, and boxes on a map.
+Only the terms of its outermost AND count: ranges of attributes, and boxes on a map.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ NEVER: Final = -2
 
 
 class Sides(NamedTuple):
-    """What is known of axes and of boxes. F leaves, X axes."""
+    """The axes and boxes of expressions. F leaves, X axes."""
 
-    sizes: NDArray[np.int64]  # (X,) how many codes an axis has
-    boxes: Annotated[NDArray[np.int32], 2]  # (F, 4) of a leaf that is a box, on its place's axes
-    axes: NDArray[np.int32]  # (F,) the first of these
+    sizes: NDArray[np.int64]  # (X,) number of codes of an axis
+    boxes: Annotated[NDArray[np.int32], 2]  # (F, 4) for a leaf that is a box, on its place's axes
+    axes: NDArray[np.int32]  # (F,) the first of these axes
 
 
 class Rectangles(NamedTuple):
     """The rectangle of each subscription. S subscriptions."""
 
-    axes: Annotated[NDArray[np.int32], 2]  # (S, 2) of which the first may be NO_RECTANGLE or NEVER
+    axes: Annotated[NDArray[np.int32], 2]  # (S, 2) the first may be NO_RECTANGLE or NEVER
     rectangles: Annotated[NDArray[np.int32], 2]  # (S, 4)
     asks_more: NDArray[np.bool_]  # (S,)
 
@@ -50,7 +50,7 @@ def choose_rectangles(leaves: Expressions, keys: Keys, sides: Sides) -> Rectangl
 
 @inlined
 def _choose(leaves: Expressions, keys: Keys, sides: Sides, number: int, out: Rectangles) -> None:
-    """Keep the two smallest ranges on different axes, or the smallest box where that is a smaller part."""
+    """Choose the two smallest ranges on different axes, or the smallest box if it is a smaller part of the map."""
     program, last = leaves.program, len(sides.sizes) - 1
     asked, one, other, box = 0, -1, -1, -1  # leaves
     share_one, share_other, share_box = 1.0, 1.0, 2.0
@@ -96,7 +96,7 @@ def _choose(leaves: Expressions, keys: Keys, sides: Sides, number: int, out: Rec
 
 @inlined
 def _write_ranges(keys: Keys, sides: Sides, number: int, one: int, other: int, last: int, out: Rectangles) -> None:
-    """The rectangle of two ranges, the lower axis first; of one, beside the axis that every event has."""
+    """Write the rectangle of two ranges, the lower axis first, or of one range and the axis that every event has."""
     out.axes[number, 0], out.axes[number, 1] = _axis(keys, one), last
     if other >= 0:
         if _axis(keys, one) > _axis(keys, other):
@@ -115,7 +115,7 @@ def _axis(keys: Keys, leaf: int) -> int:
 
 @inlined
 def _last(keys: Keys, sides: Sides, leaf: int) -> int:
-    """The last code of a range, of those that there are."""
+    """The last existing code of a range."""
     return min(np.int64(keys.highs[keys.starts[leaf]]), sides.sizes[_axis(keys, leaf)] - 1)
 
 

@@ -1,9 +1,9 @@
-"""What do structures of rectangles have in common? Axes of rank codes, and the rectangles on each pair of them.
+"""Layouts shared by structures of rectangles: axes of rank codes, and the rectangles on each pair of axes.
 
-An axis is a field (`index.fields`), or one of the two of an attribute's places: their codes are those of boxes' edges.
-What an event has on an axis is an interval of codes, one code wide but for a box; a rectangle is one on each of two
-axes. Both are closed, so they meet where neither ends before the other begins. Codes 2 r + 1 are operands, 2 r lies
-just before one.
+An axis is a field (`index.fields`), or one of the two axes of an attribute's places, whose codes are those of boxes'
+edges. An event has an interval of codes on an axis, one code wide except for a box. A rectangle is an interval on each
+of two axes. Both are closed, so they meet if neither ends before the other begins. Code 2 r + 1 is an operand, and 2 r
+lies just before it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ ABSENT: Final = np.int32(-1)
 
 
 class Axes(NamedTuple):
-    """The fields, then two axes for each attribute with places, then one that every event has, with one code: X axes.
+    """The axes: the fields, then two for each attribute with places, then one with one code that every event has.
+
+    X axes.
 
     A attributes, P of them with places, O edges.
     """
@@ -42,23 +44,23 @@ class Groups(NamedTuple):
 
 
 class RectangleTables(NamedTuple):
-    """Rectangles, and what an event is among them."""
+    """The tables that kernels read: rectangles, and their axes."""
 
     axes: Axes
     groups: Groups
 
 
 class Seen(NamedTuple):
-    """A thread's memory; `stamped` is how many subscriptions there are, or 0 where no structure asks for stamps."""
+    """A thread's memory. `stamped` is the number of subscriptions, or 0 if no structure needs stamps."""
 
-    lows: Annotated[NDArray[np.int32], "axes", ABSENT]  # of the event on each axis; between events only of the last
+    lows: Annotated[NDArray[np.int32], "axes", ABSENT]  # of the event on each axis; between events only the last is set
     highs: Annotated[NDArray[np.int32], "axes"]
-    touched: Annotated[NDArray[np.int32], "axes"]  # the axes that it has
+    touched: Annotated[NDArray[np.int32], "axes"]  # axes that it has
     codes: Annotated[NDArray[np.int32], "axes"]  # its scalar values on them
     payloads: Annotated[NDArray[np.int64], "axes"]
-    examined: Annotated[NDArray[np.int64], "1"]  # how many subscriptions were compared with the event
+    examined: Annotated[NDArray[np.int64], "1"]  # number of subscriptions compared with the event
     clock: Annotated[NDArray[np.int64], "1"]  # grows with every event
-    stamps: Annotated[NDArray[np.int64], "stamped"]  # the clock when a subscription was found last
+    stamps: Annotated[NDArray[np.int64], "stamped"]  # the clock when a subscription was last found
     hits: Annotated[NDArray[np.int32], "subscriptions + spare"]
     flags: Annotated[NDArray[np.uint8], "subscriptions + 1"]
     words: Annotated[NDArray[np.uint64], "words"]  # 0 between events
@@ -67,7 +69,7 @@ class Seen(NamedTuple):
 
 
 class EventRanges(NamedTuple):
-    """Where an event lies on a pair of axes: closed intervals of codes."""
+    """An event's box on a pair of axes: closed intervals of codes."""
 
     left: int
     lower: int

@@ -1,4 +1,4 @@
-"""Which rectangles does an event meet? Those of every pair of axes that it has both of."""
+"""Matching of rectangles: those of every pair of axes that an event has."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ SEVERAL: Final = -2
 def find_alone(
     structure: Any, group: int, asked: EventRanges, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
 ) -> int:
-    """Write to out[at:] the subscriptions of a pair that an event meets, ascending, and return how many.
+    """Write the subscriptions of a pair that an event meets to out[at:], ascending; returns how many.
 
-    NOT_IN_ORDER where it cannot; less than that, `NOT_IN_ORDER - room`, where it needs so much room.
+    Returns NOT_IN_ORDER if it cannot, or `NOT_IN_ORDER - room` if it needs that much room.
     """
     raise NotImplementedError("for kernels")
 
@@ -34,12 +34,12 @@ def find_alone(
 def never_alone(
     structure: Any, group: int, asked: EventRanges, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
 ) -> int:
-    """`find_alone` of a structure whose lists are several, or in no order."""
+    """`find_alone` for structures with several lists, or lists in no order."""
     return np.int64(NOT_IN_ORDER)
 
 
 def register(layout: type, found: Callable[..., int], alone: Callable[..., int] = never_alone) -> None:
-    """Let a structure be matched: kernels that do what `find` and `find_alone` say for its layout."""
+    """Register a structure's kernels, which implement `find` and `find_alone` for its layout."""
     matching.register(layout, found)
     choose(find_alone, layout, alone)
 
@@ -48,7 +48,7 @@ def register(layout: type, found: Callable[..., int], alone: Callable[..., int] 
 def _find_in_only_pair(
     tables: RectangleTables, structure: Any, seen: Seen, touched: int, out: NDArray[np.int32], at: int
 ) -> int:
-    """`find_in_order`: where an event has both axes of one pair, and the structure can."""
+    """`find_in_order`, if an event has both axes of only one pair, and the structure supports it."""
     alone = only_pair(tables.groups, seen, touched)
     if alone < 0:
         return np.int64(NOT_IN_ORDER)
@@ -59,7 +59,7 @@ def _find_in_only_pair(
 
 @inner
 def only_pair(groups: Groups, seen: Seen, touched: int) -> int:
-    """The one pair of axes that an event has both of and that has rectangles; NO_PAIR, or SEVERAL, where it is not."""
+    """The only pair of axes with rectangles that an event has; NO_PAIR if there is none, SEVERAL if there are more."""
     firsts, seconds, lows = groups.firsts, groups.seconds, seen.lows
     only = np.int64(NO_PAIR)
     for i in range(touched):
@@ -101,7 +101,7 @@ def asked_of(groups: Groups, seen: Seen, group: int) -> EventRanges:
 
 @inner
 def find_by_scan(groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
-    """`find` by looking at every rectangle of the pair."""
+    """`find` by a scan of all rectangles of the pair."""
     members, rectangles, hits = groups.members, groups.rectangles, seen.hits
     for place in range(groups.starts[group], groups.starts[group + 1]):
         subscription = np.uint64(members[place])

@@ -1,4 +1,4 @@
-"""Where does an event lie on each axis?"""
+"""Reading of events: the codes of an event on each axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rectangles cover this point? `tiles`: the rectangles over each tile of a map."""
+"""The `tiles` index: the rectangles over each tile of a map."""
 
 from __future__ import annotations
 

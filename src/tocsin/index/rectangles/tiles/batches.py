@@ -1,7 +1,7 @@
-"""How is a whole batch matched, where each event lies in one tile? Tile by tile, so that each is read once.
+"""Matching of a whole batch, tile by tile, if each event lies in one tile, so that each tile is read once.
 
-An event's matches are counted first; so all that is found is written where it belongs, in memory that is as large as it
-must be. On a map of many tiles this takes half the time of one event after the other.
+An event's matches are counted first. So all matches are written to their final place, in memory of exactly the right
+size. On a map of many tiles this takes half the time of matching event by event.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tocsin.kernels.compacting import AT_ONCE
 
 
 def find_by_tile(structure: Tiles, held: Held, coming: Coming, seen: Seen) -> Found | None:
-    """What meets in its rectangle, and is alive; None where some event lies in several tiles."""
+    """The live subscriptions whose rectangle meets each event; None if some event lies in several tiles."""
     count = len(coming.events.starts) - 1
     is_exact = max(structure.shifts_x.max(initial=0), structure.shifts_y.max(initial=0)) <= BITS
     located = _room(count, 0 if is_exact else count)
@@ -43,9 +43,10 @@ def find_by_tile(structure: Tiles, held: Held, coming: Coming, seen: Seen) -> Fo
 def points_in_tiles(
     structure: Tiles, largest: int, xs: NDArray[np.int32], ys: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Which points, by codes on the axes of the only pair, lie in which rectangles, or so near that a tile cannot tell.
+    """Which points lie in which rectangles, or so close that a tile cannot tell.
 
-    By point, but for several grids. No tile has more than `largest` entries.
+    Points are given by codes on the axes of the only pair. Pairs are by point, within each of several grids. No tile
+    has more than `largest` entries.
     """
     flags, hits = np.empty(largest + 1, np.uint8), np.empty(largest + AT_ONCE, np.int32)
     found = []
@@ -65,7 +66,7 @@ def _room(events: int, asked: int) -> Located:
 def _written(
     structure: Tiles, located: Located, flags: NDArray[np.uint8], hits: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The rectangles whose packed boxes events meet, in CSR form."""
+    """The rectangles whose packed boxes meet events, in CSR form."""
     order = together(np.maximum(located.places, 0), len(structure.starts))
     starts = count_in_tiles(structure, order, located)
     numbers = np.empty(int(starts[-1]), np.int32)

@@ -1,7 +1,7 @@
-"""How large are the tiles? Rectangles of like sizes share a grid; each grid that an event looks at costs it a visit.
+"""Choice of grids: rectangles of similar size share a grid. An event visits every grid, at a cost.
 
-What an event is expected to do is guessed as if events lay everywhere alike, in rank codes: there a crowded part of the
-map is a wide one.
+The work of an event is estimated as if events were spread evenly in rank codes, in which a crowded part of the map is
+wide.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from tocsin.index.filtering.kernels.layouts import RIGHT
 
 VISIT: Final = 30.0
-"""What looking into a grid costs, in entries compared."""
+"""The cost of visiting a grid, in entries compared."""
 
 ORDERING: Final = 8.0
-"""What a match costs more, in entries compared, where those of several grids are to be put in order."""
+"""The extra cost of a match, in entries compared, if matches of several grids must be sorted."""
 
 MOST_ENTRIES: Final = 12.0
-"""A rectangle may lie in so many tiles on average."""
+"""The most tiles that rectangles of a grid may lie in, on average."""
 
 TILES_A_RECTANGLE: Final = 4
 FEWEST_TILES: Final = 256
-"""A grid has no more tiles than so many a rectangle, but may always have the fewest."""
+"""A grid has at most TILES_A_RECTANGLE tiles for each rectangle, but is always allowed FEWEST_TILES."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The sides of its tiles, as powers of two, and which rectangles lie in it: their places among those given."""
+    """The sides of its tiles, as powers of two, and its rectangles: their positions among those given."""
 
     shift_x: int
     shift_y: int
@@ -38,10 +38,10 @@ class Grid:
 
 
 def choose_grids(rectangles: NDArray[np.int32], sizes: tuple[int, int]) -> list[Grid]:
-    """Grids for some rectangles (LEFT .. UPPER) on axes of so many codes. Cost: linear, but for few sizes.
+    """Grids for some rectangles (LEFT .. UPPER) on axes of that many codes. Cost: linear, except for few sizes.
 
-    One size of rectangles after the other, the most frequent first, joins the grid where it costs least, or has one of
-    its own; unless one grid for all is better still, for what is found in one tile is in order.
+    Sizes of rectangles are taken in turn, the most frequent first. Each joins the grid where it costs least, or gets
+    its own. If one grid for all costs less in the end, it is chosen, because matches in one tile are already in order.
     """
     if not len(rectangles):
         return []
@@ -72,7 +72,7 @@ def choose_grids(rectangles: NDArray[np.int32], sizes: tuple[int, int]) -> list[
 def _cost(
     kinds: list[int], counts: NDArray[np.int64], means: NDArray[np.float64], sizes: tuple[int, int]
 ) -> tuple[float, int, int]:
-    """What an event costs in the best grid of rectangles of some sizes, in entries; and that grid's tiles."""
+    """The cost of an event in the best grid for rectangles of some sizes, in entries; and that grid's tiles."""
     own = counts[kinds].astype(float)
     tops = [int(size - 1).bit_length() for size in sizes]
     sides = [2.0 ** np.arange(top + 1) for top in tops]
@@ -89,5 +89,5 @@ def _cost(
 
 
 def _bit_lengths(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
-    """How many bits a positive number takes."""
+    """The number of bits of a positive number."""
     return np.frexp(numbers.astype(np.float64))[1].astype(np.int64)

@@ -1,13 +1,13 @@
-"""Which rectangles cover this point? Tiles of the map, each with the rectangles over it, compared four sides at once.
+"""The Matcher over tiles of the map: each lists the rectangles over it, and compares four sides at once.
 
-Ranges of two attributes, or a box on a map, are a rectangle of rank codes (`index.rectangles.rectangles`); so any
-domain is a small grid of integers, unbounded sides end with it, and crowded parts are wide. Rectangles of like sizes
-share a grid whose tiles are about as large as they; an event looks into one tile of each grid.
+Ranges of two attributes, or a box on a map, are a rectangle of rank codes (`index.rectangles.rectangles`). So any
+domain is a small grid of integers, unbounded sides end with it, and crowded parts are wide. Rectangles of similar size
+share a grid whose tiles are about as large as they are. An event visits one tile of each grid.
 
 Cost: O(grids + entries of the tiles) an event, less than a nanosecond an entry; 8 bytes an entry, some 8 entries a
-rectangle. Built in O(entries). `candidates_examined` counts what meets in its rectangle.
+rectangle. Built in O(entries). `candidates_examined` counts the subscriptions whose rectangle the event meets.
 
-Source: ours. Against VCR (Wu, Chen, Yu 2004) it has one list an event to read instead of hundreds.
+Source: ours. Compared with VCR (Wu, Chen, Yu 2004), an event reads one list instead of hundreds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tocsin.index.rectangles.tiles.kernels import Tiles, count_entries, write_en
 from tocsin.index.statistics import Statistics
 
 BATCH: Final = 64
-"""With more events they are matched tile by tile."""
+"""Batches of more events are matched tile by tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class TilesBuilder(RebuiltOnLoad):
     """Builds tiles."""
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> OverTiles:
-        """Choose grids, and list the rectangles over each tile; statistics are of no use. Raises `UnsuitableIndex`."""
+        """Choose grids, and list the rectangles over each tile; statistics are not used. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
         return OverTiles(held, build_tiles(held), stamps=True)
 
@@ -49,7 +49,7 @@ class OverTiles(FilterAndRefine[Held]):
     """The Matcher over tiles."""
 
     def find(self, coming: Coming, seen: Seen) -> Found:
-        """Tile by tile where there are many events, and each lies in one tile; else event by event."""
+        """Match tile by tile if there are many events and each lies in one tile, else event by event."""
         if len(coming.events.starts) > BATCH:
             found = find_by_tile(self.structure, self.held, coming, seen)
             if found is not None:
@@ -72,7 +72,7 @@ def build_tiles(held: Held) -> Tiles:
 
 
 def tiles_of(grids: list[list[Grid]], sizes: list[tuple[int, int]], rectangles: NDArray[np.int32]) -> Tiles:
-    """The tiles of grids of pairs of axes, which have so many codes. Cost: linear in the entries."""
+    """The tiles of the grids of pairs of axes with that many codes. Cost: linear in the entries."""
     flat = [grid for own in grids for grid in own]
     sides = np.array([size for size, own in zip(sizes, grids, strict=True) for _ in own], np.int64).reshape(-1, 2)
     shifts = np.array([(grid.shift_x, grid.shift_y) for grid in flat], np.int64).reshape(-1, 2)
@@ -93,7 +93,7 @@ def tiles_of(grids: list[list[Grid]], sizes: list[tuple[int, int]], rectangles: 
 
 
 def _grids_of(held: Held, pair: int, sizes: tuple[int, int]) -> list[Grid]:
-    """The grids of a pair of axes, whose places are subscriptions."""
+    """The grids of a pair of axes; their positions are subscriptions."""
     groups = held.groups
     members = groups.members[groups.starts[pair] : groups.starts[pair + 1]]
     grids = choose_grids(groups.rectangles[members], sizes)
@@ -101,7 +101,7 @@ def _grids_of(held: Held, pair: int, sizes: tuple[int, int]) -> list[Grid]:
 
 
 def _with_entries(tiles: Tiles, grids: list[Grid], rectangles: NDArray[np.int32]) -> Tiles:
-    """The same with what lies over each tile."""
+    """The tiles with their entries."""
     tiles = frozen_table(tiles)
     counts = np.zeros(len(tiles.starts) - 1, np.int64)
     for number, grid in enumerate(grids):

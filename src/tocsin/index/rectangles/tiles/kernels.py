@@ -1,9 +1,9 @@
-"""Which rectangles lie over a point's tile, and over the point? Packed boxes, mask and then compact.
+"""Kernels of tiles: packed boxes of the rectangles over a tile, tested by mask, then compacted.
 
-A grid cuts a pair of axes into tiles, each side a power of two codes. A tile lists the rectangles that lie over any of
-it, with what of it they cover: four small numbers, a byte each, of at most 7 bits, so that one subtraction compares all
-four without a borrow. Where a tile has more than 128 codes a side these are rounded outwards, and what they let through
-is compared with the rectangle itself.
+A grid divides a pair of axes into tiles; each side is a power of two codes. A tile lists the rectangles over any part
+of it, with the part that they cover. That is four small numbers of at most 7 bits, one byte each, so that one
+subtraction compares all four without a borrow. If a tile has more than 128 codes a side, these are rounded outwards,
+and what passes is compared with the rectangle itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 
 BITS: Final = 7
-"""Of a side of a packed box."""
+"""Bits of a side of a packed box."""
 
 _HIGH = np.uint32(0x80808080)
 _LAST = np.int64((1 << BITS) - 1)
@@ -40,12 +40,12 @@ class Tiles(NamedTuple):
     tile_starts: NDArray[np.int64]  # (R + 1,) tile of column x and row y of grid r is tile_starts[r] + y * columns + x
     starts: NDArray[np.int64]  # (T + 1,) tile t has entries [starts[t], starts[t + 1])
     owners: NDArray[np.int32]  # (E,) subscriptions, ascending within a tile
-    packed: NDArray[np.uint32]  # (E,) left, lower, and how far right and upper are from the last, 7 bits each
+    packed: NDArray[np.uint32]  # (E,) left, lower, and the distances of right and upper from the last, 7 bits each
 
 
 @inlined
 def _within(code: int, tile: int, shift: int) -> int:
-    """Where a code lies in a tile, in units of 7 bits; what lies outside is as good as the edge."""
+    """A code's position in a tile, in units of 7 bits; codes outside are clipped to the edge."""
     inside: int = min(max(code - (np.int64(tile) << shift), np.int64(0)), (np.int64(1) << shift) - 1)
     return inside >> max(shift - BITS, 0)
 
@@ -64,7 +64,7 @@ def _packed(left: int, lower: int, right: int, upper: int) -> int:
 def count_entries(
     tiles: Tiles, grid: int, members: NDArray[np.int32], rectangles: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> None:
-    """Add to each tile of a grid how many of the members lie over it. Cost: linear in the entries."""
+    """Add the number of members over each tile of a grid. Cost: linear in the entries."""
     base, columns = tiles.tile_starts[grid], tiles.columns[grid]
     sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
     for i in range(len(members)):
@@ -78,7 +78,7 @@ def count_entries(
 def write_entries(
     tiles: Tiles, grid: int, members: NDArray[np.int32], rectangles: NDArray[np.int32], places: NDArray[np.int64]
 ) -> None:
-    """Write the entries of a grid, each tile's from its place on, which moves."""
+    """Write the entries of a grid, each tile's from its position in `places` on, which advances."""
     base, columns = tiles.tile_starts[grid], tiles.columns[grid]
     sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
     owners, packed = tiles.owners, tiles.packed
@@ -102,9 +102,9 @@ def _tile_at(tiles: Tiles, grid: int, x: int, y: int) -> int:
 
 @inlined
 def _question(tiles: Tiles, grid: int, x: int, y: int, asked: EventRanges) -> int:
-    """Where an event lies in a tile, as what packed boxes are subtracted from.
+    """An event's box in a tile, as the number from which packed boxes are subtracted.
 
-    What meets it begins before its end and ends after its beginning: so its own sides change places.
+    A box that meets the event begins before its end and ends after its beginning, so the event's own sides are swapped.
     """
     sx, sy = tiles.shifts_x[grid], tiles.shifts_y[grid]
     left, right = _within(asked.left, x, sx), _within(asked.right, x, sx)
@@ -114,7 +114,7 @@ def _question(tiles: Tiles, grid: int, x: int, y: int, asked: EventRanges) -> in
 
 @inlined
 def _mask(tiles: Tiles, tile: int, question: int, flags: NDArray[np.uint8]) -> tuple[int, int]:
-    """Write for each entry of a tile whether its packed box meets the event; the first entry, and how many."""
+    """Write for each entry of a tile whether its packed box meets the event; returns the first entry, and how many."""
     first = np.int64(tiles.starts[tile])
     count = np.int64(tiles.starts[tile + 1]) - first
     asked = np.uint32(question)
@@ -131,7 +131,7 @@ def _is_exact(tiles: Tiles, grid: int) -> bool:
 
 @inlined
 def one_tile(tiles: Tiles, group: int, asked: EventRanges) -> tuple[int, int]:
-    """The only tile that an event lies in, and what it asks there; SEVERAL where there is no such tile."""
+    """The only tile that an event lies in, and its question there; SEVERAL if there is no such tile."""
     grid = np.int64(tiles.grid_starts[group])
     if tiles.grid_starts[group + 1] - grid != 1:
         return np.int64(SEVERAL), np.int64(0)
@@ -146,7 +146,7 @@ def one_tile(tiles: Tiles, group: int, asked: EventRanges) -> tuple[int, int]:
 def find_one_tile(
     tiles: Tiles, group: int, asked: EventRanges, flags: NDArray[np.uint8], out: NDArray[np.int32], at: int
 ) -> int:
-    """`find_alone` where a pair has one grid, that says all, and the event lies in one tile."""
+    """`find_alone` if the pair has one exact grid, and the event lies in one tile."""
     tile, question = one_tile(tiles, group, asked)
     if tile == SEVERAL or not _is_exact(tiles, np.int64(tiles.grid_starts[group])):
         return np.int64(NOT_IN_ORDER)
@@ -158,16 +158,16 @@ def find_one_tile(
 
 
 class Located(NamedTuple):
-    """The one tile that each event of a batch lies in. E events."""
+    """The tile that each event of a batch lies in. E events."""
 
     places: NDArray[np.int64]  # (E,) the tile, below 0 for none
-    questions: NDArray[np.uint32]  # (E,) what packed boxes are subtracted from
-    asked: Annotated[NDArray[np.int32], 2]  # (E, 4) LEFT .. UPPER, as codes; (0, 4) where nobody asks
+    questions: NDArray[np.uint32]  # (E,) the numbers from which packed boxes are subtracted
+    asked: Annotated[NDArray[np.int32], 2]  # (E, 4) LEFT .. UPPER, as codes; (0, 4) if not needed
 
 
 @kernel
 def locate_events(tiles: Tiles, tables: RectangleTables, coming: Coming, memory: Seen, located: Located) -> bool:
-    """Write where each event lies; whether all of them lie in one tile, or in none."""
+    """Write each event's tile; returns whether every event lies in at most one."""
     held, own, given, seen, out = viewed(tiles), viewed(tables), viewed(coming), viewed(memory), viewed(located)
     grid = own.groups
     for event in range(len(out.places)):
@@ -189,7 +189,7 @@ def locate_events(tiles: Tiles, tables: RectangleTables, coming: Coming, memory:
 
 @kernel
 def locate_points(tiles: Tiles, grid: int, xs: NDArray[np.int32], ys: NDArray[np.int32], located: Located) -> None:
-    """Write where points lie in a grid, by their codes on its axes."""
+    """Write the tiles of points in a grid, by their codes on its axes."""
     held, out = viewed(tiles), viewed(located)
     sx, sy = held.shifts_x[grid], held.shifts_y[grid]
     for point in range(len(xs)):
@@ -201,7 +201,7 @@ def locate_points(tiles: Tiles, grid: int, xs: NDArray[np.int32], ys: NDArray[np
 
 @kernel
 def count_in_tiles(tiles: Tiles, order: NDArray[np.int64], located: Located) -> NDArray[np.int64]:
-    """Where those of each event of a batch begin whose packed boxes it meets, and where those of the last end."""
+    """Where the matches of each event of a batch begin, and where the last end, by packed boxes."""
     held, given = viewed(tiles), viewed(located)
     starts, packed = held.starts, held.packed
     places, questions = given.places, given.questions
@@ -231,7 +231,9 @@ def write_in_tiles(
     hits: NDArray[np.int32],
     out: NDArray[np.int32],
 ) -> None:
-    """Write what was counted. Compacting writes beyond its end: so it is done elsewhere, and copied.
+    """Write the matches counted by `count_in_tiles`.
+
+    Compaction writes past its end, so it goes to `hits` and is copied.
 
     `flags` and `hits` have room for any tile, and `hits` for AT_ONCE more.
     """
@@ -252,7 +254,7 @@ def write_in_tiles(
 def keep_met(
     rectangles: NDArray[np.int32], located: Located, begins: NDArray[np.int64], numbers: NDArray[np.int32]
 ) -> int:
-    """Of what was written keep what events meet, one behind the other; `begins` become theirs. Returns how many."""
+    """Keep only rectangles that events really meet, compacted; `begins` are updated. Returns how many."""
     asked = viewed(located).asked
     written = np.uint64(0)
     for event in range(len(begins) - 1):
@@ -275,7 +277,7 @@ def keep_met(
 
 @inner
 def find_in_tiles(tiles: Tiles, groups: Groups, group: int, asked: EventRanges, seen: Seen, found: int) -> int:
-    """`find`: in all tiles that an event lies over, or, where these are more than the rectangles, among them all."""
+    """`find`: search all tiles that an event lies over or, if these outnumber the rectangles, scan the rectangles."""
     first_grid, last_grid = tiles.grid_starts[group], tiles.grid_starts[group + 1]
     visits = np.int64(0)
     for grid in range(first_grid, last_grid):

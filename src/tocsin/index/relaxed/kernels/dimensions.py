@@ -1,4 +1,4 @@
-"""What are the dimensions of compiled conjunctions? Their conjuncts on one attribute, together, by attribute."""
+"""Dimensions of compiled conjunctions: the conjuncts on each attribute together, in order of attribute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tocsin.kernels.programs.layouts import Expressions, next_place
 
 @inlined
 def attribute_of(leaves: Expressions, place: int, stop: int) -> int:
-    """The one attribute that program[place:stop] is about; -1 where there is none such."""
+    """The only attribute of program[place:stop]; -1 if there is none or several."""
     found = np.int64(-2)
     while place < stop:
         code = leaves.program[place]
@@ -33,7 +33,7 @@ def attribute_of(leaves: Expressions, place: int, stop: int) -> int:
 
 @kernel
 def are_plain(leaves: Expressions) -> NDArray[np.bool_]:
-    """Of which expressions every conjunct is on one attribute."""
+    """Which expressions have only conjuncts on one attribute each."""
     leaves = viewed(leaves)
     starts = leaves.program_starts
     plain = np.ones(len(starts) - 1, np.bool_)
@@ -54,7 +54,8 @@ def split_plain(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
     """The dimensions of some plain expressions: owners, attributes, and programs in CSR form.
 
-    Those of one expression are by the ranks of their attributes. Cost: linear, but for sorting each one's conjuncts.
+    Those of one expression are ordered by the ranks of their attributes. Cost: linear, except for sorting the conjuncts
+    of each expression.
     """
     leaves = viewed(leaves)
     starts, program = leaves.program_starts, leaves.program
@@ -106,10 +107,10 @@ def are_ranges(leaves: Expressions) -> NDArray[np.bool_]:
 
 @kernel
 def are_merged_exactly(leaves: Expressions) -> NDArray[np.bool_]:
-    """Which conjunctions of comparisons on one attribute are met by a range if their common values are.
+    """Which conjunctions of comparisons on one attribute hold for a range exactly if it meets their common values.
 
-    A range meets each of some intervals that have a value in common, and it: then it meets what they have in common.
-    Of sets with gaps that is not so; one literal is its own set.
+    A range that meets each of several overlapping intervals also meets their intersection. That is not true of sets
+    with gaps. A single literal is its own set.
     """
     leaves = viewed(leaves)
     starts = leaves.program_starts

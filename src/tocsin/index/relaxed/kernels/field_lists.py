@@ -1,8 +1,8 @@
-"""Of which subscriptions do most dimensions hold, where each asks for few of many fields? Lists by field, and sums.
+"""Scan for relaxed rankings by lists: ranges by field, and sums, if each subscription asks for few of many fields.
 
-A tile is 16,384 subscriptions, whose sums stay in the cache; a field's list in a tile are the ranges of it that the
-tile's subscriptions ask for. An event walks the lists of its fields, in the order that weights are added, for several
-events at once as in `tiles`.
+A tile is 65,536 subscriptions, whose sums stay in the cache. A field's list in a tile has the ranges that the tile's
+subscriptions ask for. An event walks the lists of its fields in the order that weights are added. As in `tiles`,
+several events take a tile together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TILE_BITS: Final = 16
 TILE: Final = 1 << TILE_BITS
 
 _FEW: Final = 8
-"""Where a tile has so many subscriptions for each range that is looked at, only those that are met are looked up."""
+"""If a tile has at least this many subscriptions for each range examined, only those met are looked up."""
 
 
 class FieldLists(NamedTuple):
@@ -90,7 +90,7 @@ def best_by_lists(lists: FieldLists, work: Work, events: NDArray[np.int64]) -> N
 
 @inlined
 def _add_all(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray[np.float64]) -> int:
-    """Put the weights of all of a tile's ranges that hold for an event to their sums; how many ranges there are."""
+    """Add the weights of a tile's ranges that hold for an event to the sums; returns how many ranges were examined."""
     asked, fields = work.asked, len(work.values.codes)
     walked = np.int64(0)
     for i in range(asked.starts[event], asked.starts[event + 1]):
@@ -102,7 +102,7 @@ def _add_all(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray
 
 @inner
 def _keep_worth(work: Work, event: int, tile: int, sums: NDArray[np.float64], nothing: float) -> None:
-    """Put those of a tile on the heap whose sums are high enough; they become nothing again."""
+    """Put the subscriptions of a tile with high enough sums on the heap, and reset the sums."""
     heaps = work.heaps
     kept, base = heaps.found[event], tile << TILE_BITS
     worst = heaps.scores[event, 0] if kept == heaps.scores.shape[1] else 0.0
@@ -116,7 +116,7 @@ def _keep_worth(work: Work, event: int, tile: int, sums: NDArray[np.float64], no
 
 @inner
 def _keep_met(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray[np.float64], nothing: float) -> None:
-    """The same, by the ranges that were walked: where these are few, most sums are nothing."""
+    """The same, by the ranges that were walked: if these are few, most sums are empty."""
     asked, heaps, fields = work.asked, work.heaps, len(work.values.codes)
     kept, base, held = heaps.found[event], tile << TILE_BITS, np.int64(0)
     for i in range(asked.starts[event], asked.starts[event + 1]):
@@ -135,7 +135,7 @@ def _keep_met(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArra
 
 @inlined
 def _add(lists: FieldLists, of: int, code: int, upper: int, combine: int, sums: NDArray[np.float64]) -> None:
-    """Put the weights of a list's ranges that hold to what their subscriptions have; -0.0 changes no sum."""
+    """Combine the weights of a list's ranges that hold with their subscriptions' sums; adding -0.0 changes no sum."""
     lows, highs, owners, weights = lists.lows, lists.highs, lists.owners, lists.weights
     first, stop = np.uint64(lists.starts[of]), np.uint64(lists.starts[of + 1])
     if combine == SUM:
@@ -154,14 +154,14 @@ def _add(lists: FieldLists, of: int, code: int, upper: int, combine: int, sums: 
 
 @inlined
 def _weight(weight: float, starts: bool, ends: bool, otherwise: float) -> float:
-    """The weight of a range that holds, without a branch, which nothing could foretell."""
+    """The weight of a range that holds, without a branch, which would be unpredictable."""
     mask = -np.int64(starts & ends)
     return float_of_bits((bits_of_float(weight) & mask) | (bits_of_float(otherwise) & ~mask))
 
 
 @inlined
 def _weighed(sums: NDArray[np.float64], nothing: float, counts: NDArray[np.int64]) -> float:
-    """The best of a tile's sums, below 0 where nothing holds; counts those of which anything does."""
+    """The best of a tile's sums, below 0 if nothing holds. Counts the subscriptions with a dimension that holds."""
     top, held = np.int64(-1), np.int64(0)
     empty = bits_of_float(nothing)
     for s in range(np.uint64(len(sums))):
@@ -174,5 +174,8 @@ def _weighed(sums: NDArray[np.float64], nothing: float, counts: NDArray[np.int64
 
 @inlined
 def _is_worth(score: float, nothing: float, worst: float) -> bool:
-    """Whether anything holds, and enough of it; -0.0 says that nothing does, which its bits tell from a weight of 0."""
+    """Whether any dimension holds, and the score suffices.
+
+    -0.0 means that none holds; its bits differ from a weight of 0.
+    """
     return bits_of_float(score) != bits_of_float(nothing) and score >= worst

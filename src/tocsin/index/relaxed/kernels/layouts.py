@@ -1,8 +1,8 @@
-"""What do the kernels of relaxed rankings read and write? The dimensions, what is asked, one event's values, the best.
+"""Layouts of relaxed rankings: the dimensions, the request, one event's values, and the best subscriptions.
 
-A dimension is a row of four numbers: a field, the lowest and the highest code of it that it allows and, where it allows
-several ranges between these, where they are listed. A *general* dimension holds for an event or not, as a Matcher says;
-one that can never hold is the general dimension behind all others.
+A dimension is a row of four numbers: a field, the lowest and the highest code it allows, and where its ranges are
+listed if it allows several. A *general* dimension holds for an event if a Matcher says so. One that can never hold is
+stored as the general dimension after all others.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MIN: Final = 2
 FIELD: Final = 0  # -1 - g for general dimension g
 LOW: Final = 1
 HIGH: Final = 2
-MORE: Final = 3  # where `ranges` has how many there are, and then the ends of each; -1 where there is one
+MORE: Final = 3  # where `ranges` has their number, and then the ends of each; -1 if there is only one
 ROW: Final = 4
 
 
 class Dimensions(NamedTuple):
-    """The dimensions of S subscriptions, by subscription, then in the order that weights are added. D of them."""
+    """The dimensions of S subscriptions, by subscription, then in the order that weights are added. D dimensions."""
 
     starts: NDArray[np.int64]  # (S + 1,) rows [starts[s], starts[s + 1]) are subscription s's
     rows: NDArray[np.int32]  # (4 D,)
@@ -35,50 +35,50 @@ class Dimensions(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """What cursors give, by place. F fields, N intervals, G general dimensions."""
+    """The intervals that cursors return, by place. F fields, N intervals, G general dimensions."""
 
     places: NDArray[np.int64]  # (F + 1,) the intervals of field f are [places[f], places[f + 1])
     weights: NDArray[np.float64]  # (N,)
     owners: NDArray[np.int32]  # (N,) the subscription
-    generals: NDArray[np.int32]  # (G,) that of each general dimension
+    generals: NDArray[np.int32]  # (G,) the subscription of each general dimension
 
 
 class EventFields(NamedTuple):
-    """The fields of events, and what is asked of them. E events, V values."""
+    """The fields of events, and the request. E events, V values."""
 
     starts: NDArray[np.int64]  # (E + 1,)
     fields: NDArray[np.int32]  # (V,) in the order of their attributes' names
     codes: NDArray[np.int32]  # (V,)
-    uppers: NDArray[np.int32]  # (V,) as `EventCodes` has them
+    uppers: NDArray[np.int32]  # (V,) as in `EventCodes`
     held_starts: NDArray[np.int64]  # (E + 1,)
-    held: NDArray[np.int32]  # the general dimensions that hold
+    held: NDArray[np.int32]  # general dimensions that hold
     alive: NDArray[np.uint64]
     combine: int
     is_exact: bool  # whether sums of weights are never rounded
-    most: int  # intervals that cursors may give an event, below 0 for none,
-    share: float  # and so many more for each interval of its fields
-    passed: float  # how many of these an interval costs that a cursor looks at
+    most: int  # intervals that cursors may return for an event, below 0 for none,
+    share: float  # plus this many for each interval of its fields
+    passed: float  # cost of an interval that a cursor examines, in returned ones
 
 
 class Values(NamedTuple):
-    """What the event has that is looked at; nothing between events. F fields, G general dimensions."""
+    """The values of the current event; empty between events. F fields, G general dimensions."""
 
-    codes: NDArray[np.int32]  # (F,) of each field the lowest code and
+    codes: NDArray[np.int32]  # (F,) the lowest code of each field
     uppers: NDArray[np.int32]  # (F,) the highest; -1 for none
     held: NDArray[np.uint8]  # (G + 1,) which general dimensions hold
 
 
 class Heaps(NamedTuple):
-    """The best of each event: a heap whose first is the worst and, in the end, the best first. E events, k of each."""
+    """The best of each event: a heap with the worst first and, in the end, the best first. E events, k of each."""
 
     scores: NDArray[np.float64]  # (E, k)
     numbers: NDArray[np.int32]  # (E, k)
-    found: NDArray[np.int64]  # (E,) how many there are
-    counts: NDArray[np.int64]  # (2,) intervals or ranges looked at, subscriptions scored
+    found: NDArray[np.int64]  # (E,) how many are found
+    counts: NDArray[np.int64]  # (2,) intervals or ranges examined, subscriptions scored
 
 
 class Work(NamedTuple):
-    """All that every way of answering takes."""
+    """The tables that every way of answering takes."""
 
     dimensions: Dimensions
     lists: Lists

@@ -1,4 +1,4 @@
-"""Which subscriptions are looked at by themselves? Those with general dimensions, or several ranges of one field."""
+"""Scoring one by one: subscriptions with general dimensions, or several ranges of one field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tocsin.kernels.packing import viewed
 
 @inner
 def is_alone(rows: NDArray[np.int32], start: int, stop: int) -> bool:
-    """Whether a subscription of rows [start, stop) is in no tile and no list."""
+    """Whether a subscription with rows [start, stop) is in no tile or list."""
     for d in range(start, stop):
         if rows[ROW * d + FIELD] < 0 or rows[ROW * d + MORE] >= 0:
             return True
@@ -31,7 +31,7 @@ def is_alone(rows: NDArray[np.int32], start: int, stop: int) -> bool:
 
 @kernel
 def those_alone(dimensions: Dimensions) -> NDArray[np.int32]:
-    """The subscriptions that are in no tile and no list."""
+    """The subscriptions in no tile or list."""
     dimensions = viewed(dimensions)
     starts, rows = dimensions.starts, dimensions.rows
     alone, count = np.empty(len(starts) - 1, np.int32), 0
@@ -44,7 +44,7 @@ def those_alone(dimensions: Dimensions) -> NDArray[np.int32]:
 
 @kernel
 def best_one_by_one(work: Work, alone: NDArray[np.int32], events: NDArray[np.int64]) -> None:
-    """Put those that are alone on the heaps of some events, and turn these into the best first."""
+    """Put subscriptions that are alone on the heaps of some events, and sort these best first."""
     work = viewed(work)
     heaps = work.heaps
     for event in events:
@@ -63,7 +63,7 @@ def best_one_by_one(work: Work, alone: NDArray[np.int32], events: NDArray[np.int
 
 @kernel
 def held_dimensions(work: Work, event: int) -> NDArray[np.int64]:
-    """All dimensions of the living that hold for an event. Cost: linear."""
+    """All dimensions of live subscriptions that hold for an event. Cost: linear."""
     work = viewed(work)
     starts = work.dimensions.starts
     out, count = np.empty(len(work.dimensions.weights), np.int64), 0

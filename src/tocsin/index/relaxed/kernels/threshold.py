@@ -1,8 +1,8 @@
-"""Of which subscriptions do most dimensions hold? The threshold algorithm over one cursor a dimension.
+"""The threshold algorithm for relaxed rankings, over one cursor for each field of an event.
 
-Fagin, Lotem, Naor 2003, as Machanavajjhala et al. 2008 use it (section 4): cursors are moved in turns; what comes up is
-scored as a whole; what has not come up yet cannot score above the threshold, which all cursors' last weights make.
-An event for which the cursors have given more than it would cost to look at all is left to `tiles`.
+As in Fagin, Lotem, Naor 2003, used by Machanavajjhala et al. 2008 (section 4). Cursors move in turns. A subscription
+that comes up is scored as a whole. One that has not come up cannot exceed the threshold, which is combined from all
+cursors' last weights. If the cursors return more for an event than a scan would cost, the event is left to `tiles`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 
 LEFT: Final = -1
-"""How many are found for an event that is left to `tiles`."""
+"""The number found for an event that is left to `tiles`."""
 
 _FIRST: Final = 8
 _AGAIN: Final = 64
-"""Where cursors, and a look at everything after those that gave up, took longer than that look would have taken for all
-events that were tried, no further one is tried; but for one in so many."""
+"""If cursors, plus scans for events they left, took longer than scans alone, only every 64th further event is tried."""
 
 
 class Cursors(NamedTuple):
-    """The cursors of one event, and who has come up. W cursors: as many as an event has fields. S subscriptions."""
+    """The cursors of one event, and which subscriptions have come up. W cursors, one a field; S subscriptions."""
 
     states: NDArray[np.int64]  # (W, width)
-    weights: NDArray[np.float64]  # (W,) the last that each gave; NOTHING where there is no more
-    owners: NDArray[np.int64]  # (W,) and its subscription; -1 before the first
+    weights: NDArray[np.float64]  # (W,) the last weight of each; NOTHING at its end
+    owners: NDArray[np.int64]  # (W,) the last subscription of each; -1 before the first
     seen: NDArray[np.int32]  # (S,) the last event for which each came up, counted from 1
 
 
@@ -41,7 +40,7 @@ def best_by_cursors(structure: Any, work: Work, cursors: Cursors) -> None:
     """Find the best of each event, best first; LEFT for an event that is left."""
     structure, work, cursors = viewed(structure), viewed(work), viewed(cursors)
     found = work.heaps.found
-    spent = 0.0  # beyond a look at everything, counted in intervals that are given
+    spent = 0.0  # time beyond a scan's, counted in returned intervals
     for event in range(len(found)):
         if work.asked.most < 0 or (event > _FIRST and spent > 0.0 and event % _AGAIN) or _has_ranges(work.asked, event):
             found[event] = LEFT
@@ -58,7 +57,7 @@ def best_by_cursors(structure: Any, work: Work, cursors: Cursors) -> None:
 
 @inlined
 def _has_ranges(asked: EventFields, event: int) -> bool:
-    """Whether an event has a range: what cursors cannot be opened for."""
+    """Whether an event has a range: cursors cannot be opened for one."""
     for i in range(asked.starts[event], asked.starts[event + 1]):
         if asked.codes[i] != asked.uppers[i]:
             return True
@@ -67,7 +66,7 @@ def _has_ranges(asked: EventFields, event: int) -> bool:
 
 @inlined
 def _open_cursors(structure: Any, work: Work, cursors: Cursors, event: int) -> None:
-    """One for each of an event's fields."""
+    """Open a cursor for each of an event's fields."""
     asked, lists = work.asked, work.lists
     first = asked.starts[event]
     for i in range(asked.starts[event + 1] - first):
@@ -80,7 +79,7 @@ def _open_cursors(structure: Any, work: Work, cursors: Cursors, event: int) -> N
 
 @inlined
 def _limit(work: Work, event: int) -> int:
-    """How many intervals cursors may give an event."""
+    """How many intervals cursors may return for an event."""
     asked, places = work.asked, work.lists.places
     limit = asked.most
     for i in range(asked.starts[event], asked.starts[event + 1]):
@@ -90,13 +89,13 @@ def _limit(work: Work, event: int) -> int:
 
 @inlined
 def _search(structure: Any, work: Work, cursors: Cursors, event: int, limit: int) -> tuple[int, float]:
-    """Move the cursors in turns until nothing better can come up: how many are found, and what it took."""
+    """Move the cursors in turns until nothing better can come up; returns how many are found, and the cost."""
     asked, lists, heaps = work.asked, work.lists, work.heaps
     first, size = asked.starts[event], asked.starts[event + 1] - asked.starts[event]
     given = asked.held_starts[event + 1] - asked.held_starts[event]
     kept = np.int64(0)
     examined = np.int64(0)
-    for i in range(asked.held_starts[event], asked.held_starts[event + 1]):  # they may hold for whom no list has
+    for i in range(asked.held_starts[event], asked.held_starts[event + 1]):  # their subscriptions may be in no list
         kept = _come_up(work, cursors, event, np.int64(lists.generals[asked.held[i]]), kept)
     going = True
     while going and given + asked.passed * examined <= limit:
@@ -124,7 +123,10 @@ def _search(structure: Any, work: Work, cursors: Cursors, event: int, limit: int
 
 @inner
 def _come_up(work: Work, cursors: Cursors, event: int, number: int, kept: int) -> int:
-    """Score a subscription that comes up for the first time, and keep it if it is among the best; how many are kept."""
+    """Score a subscription that comes up for the first time, and keep it if it is among the best.
+
+    Returns how many are kept.
+    """
     if cursors.seen[number] == event + 1:
         return kept
     cursors.seen[number] = event + 1
@@ -137,10 +139,11 @@ def _come_up(work: Work, cursors: Cursors, event: int, number: int, kept: int) -
 
 @inlined
 def _is_above(work: Work, cursors: Cursors, event: int) -> bool:
-    """Whether nothing that has not come up can be better than the worst that is kept.
+    """Whether no subscription that has not come up can be better than the worst that is kept.
 
-    Weights are added in the order of attributes, as scores are: rounding keeps the order of sums. At a tie what comes
-    up later has a higher number, if sums are exact: it would be in every list that counts, behind what came up there.
+    Weights are added in the order of attributes, as in scores, so that rounding keeps the order of sums. If sums are
+    exact, a later subscription with the same score has a higher number: it would be in every list that counts, behind
+    the one that came up there.
     """
     combine, weights, owners = work.asked.combine, cursors.weights, cursors.owners
     count = work.asked.starts[event + 1] - work.asked.starts[event]

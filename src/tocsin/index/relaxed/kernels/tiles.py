@@ -1,8 +1,8 @@
-"""Of which subscriptions do most dimensions hold, when all must be looked at? Tile by tile, for several events at once.
+"""Scan for relaxed rankings by tiles, for several events at once.
 
-A tile is 256 subscriptions, and a column of it one field's ranges and weights of all of them, side by side, so that
-several are tested in one instruction and a tile stays in the cache while all events pass by. A subscription with
-general dimensions, or with several ranges of one field, is looked at by itself.
+A tile is 256 subscriptions. Each of its columns has one field's ranges and weights of all of them, side by side.
+Several are tested in one instruction, and a tile stays in the cache while all events pass it. A subscription with
+general dimensions, or with several ranges of one field, is scored by itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tocsin.kernels.packing import viewed
 
 TILE: Final = 256
 MOST_EVENTS: Final = 64
-"""Events that pass by a tile one after the other, while it is in the cache."""
+"""Events that pass a tile one after another, while it is in the cache."""
 TOGETHER: Final = 4
 """Events for which a column is read once: with AVX-512 that takes 0.6 of the time of reading it for each."""
 
@@ -32,16 +32,16 @@ class Tiles(NamedTuple):
 
     starts: NDArray[np.int64]  # (T + 1,) columns [starts[t], starts[t + 1]) are tile t's
     fields: NDArray[np.int32]  # (C,) in the order that weights are added
-    lows: NDArray[np.int32]  # (256 C,) a range that none meets where a subscription has no such dimension
+    lows: NDArray[np.int32]  # (256 C,) a range that is never met if a subscription has no such dimension
     highs: NDArray[np.int32]  # (256 C,)
     weights: NDArray[np.float64]  # (256 C,)
 
 
 class Columns(NamedTuple):
-    """How the columns of tiles are numbered. F fields."""
+    """The numbering of tiles' columns. F fields."""
 
-    ranks: NDArray[np.int32]  # (F,) the fields' places in
-    order: NDArray[np.int32]  # (F,) that in which weights are added
+    ranks: NDArray[np.int32]  # (F,) position of each field in `order`
+    order: NDArray[np.int32]  # (F,) the fields in the order that weights are added
 
 
 @kernel
@@ -93,7 +93,7 @@ def _number_columns(
     used: NDArray[np.int64],
     column_of: NDArray[np.int64],
 ) -> int:
-    """Write which fields a tile has, and their columns; returns how many. `used` gets their ranks."""
+    """Write the fields of a tile, and their columns; returns how many. `used` gets their ranks."""
     starts, rows, count = dimensions.starts, dimensions.rows, 0
     for s in range(tile * TILE, min((tile + 1) * TILE, len(starts) - 1)):
         if is_alone(rows, starts[s], starts[s + 1]):
@@ -142,9 +142,9 @@ def best_by_tiles(tiles: Tiles, work: Work, events: NDArray[np.int64]) -> None:
 def _add_up(
     tiles: Tiles, tile: int, codes: NDArray[np.int32], uppers: NDArray[np.int32], sums: NDArray[np.float64]
 ) -> None:
-    """Write the sums of a tile's subscriptions for up to TOGETHER events: what is read once serves all of them.
+    """Write the sums of a tile's subscriptions for up to TOGETHER events, reading each column once.
 
-    A sum begins with -0.0, which only remains where nothing is added: not even a weight of 0.
+    A sum begins with -0.0. It stays -0.0 only if nothing is added, not even a weight of 0.
     """
     fields, lows, highs, weights = tiles.fields, tiles.lows, tiles.highs, tiles.weights
     sums[:] = -0.0
@@ -170,7 +170,7 @@ def _add_up(
 def _asked(
     codes: NDArray[np.int32], uppers: NDArray[np.int32], field: int, i: int, count: int
 ) -> tuple[np.int32, np.int32]:
-    """What one of some events has of a field; what no range meets where it has nothing, or there is no such event."""
+    """An event's codes of a field; codes that no range meets if it has none, or if there is no such event."""
     if i >= count or codes[i, field] < 0:
         return np.int32(-1), np.int32(-2147483648)
     return codes[i, field], uppers[i, field]
@@ -178,7 +178,7 @@ def _asked(
 
 @inner
 def _keep_best(work: Work, event: int, base: int, sums: NDArray[np.float64], top: int) -> None:
-    """Put those of a tile on an event's heap whose sums, of which `top` has the bits of the best, are high enough."""
+    """Put the subscriptions of a tile with high enough sums on an event's heap. `top` has the bits of the best sum."""
     heaps = work.heaps
     kept = heaps.found[event]
     worst = bits_of_float(heaps.scores[event, 0]) if kept == heaps.scores.shape[1] else np.int64(0)
@@ -208,9 +208,9 @@ def _weigh(
     combine: int,
     sums: NDArray[np.float64],
 ) -> None:
-    """Write the highest or lowest weights of a tile's subscriptions that hold.
+    """Write the highest or lowest weights that hold for a tile's subscriptions.
 
-    Scores are at least 0, so that their bits compare as they do; what is negative says that nothing holds.
+    Scores are at least 0, so that their bits compare as they do. A negative value means that nothing holds.
     """
     fields, lows, highs, weights = tiles.fields, tiles.lows, tiles.highs, tiles.weights
     sums[:] = NOTHING if combine == MAX else np.inf

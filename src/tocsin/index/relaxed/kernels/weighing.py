@@ -1,6 +1,6 @@
-"""What does a subscription score on an event? The weights of its dimensions that hold, added, or the most or the least.
+"""Scores of subscriptions on an event: the sum, maximum or minimum of the weights of their dimensions that hold.
 
-The best of each event are a heap, whose first is the worst; of equal scores a higher number is worse.
+The best of each event are a heap with the worst first. Of equal scores a higher number is worse.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tocsin.index.relaxed.kernels.layouts import HIGH, LOW, MAX, MORE, ROW, SUM,
 from tocsin.kernels.jit import inlined, inner
 
 NOTHING: Final = -1.0
-"""The score of a subscription of which nothing holds: below every weight."""
+"""The score of a subscription of which no dimension holds: below every weight."""
 
 _ROW = np.uint64(ROW)
 _ONE = np.uint64(1)
@@ -22,7 +22,7 @@ _ONE = np.uint64(1)
 
 @inlined
 def enter_event(work: Work, event: int) -> None:
-    """Write what an event has into `values`."""
+    """Write an event's values into `values`."""
     asked, values = work.asked, work.values
     for i in range(asked.starts[event], asked.starts[event + 1]):
         values.codes[asked.fields[i]], values.uppers[asked.fields[i]] = asked.codes[i], asked.uppers[i]
@@ -32,7 +32,7 @@ def enter_event(work: Work, event: int) -> None:
 
 @inlined
 def leave_event(work: Work, event: int) -> None:
-    """Take out of `values` what an event has."""
+    """Clear an event's values from `values`."""
     asked, values = work.asked, work.values
     for i in range(asked.starts[event], asked.starts[event + 1]):
         values.codes[asked.fields[i]] = values.uppers[asked.fields[i]] = -1
@@ -66,7 +66,7 @@ def _meets_one(ranges: NDArray[np.int32], more: int, value: int, upper: int) -> 
 
 @inner
 def score_of(work: Work, number: int) -> float:
-    """The score of a subscription on the event in `values`; NOTHING where no dimension of it holds."""
+    """The score of a subscription on the event in `values`; NOTHING if none of its dimensions holds."""
     starts, weights, combine = work.dimensions.starts, work.dimensions.weights, work.asked.combine
     score = NOTHING
     at = np.uint64(number)
@@ -87,20 +87,20 @@ def score_of(work: Work, number: int) -> float:
 
 @inlined
 def is_alive(work: Work, number: int) -> bool:
-    """Whether a subscription is still there."""
+    """Whether a subscription is live."""
     at = np.uint64(number)
     return (work.asked.alive[at >> np.uint64(6)] >> (at & np.uint64(63))) & _ONE != np.uint64(0)
 
 
 @inlined
 def _is_worse(score: float, number: int, other: float, other_number: int) -> bool:
-    """Whether one comes after another: a lower score or, of equal ones, a higher number."""
+    """Whether one ranks after another: by a lower score or, if equal, a higher number."""
     return score < other or (score == other and number > other_number)
 
 
 @inner
 def keep(heaps: Heaps, event: int, kept: int, score: float, number: int) -> int:
-    """Put one among an event's best if it is, of which `kept` are known; returns how many are known now."""
+    """Add a subscription to an event's best if it is among them. `kept` are known; returns how many are known now."""
     scores, numbers = heaps.scores[event], heaps.numbers[event]
     if kept == len(scores):
         if _is_worse(scores[0], np.int64(numbers[0]), score, number):
@@ -121,7 +121,7 @@ def keep(heaps: Heaps, event: int, kept: int, score: float, number: int) -> int:
 def _replace_worst(
     scores: NDArray[np.float64], numbers: NDArray[np.int32], count: int, score: float, number: int
 ) -> None:
-    """Put one in the place of the worst of `count`."""
+    """Replace the worst of `count`."""
     at = 0
     while True:
         child = 2 * at + 1
@@ -140,7 +140,7 @@ def _replace_worst(
 
 @inner
 def sort_best(heaps: Heaps, event: int, kept: int) -> None:
-    """Turn an event's heap into the best first."""
+    """Sort an event's heap best first."""
     scores, numbers = heaps.scores[event], heaps.numbers[event]
     for left in range(kept - 1, 0, -1):
         score, number = scores[0], numbers[0]

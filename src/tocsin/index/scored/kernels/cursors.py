@@ -1,7 +1,7 @@
-"""What do all scored interval indexes have in common? A cursor: the intervals that a value stabs, best first.
+"""Cursors, shared by all scored interval indexes: the intervals that a value stabs, best first.
 
-`open_cursor` and `next_place` are one function for every structure: each registers its own beside its layout, and which
-one is meant is known when a kernel that calls them is compiled.
+`open_cursor` and `next_place` are one interface for every structure. Each structure registers its own beside its
+layout. Which one is called is resolved when a calling kernel is compiled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Ranges(NamedTuple):
     """Intervals of rank codes by place. G groups, N intervals.
 
     A group is what one query stabs: the intervals of one field. An interval's *place* is its rank within all groups,
-    best first in each: of two places in a group the lower has the higher score or, of equal ones, the lower owner.
+    best first in each. Of two places in a group the lower has the higher score or, if equal, the lower owner.
 
     Paper: Machanavajjhala, Vee, Garofalakis, Shanmugasundaram 2008, sections 2 and 3.
     """
@@ -32,21 +32,21 @@ class Ranges(NamedTuple):
 
 
 EXAMINED: Final = 2
-"""Where the state of a cursor, whatever its structure, counts the entries that were looked at."""
+"""The position in every cursor's state that counts the entries examined."""
 
 
 def open_cursor(structure: Any, group: int, code: int, state: NDArray[np.int64]) -> None:
-    """Begin a search for what a code stabs in a group."""
+    """Begin a search for the intervals that a code stabs in a group."""
     raise NotImplementedError("for kernels")
 
 
 def next_place(structure: Any, code: int, state: NDArray[np.int64]) -> int:
-    """The place of the next best interval, -1 when there is none any more; adds to state[EXAMINED]."""
+    """The place of the next best interval, -1 at the end; adds to state[EXAMINED]."""
     raise NotImplementedError("for kernels")
 
 
 def state_width(structure: Any) -> int:
-    """How many numbers the state of a cursor takes."""
+    """The length of a cursor's state."""
     return _WIDTHS[type(structure)](structure)
 
 
@@ -56,29 +56,29 @@ _WIDTHS: Final[dict[type, Callable[[Any], int]]] = {}
 def register(
     layout: type, width: Callable[[Any], int], opened: Callable[..., None], following: Callable[..., int]
 ) -> None:
-    """Let a structure be walked: kernels that do what `open_cursor` and `next_place` say for its layout."""
+    """Register a structure's kernels, which implement `open_cursor` and `next_place` for its layout."""
     _WIDTHS[layout] = width
     choose(open_cursor, layout, opened)
     choose(next_place, layout, following)
 
 
 class Queries(NamedTuple):
-    """What is asked of a structure, and where the answers go."""
+    """Queries to a structure, and room for the answers."""
 
     groups: NDArray[np.int32]
     codes: NDArray[np.int32]
-    """A query: a group and a code; below 0, it stabs nothing."""
+    """A query: a group and a code; a code below 0 stabs nothing."""
     state: NDArray[np.int64]
-    """Room for a cursor."""
+    """Memory for a cursor."""
     ends: NDArray[np.int64]
     """Where the places of each query end, in `places`."""
     places: NDArray[np.int32]
-    """Room for k of each query."""
+    """Room for k places of each query."""
 
 
 @kernel
 def best_places(structure: Any, queries: Queries, k: int) -> int:
-    """Write the k best places of each query and where they end; returns how many entries were looked at."""
+    """Write the k best places of each query and where they end; returns how many entries were examined."""
     structure, queries = viewed(structure), viewed(queries)
     groups, codes, state = queries.groups, queries.codes, queries.state
     written = np.uint64(0)
@@ -113,14 +113,14 @@ def move_cursor(structure: Any, code: int, state: NDArray[np.int64]) -> int:
 
 
 DONE: Final = np.int64(2**63 - 1)
-"""The number of a stream that has nothing more."""
+"""The number of an exhausted stream."""
 
 _ONE, _TWO, _THREE, _FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @inlined
 def least(numbers: NDArray[np.int64], first: int, count: int) -> int:
-    """The least of numbers[first:first + count]; DONE where there is none. Four at a time: none waits for another."""
+    """The least of numbers[first:first + count]; DONE if there is none. Four independent minima run in parallel."""
     a = b = c = d = DONE
     i, stop = np.uint64(first), np.uint64(first + count)
     while i + _THREE < stop:

@@ -1,8 +1,8 @@
-"""Which are the best intervals that a value stabs? A scored R-tree: the baseline in order of score.
+"""The scored R-tree: the baseline for stabbing queries, with intervals in order of score.
 
-Neighbours have like scores and may lie anywhere, so that a node's extent says little where intervals are short.
+Neighbours have similar scores but may lie anywhere, so that a node's extent says little if intervals are short.
 
-Cost: memory 12 (1 + 2 / (b - 1)) bytes an interval; time O(n) a query at worst, O(b k log_b n) where nothing is a hole.
+Cost: memory 12 (1 + 2 / (b - 1)) bytes an interval; time O(n) a query at worst, O(b k log_b n) if there are no holes.
 
 Source: Machanavajjhala et al. 2008, section 2.2.3. Departs: docs/papers/ranked_pubsub.md.
 """
@@ -20,7 +20,7 @@ from tocsin.index.scored.r_trees.kernels import EXTENT, RTrees, count_nodes, pac
 def r_trees(
     starts: NDArray[np.int64], order: NDArray[np.int32], ranges: Ranges, branching: int, short: int = 0
 ) -> RTrees:
-    """R-trees over groups of places in an arrangement; groups of at most `short` have a root alone.
+    """R-trees over groups of places in an arrangement; groups of at most `short` have only a root.
 
     Cost: linear; 12 bytes an interval and 8 a node.
     """
@@ -34,5 +34,5 @@ def r_trees(
 
 
 def scored_r_trees(ranges: Ranges, branching: int) -> RTrees:
-    """One a group, its intervals by place."""
+    """One tree a group, with its intervals by place."""
     return r_trees(ranges.starts, np.arange(len(ranges.lows), dtype=np.int32), ranges, branching)

@@ -1,7 +1,7 @@
-"""Which entry of an R-tree does a value stab next? From the left, depth first, a state between calls.
+"""Kernels of R-trees for stabbing queries: depth first from the left, with a state between calls.
 
-Paper: Machanavajjhala et al. 2008, section 2.2.3: where entries are in an order that keeps the better of two that meet
-before the other, this is `getnext()`.
+Paper: Machanavajjhala et al. 2008, section 2.2.3. This is `getnext()` if the better of any two overlapping entries
+comes first.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ EXTENT: Final = 2
 
 
 class RTrees(NamedTuple):
-    """An R-tree a group over intervals in some arrangement. G groups, N intervals, M nodes.
+    """One R-tree a group over intervals in some arrangement. G groups, N intervals, M nodes.
 
-    Nodes are level by level from the leaves up to a root; node i of a level has the entries [b i, b i + b) below.
+    Nodes are stored level by level from the leaves up to a root. Node i of a level has the entries [b i, b i + b) below
+    it.
     """
 
     starts: NDArray[np.int64]  # (G + 1,) entries [starts[g], starts[g + 1]) are group g's
-    entries: NDArray[np.int32]  # (3 N,) by arrangement: of each interval its lowest code, its highest, its place
+    entries: NDArray[np.int32]  # (3 N,) by arrangement, for each interval: lowest code, highest code, place
     node_starts: NDArray[np.int64]  # (G + 1,)
-    nodes: NDArray[np.int32]  # (2 M,) the extent of all that is below a node: its lowest code, its highest
-    branching: NDArray[np.int64]  # (2,) b; groups of at most so many entries have a root alone
+    nodes: NDArray[np.int32]  # (2 M,) the extent of all intervals below a node: lowest code, highest code
+    branching: NDArray[np.int64]  # (2,) b; groups of at most so many entries have only a root
 
 
-# A state: the level that the search is at, the highest, EXAMINED, and three numbers a level.
-# Level 0 are the entries themselves.
+# A state has the level of the search, the highest level, EXAMINED, and three numbers a level. Level 0 are the entries
+# themselves.
 LEVEL: Final = 0
 TOP: Final = 1
 BRANCHING: Final = 3  # entries of a node
-AT: Final = 4  # + 3 level: where the search is
-PART: Final = 5  # + 3 level: where the part that is searched ends
+AT: Final = 4  # + 3 level: the position of the search
+PART: Final = 5  # + 3 level: the end of the part being searched
 BEGIN: Final = 6  # + 3 level: where the group's part of the level begins; it ends where the next one begins, and
 STOP: Final = 4  # + 3 (TOP + 1): where the entries end
 
 SHORTEST: Final = 16
-"""So few are walked without a look at the root."""
+"""At most this many entries are scanned without reading the root."""
 
 _ONE = np.uint64(1)
 _THREE = np.uint64(3)
@@ -52,19 +53,19 @@ _EXTENT = np.uint64(EXTENT)
 
 
 def state_width(trees: RTrees) -> int:
-    """How many numbers a state takes."""
+    """The length of a state."""
     return AT + 3 * (int(count_levels(trees.starts, trees.branching)) + 2)
 
 
 @inlined
 def branching_of(branching: NDArray[np.int64], count: int) -> int:
-    """Entries of a node in the tree of a group of so many entries."""
+    """Entries of a node in the tree of a group of that many entries."""
     return max(branching[0], branching[1]) if count <= branching[1] else branching[0]
 
 
 @kernel
 def count_levels(starts: NDArray[np.int64], branching: NDArray[np.int64]) -> int:
-    """How many levels of nodes the largest group has."""
+    """The number of levels of the largest group."""
     levels = 0
     for group in range(len(starts) - 1):
         count, own = starts[group + 1] - starts[group], 0
@@ -78,7 +79,7 @@ def count_levels(starts: NDArray[np.int64], branching: NDArray[np.int64]) -> int
 
 @kernel
 def pack(trees: RTrees) -> None:
-    """Write the extents of all nodes, each level by the one below. Cost: linear."""
+    """Write the extents of all nodes, each level from the one below. Cost: linear."""
     for group in range(len(trees.starts) - 1):
         first, stop = trees.starts[group], trees.starts[group + 1]
         branching = branching_of(trees.branching, stop - first)
@@ -115,7 +116,7 @@ def count_nodes(starts: NDArray[np.int64], branching: NDArray[np.int64]) -> NDAr
 
 @inlined
 def open_tree(trees: RTrees, group: int, state: NDArray[np.int64]) -> None:
-    """Begin a search at the root; nothing is looked at yet."""
+    """Begin a search at the root; nothing is examined yet."""
     first, stop = trees.starts[group], trees.starts[group + 1]
     count = np.uint64(stop - first)
     branching = np.uint64(branching_of(trees.branching, np.int64(count)))
@@ -155,7 +156,7 @@ def place_of_entry(trees: RTrees, entry: int) -> int:
 
 @inlined
 def next_in_tree(trees: RTrees, code: int, state: NDArray[np.int64]) -> int:
-    """The next entry that a code stabs; -1 when there is none any more."""
+    """The next entry that a code stabs; -1 at the end."""
     at, top = _THREE * np.uint64(state[LEVEL]), _THREE * np.uint64(state[TOP])
     branching, entries, nodes = np.uint64(state[BRANCHING]), trees.entries, trees.nodes
     while at <= top:

@@ -1,10 +1,10 @@
-"""In which order do intervals leave fewest holes in an R-tree? The arrangement of the SOPT-R-tree, in O(n log n).
+"""The arrangement of intervals in a SOPT-R-tree, which leaves fewest holes. Cost: O(n log n).
 
-Of two intervals that meet the better comes first; those that do not may come in either order, and of all that may come
-next the one that begins furthest left does. Paper: Machanavajjhala et al. 2008, section 3.2, Algorithms 1 and 2.
+Of two intervals that overlap the better comes first. Others may come in either order; of all that may come next, the
+one that begins furthest left does. Paper: Machanavajjhala et al. 2008, section 3.2, Algorithms 1 and 2.
 
-The 2 n ends are ranked on one line, left ends before right ones of the same code: intervals that touch meet. Groups lie
-beside one another on it, so that all are arranged at once.
+The 2 n ends are ranked on one line, left ends before right ones of the same code, because intervals that touch overlap.
+Groups lie side by side on it, so that all are arranged at once.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from tocsin.kernels.jit import inner, kernel
 
 
 class Graph(NamedTuple):
-    """The constraint graph: an edge from the better of two intervals that meet where none in between hides it.
+    """The constraint graph: an edge from the better of two overlapping intervals, unless one in between hides it.
 
     N intervals, E edges, at most 3 n (Lemma 3.4).
     """
 
     heads: NDArray[np.int32]  # (N,) the last edge out of each interval, -1 for none
     nexts: NDArray[np.int32]  # (E,) the edge before it
-    targets: NDArray[np.int32]  # (E,) which interval an edge leads to
-    before: NDArray[np.int32]  # (N,) how many edges lead to each interval
+    targets: NDArray[np.int32]  # (E,) the interval that an edge leads to
+    before: NDArray[np.int32]  # (N,) number of edges that lead to each interval
 
 
 @kernel
 def constraint_graph(lefts: NDArray[np.int32], rights: NDArray[np.int32]) -> Graph:
     """Algorithm 2, for intervals best first, by the ranks of their ends. Cost: O(n log n).
 
-    What is seen from below (the worst interval at each point so far) changes only at visible ends: `lowest` says which
-    interval is seen from each of them on.
+    The interval visible from below (the worst so far at each point) changes only at visible ends. `lowest` gives the
+    interval visible from each of them on.
     """
     count = len(lefts)
     visible = new_bitmap(2 * count)
@@ -78,7 +78,7 @@ def _add_edge(graph: Graph, edges: int, source: int, target: int) -> int:
 
 @kernel
 def arrange(graph: Graph, lefts: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Algorithm 1: the intervals in the order that the graph and their left ends give. Cost: O(n log n)."""
+    """Algorithm 1: intervals in the order given by the graph and their left ends. Cost: O(n log n)."""
     count = len(lefts)
     waiting = new_bitmap(2 * count)
     owner = np.empty(2 * count, np.int32)

@@ -1,6 +1,6 @@
-"""Which numbers are in a set, and which is the next? A bitmap with a summary of each 64 of its words, and so on up.
+"""A set of numbers below n, as a bitmap with a summary bit for each of its words, recursively.
 
-A set of numbers below n: insertion, removal, successor and predecessor touch a word a level, at most six.
+Insertion, removal, successor and predecessor touch one word a level, at most six.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOW_SIX = np.uint64(63)
 
 
 class Bitmap(NamedTuple):
-    """A bit a number, then a bit for each word that is not 0, up to a single word. L levels."""
+    """One bit a number, then one bit for each word that is not 0, up to a single word. L levels."""
 
     words: NDArray[np.uint64]
     starts: NDArray[np.int64]  # (L,) where each level begins
@@ -42,7 +42,7 @@ def new_bitmap(count: int) -> Bitmap:
 
 @inlined
 def insert(held: Bitmap, number: int) -> None:
-    """Put a number in."""
+    """Insert a number."""
     at = np.uint64(number)
     for level in range(len(held.starts)):
         word = np.uint64(held.starts[level]) + (at >> _SIX)
@@ -55,7 +55,7 @@ def insert(held: Bitmap, number: int) -> None:
 
 @inlined
 def remove(held: Bitmap, number: int) -> None:
-    """Take a number out."""
+    """Remove a number."""
     at = np.uint64(number)
     for level in range(len(held.starts)):
         word = np.uint64(held.starts[level]) + (at >> _SIX)
@@ -67,7 +67,7 @@ def remove(held: Bitmap, number: int) -> None:
 
 @inlined
 def first_from(held: Bitmap, number: int) -> int:
-    """The least number in the set that is not below another; -1 where none is."""
+    """The least number in the set that is at least `number`; -1 if there is none."""
     at = np.int64(number)
     level = 0
     while level < len(held.starts):
@@ -89,7 +89,7 @@ def first_from(held: Bitmap, number: int) -> int:
 
 @inlined
 def last_until(held: Bitmap, number: int) -> int:
-    """The greatest number in the set that is not above another; -1 where none is."""
+    """The greatest number in the set that is at most `number`; -1 if there is none."""
     at = np.int64(number)
     level = 0
     while level < len(held.starts) and at >= 0:

@@ -1,4 +1,4 @@
-"""How do intervals become a SOPT-R-tree? They are arranged by Algorithms 1 and 2, and packed as any R-tree."""
+"""Building of SOPT-R-trees: Algorithms 1 and 2 arrange the intervals, which are packed like any R-tree."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tocsin.index.scored.tree import Arranging
 
 
 def sopt_r_trees(ranges: Ranges, branching: int) -> RTrees:
-    """One a group, its intervals as Algorithm 1 arranges them."""
+    """One tree a group, with its intervals as Algorithm 1 arranges them."""
     lefts, rights = end_ranks(ranges)
     order = arrange(constraint_graph(lefts, rights), lefts)
     return r_trees(ranges.starts, order, ranges, branching)
 
 
 def packed_again(ranges: Ranges, branching: int, order: NDArray[np.int32]) -> RTrees:
-    """The same trees by the arrangement that was found before; raises `ValueError` for what is none of the groups."""
+    """The same trees from a known arrangement; raises `ValueError` if it does not fit the groups."""
     places = np.repeat(np.arange(len(ranges.last)), np.diff(ranges.starts))
     there = np.zeros(len(places), bool)
     if order.dtype != np.int32 or order.shape != places.shape or not ((order >= 0) & (order < len(places))).all():

@@ -1,5 +1,4 @@
-"""Which box and which keywords is a subscription indexed by? Of what its outermost AND asks for, the smallest box and
-all keywords."""
+"""Choice of the box and keywords that index a subscription: the smallest box and all keywords of its outermost AND."""
 
 from __future__ import annotations
 
@@ -21,22 +20,24 @@ NEVER: Final = -2
 
 
 class Chosen(NamedTuple):
-    """The leaves that each subscription is found by, of those that its outermost AND asks for. S subscriptions."""
+    """The leaves of its outermost AND by which each subscription is found. S subscriptions."""
 
     boxes: NDArray[np.int32]  # (S,) UNSUITABLE, NEVER, or a leaf
     keywords: NDArray[np.int32]  # (S,) the leaf with the rarest
-    others: NDArray[np.int32]  # (S,) how much else it asks for
-    regions: NDArray[np.int32]  # (S,) how many boxes it asks for
-    lists: NDArray[np.int32]  # (S,) how often it asks for keywords; of one text's words once
+    others: NDArray[np.int32]  # (S,) number of other terms
+    regions: NDArray[np.int32]  # (S,) number of boxes that it asks for
+    lists: NDArray[np.int32]  # (S,) number of times it asks for keywords; the words of one text count once
 
 
 PLAIN, OF_TEXT = 1, 2
-"""What leaves that ask for keywords are: of a list, or of the words of a text, each of which is a leaf."""
+"""Kinds of leaves that ask for keywords: of a list, or of a text, each of whose words is a leaf."""
 
 
 @kernel
 def choose_leaves(leaves: Expressions, rarest: NDArray[np.int64], kinds: NDArray[np.uint8], out: Chosen) -> None:
-    """Write the leaves of each expression. `rarest` says how many leaves ask for the rarest of a leaf's tokens.
+    """Choose the leaves of each expression.
+
+    `rarest` is the number of leaves that ask for the rarest of a leaf's tokens.
 
     `kinds` says which leaves ask for keywords: PLAIN, OF_TEXT, or 0. Cost: linear in the programs.
     """
@@ -78,7 +79,7 @@ def _choose(leaves: Expressions, rarest: NDArray[np.int64], kinds: NDArray[np.ui
 
 @inlined
 def area_of(boxes: NDArray[np.float64], box: int) -> float:
-    """The area of a box; its longer side beside it, so that a line is more than a point."""
+    """The area of a box, plus a little for its longer side, so that a line is larger than a point."""
     width, height = boxes[box, 2] - boxes[box, 0], boxes[box, 3] - boxes[box, 1]
     return width * height + 1e-9 * max(width, height)
 
@@ -87,11 +88,11 @@ def area_of(boxes: NDArray[np.float64], box: int) -> float:
 def tokens_of(
     leaves: Expressions, keys: Keys, firsts: NDArray[np.int64], kinds: NDArray[np.uint8], able: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The tokens of all keywords of each expression that is able to hold, ascending, each once, in CSR form."""
+    """The distinct tokens of all keywords of each expression that can hold, ascending, in CSR form."""
     leaves, keys = viewed(leaves), viewed(keys)
     starts = np.zeros(len(able) + 1, np.int64)
     most = np.int64(0)
-    for place in range(len(leaves.program)):  # what says how far a level spans is taken for a leaf, too: room is left
+    for place in range(len(leaves.program)):  # lengths of levels are taken for leaves, too, which only leaves more room
         leaf = leaves.program[place] >> 1
         if 0 <= leaf < len(kinds) and kinds[leaf] > 0:
             most += keys.starts[leaf + 1] - keys.starts[leaf]
@@ -113,7 +114,7 @@ def tokens_of(
 
 @inlined
 def _each_once(tokens: NDArray[np.int32], first: int, stop: int) -> int:
-    """Put tokens[first:stop] in order, each once; where they end."""
+    """Sort tokens[first:stop] and drop duplicates; returns the end."""
     sort_numbers(tokens, first, stop)
     kept = first
     for i in range(first, stop):
@@ -125,7 +126,7 @@ def _each_once(tokens: NDArray[np.int32], first: int, stop: int) -> int:
 
 @kernel
 def rarest_tokens(regions: Regions, counts: NDArray[np.int64], chosen: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Of each chosen subscription the token that the fewest ask for."""
+    """The token of each chosen subscription that the fewest ask for."""
     held = viewed(regions)
     out = np.empty(len(chosen), np.int32)
     for i in range(len(chosen)):
@@ -142,7 +143,7 @@ def rarest_tokens(regions: Regions, counts: NDArray[np.int64], chosen: NDArray[n
 def without_leaves(
     leaves: Expressions, kinds: NDArray[np.uint8], boxes: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The programs of expressions without their keywords and the box that was chosen of each."""
+    """The programs of expressions without their keywords and chosen boxes."""
     leaves = viewed(leaves)
     starts, program = np.zeros(len(boxes) + 1, np.int64), np.empty(len(leaves.program), np.int32)
     at = 0

@@ -1,7 +1,7 @@
-"""What do structures of regions and keywords have in common? Keywords as tokens, and a box with tokens each.
+"""Layouts shared by structures of regions and keywords: keywords as tokens, and subscriptions as a box with tokens.
 
-A token is a keyword of some list attribute, as a number: they ascend with the keywords of an attribute, and those of
-different attributes differ. So a message is one set of tokens, whatever its lists, and boxes on the way.
+A token is the number of a keyword of some list attribute. Tokens ascend with the keywords of an attribute, and differ
+between attributes. So a message is one set of tokens, whichever lists they come from, and a box at some places.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 ABSENT: Final = -1
 TYPES: Final = 4
-"""Of values, `codes.NUMBER` to `codes.INSTANT`."""
+"""The types of values, `codes.NUMBER` to `codes.INSTANT`."""
 
 ROOM: Final = 128
-"""Behind what is found: so much may be written that is not kept."""
+"""Room behind the results that may be written to, but is not kept."""
 
 
 class Keywords(NamedTuple):
-    """The keywords that anybody asks for, by attribute and type: F fields. A attributes, O tokens, V strings."""
+    """The keywords of all subscriptions, by attribute and type: F fields. A attributes, O tokens, V strings."""
 
     fields: Annotated[NDArray[np.int32], 2]  # (A, TYPES) the field of an attribute's elements of a type, ABSENT
     operand_starts: NDArray[np.int64]  # (F + 1,) tokens [operand_starts[f], operand_starts[f + 1]) are field f's
@@ -34,31 +34,31 @@ class Regions(NamedTuple):
     """Subscriptions as a box of one of P attributes, and tokens. A attributes, S subscriptions, T tokens in all."""
 
     places: NDArray[np.int32]  # (A,) the number of the attribute among those with boxes, ABSENT
-    owners: NDArray[np.int32]  # (S,) whose box it is, by that number; ABSENT where it is never satisfied
+    owners: NDArray[np.int32]  # (S,) number of the attribute of its box; ABSENT if it is never satisfied
     boxes: Annotated[NDArray[np.float64], 2]  # (S, 4) LEFT .. UPPER; closed
     token_starts: NDArray[np.int64]  # (S + 1,)
     tokens: NDArray[np.int32]  # (T,) ascending within a subscription
 
 
 class RegionTables(NamedTuple):
-    """Regions, and what a message is among them."""
+    """The tables that kernels read: regions, and keywords."""
 
     keywords: Keywords
     regions: Regions
 
 
 class Seen(NamedTuple):
-    """A thread's memory; `counted` is how many subscriptions there are, or 0 where no structure counts."""
+    """A thread's memory. `counted` is the number of subscriptions, or 0 if no structure counts."""
 
     tokens: Annotated[NDArray[np.int32], "tokens"]  # of the message
     marks: Annotated[NDArray[np.uint64], "tokens // 64 + 1"]  # a bit for each of them; 0 between messages
-    boxes: Annotated[NDArray[np.float64], "places, 4", np.nan]  # what the message has at each place; NaN for nothing
-    has: Annotated[NDArray[np.uint8], "places"]  # whether it has any
-    examined: Annotated[NDArray[np.int64], "1"]  # how many subscriptions were compared with the message
+    boxes: Annotated[NDArray[np.float64], "places, 4", np.nan]  # the message's box at each place; NaN if it has none
+    has: Annotated[NDArray[np.uint8], "places"]  # whether it has a box
+    examined: Annotated[NDArray[np.int64], "1"]  # number of subscriptions compared with the message
     clock: Annotated[NDArray[np.int64], "1"]  # grows with every message
-    stamps: Annotated[NDArray[np.int64], "counted"]  # the clock when a subscription was met last
-    counts: Annotated[NDArray[np.int32], "counted"]  # how much of it was met then
-    sums: Annotated[NDArray[np.float64], "counted"]  # what that weighs
+    stamps: Annotated[NDArray[np.int64], "counted"]  # the clock when a subscription was last met
+    counts: Annotated[NDArray[np.int32], "counted"]  # number of its tokens met then
+    sums: Annotated[NDArray[np.float64], "counted"]  # their weight
     hits: Annotated[NDArray[np.int32], "subscriptions + ROOM"]
     flags: Annotated[NDArray[np.uint8], "subscriptions + ROOM"]
     words: Annotated[NDArray[np.uint64], "words"]  # 0 between messages
@@ -67,7 +67,7 @@ class Seen(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What a message asks at one place: its box there, and how many tokens `Seen` has of it."""
+    """A message's request at one place: its box there, and the number of its tokens in `Seen`."""
 
     left: float
     lower: float

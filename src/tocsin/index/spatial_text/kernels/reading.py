@@ -1,4 +1,4 @@
-"""What a message asks for: its tokens, each once, and its box at each place; and whom it finds there."""
+"""Reading of messages: their distinct tokens, their box at each place, and the search at these places."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOW_SIX = np.uint64(63)
 def read_message(tables: Any, coming: Coming, event: int, seen: Seen) -> int:
     """`read_event`: write the tokens and the boxes of an event; returns how many tokens.
 
-    Tables are any that have `keywords` and `regions`.
+    `tables` may be any that have `keywords` and `regions`.
     """
     keywords, places = tables.keywords, tables.regions.places
     events, names = coming.events, coming.bound.attributes
@@ -69,7 +69,7 @@ def _read_list(keywords: Keywords, coming: Coming, attribute: int, number: int, 
 
 @inlined
 def _token_of_string(keywords: Keywords, field: int, rank: int) -> int:
-    """The token that a string is, by its rank code: so many bits lie before its own."""
+    """The token of a string, by its rank code: its position is the number of bits before its own."""
     if rank & 1 == 0:
         return np.int64(ABSENT)
     row, number = np.int64(keywords.rows[field]), np.uint64(rank >> 1)
@@ -82,7 +82,7 @@ def _token_of_string(keywords: Keywords, field: int, rank: int) -> int:
 
 @inlined
 def message_at(seen: Seen, place: int, count: int) -> Message:
-    """What a message asks at a place."""
+    """A message's request at a place."""
     boxes = seen.boxes
     return Message(
         boxes[place, 0], boxes[place, 1], boxes[place, 2], boxes[place, 3], np.int64(count), np.int64(seen.clock[0])
@@ -97,7 +97,7 @@ def has_token(seen: Seen, token: int) -> bool:
 
 @inlined
 def has_all_tokens(regions: Regions, one: int, seen: Seen) -> bool:
-    """Whether a message has all that a subscription asks for."""
+    """Whether a message has all tokens that a subscription asks for."""
     for i in range(regions.token_starts[one], regions.token_starts[one + 1]):
         if not has_token(seen, regions.tokens[i]):
             return False
@@ -116,7 +116,7 @@ def forget_message(tables: Any, seen: Seen, count: int) -> None:
 
 @inner
 def _find_at_places(tables: RegionTables, structure: Any, seen: Seen, tokens: int) -> int:
-    """`find_everywhere`: at all places that a message with tokens has anything at."""
+    """`find_everywhere`: search all places where a message with tokens has a box."""
     found = np.int64(0)
     for place in range(len(seen.has) if tokens > 0 else 0):
         if seen.has[place]:

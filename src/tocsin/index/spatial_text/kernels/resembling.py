@@ -1,7 +1,8 @@
-"""Which subscriptions does each message resemble enough?
+"""Similarity of messages to subscriptions.
 
-`find_alike` is one function for every structure: each registers its own beside its layout. It may let through more than
-it must; what that resembles enough, and how much, is computed here, as section 6 of Yu et al. 2015 has it.
+`find_alike` is one interface for every structure; each registers its own kernel beside its layout. It may return more
+candidates than necessary. Which of these are similar enough, and how similar, is computed here, as in section 6 of Yu
+et al. 2015.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from tocsin.kernels.packing import choose, viewed
 
 
 class Weighed(NamedTuple):
-    """What tokens and subscriptions weigh. O tokens, S subscriptions."""
+    """Weights of tokens and subscriptions. O tokens, S subscriptions."""
 
     weights: NDArray[np.float64]  # (O,) of a token
-    totals: NDArray[np.float64]  # (S,) of a subscription's tokens, added as they ascend
+    totals: NDArray[np.float64]  # (S,) of a subscription's tokens, summed in ascending order
     areas: NDArray[np.float64]  # (S,) of its region
 
 
 class Similarity(NamedTuple):
-    """What a ranking asks for, and of whom."""
+    """The request of a ranking, and the subscriptions."""
 
     alpha: float
     threshold: float
-    near: float  # the least share of the keywords' weight that will do where region and message are in contact
-    far: float  # the same where they are not
+    near: float  # least sufficient share of the keywords' weight if region and message touch
+    far: float  # the same if they do not
     keywords: Keywords
     regions: Regions
     weighed: Weighed
@@ -48,21 +49,21 @@ def find_alike(
     seen: Seen,
     found: int,
 ) -> int:
-    """Write to `seen.hits` from `found` on subscriptions of a place, each once; where they end.
+    """Write candidate subscriptions of a place to `seen.hits` from `found` on, each once; returns the end.
 
-    All that reach the threshold are among them. A message that has nothing at the place is nowhere: its box is NaN.
+    They include all that reach the threshold. If the message has no box at the place, its box is NaN.
     """
     raise NotImplementedError("for kernels")
 
 
 def register_alike(layout: type, found: Callable[..., int]) -> None:
-    """Let a structure be asked what a message resembles: a kernel that does what `find_alike` says for its layout."""
+    """Register a structure's kernel, which implements `find_alike` for its layout."""
     choose(find_alike, layout, found)
 
 
 @kernel
 def weigh(regions: Regions, weights: NDArray[np.float64]) -> Weighed:
-    """What each subscription weighs."""
+    """The weight and area of each subscription."""
     held = viewed(regions)
     count = len(held.owners)
     out = Weighed(weights, np.zeros(count), np.zeros(count))
@@ -76,7 +77,7 @@ def weigh(regions: Regions, weights: NDArray[np.float64]) -> Weighed:
 
 @inner
 def _find_enough(asked: Similarity, structure: Any, seen: Seen, tokens: int) -> int:
-    """`find_everywhere`: at all places, whatever a message has there, those that it resembles enough."""
+    """`find_everywhere`: search all places, even without a box of the message, and keep what reaches the threshold."""
     found = np.int64(0)
     for place in range(len(seen.has)):
         message = message_at(seen, np.int64(place), tokens)
@@ -90,7 +91,7 @@ def _find_enough(asked: Similarity, structure: Any, seen: Seen, tokens: int) -> 
 
 @inlined
 def _all_of(regions: Regions, place: int, seen: Seen, found: int) -> int:
-    """Write all subscriptions of a place to `seen.hits`; where they end."""
+    """Write all subscriptions of a place to `seen.hits`; returns the end."""
     for one in range(len(regions.owners)):
         if regions.owners[one] == place:
             seen.hits[found] = np.int32(one)
@@ -100,7 +101,7 @@ def _all_of(regions: Regions, place: int, seen: Seen, found: int) -> int:
 
 @inlined
 def _keep_alike(asked: Similarity, seen: Seen, found: int, tokens: int) -> int:
-    """Of the candidates in `seen.hits` keep what reaches the threshold; how many."""
+    """Keep the candidates in `seen.hits` that reach the threshold; returns how many."""
     hits = seen.hits
     kept = np.int64(0)
     for i in range(found):
@@ -120,7 +121,7 @@ def score_found(
     starts: NDArray[np.int64],
     found: NDArray[np.int32],
 ) -> NDArray[np.float64]:
-    """How much each event resembles what it found."""
+    """The similarity of each event to the subscriptions that it found."""
     what, given, seen = viewed(asked), viewed(coming), viewed(memory)
     scores = np.empty(len(found))
     for event in range(len(starts) - 1):
@@ -137,14 +138,14 @@ def score_found(
 
 @inlined
 def score_of(asked: Similarity, one: int, message: Message, seen: Seen) -> float:
-    """How much a message resembles a subscription."""
+    """The similarity of a message to a subscription."""
     spatial = spatial_share(asked, one, message)
     return asked.alpha * spatial + (1.0 - asked.alpha) * _textual_share(asked, one, seen)
 
 
 @inlined
 def _textual_share(asked: Similarity, one: int, seen: Seen) -> float:
-    """Which share of its keywords' weight a message has; none of what is beyond float64."""
+    """The share of a subscription's keyword weight that a message has; 0 if the total overflows float64."""
     regions, weights = asked.regions, asked.weighed.weights
     common, total = 0.0, asked.weighed.totals[one]
     for i in range(regions.token_starts[one], regions.token_starts[one + 1]):
@@ -155,12 +156,12 @@ def _textual_share(asked: Similarity, one: int, seen: Seen) -> float:
 
 @inlined
 def spatial_share(asked: Similarity, one: int, message: Message) -> float:
-    """Which share of its region a message covers; all or nothing where one of them has no area.
+    """The share of a subscription's region that a message covers; 1 or 0 if one of them has no area.
 
-    Of a box across the antimeridian both sides count together.
+    Both sides of a box across the antimeridian count together.
     """
     if not message.lower <= message.upper:
-        return 0.0  # it is nowhere
+        return 0.0  # it has no box
     boxes = asked.regions.boxes
     left, right = boxes[one, LEFT], boxes[one, RIGHT]
     height = min(boxes[one, UPPER], message.upper) - max(boxes[one, LOWER], message.lower)
@@ -178,13 +179,13 @@ def spatial_share(asked: Similarity, one: int, message: Message) -> float:
 
 @inlined
 def _width(left: float, right: float) -> float:
-    """Of a box; on both sides of the antimeridian, where it crosses that."""
+    """The width of a box, on both sides of the antimeridian if it crosses it."""
     return right - left if left <= right else (180.0 - left) + (right + 180.0)
 
 
 @inlined
 def _common_width(left: float, right: float, other_left: float, other_right: float) -> float:
-    """What two boxes have in common on both sides of the antimeridian; below 0 where they do not meet."""
+    """The common width of two boxes, on both sides of the antimeridian; below 0 if they do not meet."""
     width = -1.0
     for side in range(2):
         first, last = (left, right) if left <= right else ((left, 180.0) if side == 0 else (-180.0, right))
@@ -218,7 +219,7 @@ def find_everyone(
     seen: Seen,
     found: int,
 ) -> int:
-    """`find_alike`: everyone."""
+    """`find_alike`: all subscriptions of the place."""
     members, hits, stop = everyone.members, seen.hits, np.int64(found)
     for i in range(everyone.starts[place], everyone.starts[place + 1]):
         hits[stop] = members[i]

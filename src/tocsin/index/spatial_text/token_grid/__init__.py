@@ -1,4 +1,4 @@
-"""Which region-and-keyword subscriptions does this message satisfy? `token_grid`: boxes under rarest keywords."""
+"""The `token_grid` index: boxes of regions under their rarest keyword."""
 
 from __future__ import annotations
 

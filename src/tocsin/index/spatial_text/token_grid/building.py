@@ -1,4 +1,4 @@
-"""How are entries laid in lists and blocks? Each under its key, a list's by where they lie."""
+"""Building of lists and blocks: entries under their keys, and each list ordered by position on the map."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tocsin.index.spatial_text.token_grid.kernels.lists import ABOVE, ACROSS, BL
 from tocsin.index.spatial_text.token_grid.kernels.shares import Shared, suffix_shares
 
 _CLASSES: Final = 8
-"""Of shares, in a list that has several blocks."""
+"""Classes of shares, in a list that has several blocks."""
 
 
 def build_lists(
     held: Held, owners: NDArray[np.int32], tokens: NDArray[np.int32], shares: NDArray[np.float64] | None = None
 ) -> Lists:
-    """The lists of some entries: subscriptions, each under a token, or under the one behind the last.
+    """The lists of some entries. An entry is a subscription under a token, or under the number after the last token.
 
-    With `shares` an entry has that in the place of its signature. Cost: that of sorting them twice.
+    With `shares`, an entry has its share in place of a signature. Cost: that of sorting them twice.
     """
     regions, count = held.regions, len(held.counts) + 1
     shares = np.empty(0) if shares is None else shares
@@ -52,7 +52,7 @@ def build_lists(
 
 
 def build_grid(held: Held) -> Grid:
-    """The lists of everyone under the rarest token of each, and under none."""
+    """The lists of all subscriptions under their rarest token, and once more under none."""
     able = np.flatnonzero(held.regions.owners != ABSENT).astype(np.int32)
     rarest = rarest_tokens(held.regions, held.counts, able)
     everyone = build_lists(held, able, np.full(len(able), len(held.counts), np.int32))
@@ -80,7 +80,7 @@ def build_shared(held: Held, weighed: Weighed) -> Shared:
 
 
 def _classes(keys: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Which entries of a long list are alike in their share, from the greatest on; of a short one all are."""
+    """The class of each entry of a long list by its share, the greatest first; 0 in short lists."""
     if not len(shares):
         return np.zeros(len(keys), np.int64)
     is_long = np.bincount(keys) > BLOCK
@@ -88,7 +88,7 @@ def _classes(keys: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np
 
 
 def _order(keys: NDArray[np.int64], classes: NDArray[np.int64], boxes: NDArray[np.float64]) -> NDArray[np.int64]:
-    """By key and class, in strips from left to right, then upwards: neighbours are together (sort-tile-recursive)."""
+    """The order by key and class, in strips from left to right, then upwards, as in sort-tile-recursive."""
     groups = numbered(keys * (_CLASSES + 1) + classes)[1]
     x, y = boxes[:, LEFT] / 2 + boxes[:, RIGHT] / 2, boxes[:, LOWER] / 2 + boxes[:, UPPER] / 2
     across = np.lexsort((x, groups))

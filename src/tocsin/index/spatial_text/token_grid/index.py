@@ -1,16 +1,15 @@
-"""Which region-and-keyword subscriptions does this message satisfy? Lists under the rarest keyword of each, cut into
-blocks of neighbours on the map.
+"""The Matcher over lists under the rarest keyword of each subscription, in blocks of neighbours on the map.
 
-A message looks at the lists of its own keywords, at the blocks that it lies in, and there at boxes and signatures of 4
-bytes each, compared without a branch. A subscription lies in one list, so what is found is found once. A long message
-looks at all that lies where it is instead, for their rarest keywords, as long as that is less.
+A message reads the lists of its own keywords and, of their blocks, those that it lies in. There it compares boxes and
+signatures of 4 bytes each, without a branch. A subscription lies in one list, so it is found at most once. For a long
+message all subscriptions around it are searched instead, by their rarest keywords, if that is less work.
 
 Cost: O(blocks of the message's keywords + entries of those that it lies in), less than a nanosecond an entry; 28 bytes
-a subscription beside its box and tokens. Built in O(n log n). `candidates_examined` counts what boxes and
-signatures let through.
+a subscription beside its box and tokens. Built in O(n log n). `candidates_examined` counts the subscriptions whose box
+and signature pass.
 
 Source: ours. Under the rarest keyword as in Yan and Garcia-Molina 1994 (ranked key); blocks as leaves of a packed
-R-tree. Against Yu et al. 2015 it has one short list a keyword to read instead of a tree to walk.
+R-tree. Compared with Yu et al. 2015, a keyword has one short list to read instead of a tree to walk.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ class TokenGridBuilder:
     """Builds lists of packed boxes."""
 
     def build(self, compiled: CompiledExpressions, statistics: Statistics | None = None) -> TokenGrid:
-        """By what the subscriptions say of keywords; statistics are of no use. Raises `UnsuitableIndex`."""
+        """Build by the subscriptions' use of keywords; statistics are not used. Raises `UnsuitableIndex`."""
         held = Held.of(compiled)
         return TokenGrid(held, build_grid(held))
 
     def load(self, arrays: Arrays) -> TokenGrid:
-        """As it was saved, in place; built anew where only expressions were. Raises `ValueError` or `KeyError`."""
+        """Restore in place, or rebuild if only expressions were saved. Raises `ValueError` or `KeyError`."""
         compiled = restored(arrays)
         return TokenGrid(*restored_grid(compiled, arrays)) if is_stored(arrays) else self.build(compiled)
 
 
 class TokenGrid(FilterAndRefine[Held]):
-    """The Matcher over such lists."""
+    """The Matcher over lists under the rarest keywords."""
 
     def arrays(self) -> Arrays:
         return {**super().arrays(), **stored_grid(self.held, self.structure)}

@@ -1,7 +1,7 @@
-"""How does a token_grid lie among named arrays? Regions, tokens and lists as they are, so that who opens it maps them.
+"""The saved form of a token_grid: regions, tokens and lists as they are in memory, so that loading only maps them.
 
-Kernels check nothing, so opening checks that no number leads outside an array, and that nothing is found twice. What is
-wrong otherwise would give wrong answers: that is what checksums are for.
+Kernels check nothing. So loading checks that no number leads outside an array, and that nothing can be found twice.
+Other damage could only give wrong answers; checksums guard against it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ PREFIX: Final = "grid."
 
 
 class Stored(NamedTuple):
-    """What is saved beside the expressions; the first three as in `Keywords`, whose others follow from them."""
+    """The tables saved beside the expressions.
+
+    The first three are those of `Keywords`, whose others follow from them.
+    """
 
     fields: Annotated[NDArray[np.int32], 2]
     operand_starts: NDArray[np.int64]
@@ -36,12 +39,12 @@ class Stored(NamedTuple):
 
 
 def is_stored(arrays: Mapping[str, NDArray[Any]]) -> bool:
-    """Whether there is more than expressions; what was saved by an earlier version has nothing else."""
+    """Whether more than expressions was saved; earlier versions saved nothing else."""
     return any(name.startswith(PREFIX) for name in arrays)
 
 
 def stored_grid(held: Held, grid: Grid) -> dict[str, NDArray[Any]]:
-    """Every array under its name."""
+    """All arrays by name."""
     fields, starts, operands, *_ = held.keywords
     return dict(
         named_arrays(Stored(fields, starts, operands, held.regions, frozen(held.asks_more, np.uint8), grid), PREFIX)
@@ -49,7 +52,7 @@ def stored_grid(held: Held, grid: Grid) -> dict[str, NDArray[Any]]:
 
 
 def restored_grid(compiled: CompiledExpressions, arrays: Mapping[str, NDArray[Any]]) -> tuple[Held, Grid]:
-    """From its arrays; `ValueError` or `KeyError` where they are not sound. Cost: some passes over them."""
+    """Restore from arrays; raises `ValueError` or `KeyError` if they are not sound. Cost: some passes over them."""
     stored = restored_table(Stored, arrays, PREFIX)
     _check_keywords(stored, compiled)
     _check_regions(stored, compiled)

@@ -1,4 +1,4 @@
-"""Whom does a message reach? Each word's subscriptions in blocks of what is alike, whose bytes say whom it cannot."""
+"""The blocks index: each word's subscriptions in blocks of similar ones, ruled out by bounds stored as bytes."""
 
 from tocsin.index.window.blocks.index import BlocksIndex
 

@@ -1,15 +1,15 @@
-"""Whom does a message reach? Each word's subscriptions in blocks of what is alike, whose bytes say whom it cannot.
+"""The Disseminator over blocks: each word's subscriptions in blocks of similar ones, ruled out by bytes.
 
-A message looks at the headers of its words' blocks, at eight bytes of each posting in those that may matter, and at the
-records of what is left. Who came since the blocks were made is scored as by an inverted file; blocks are made anew when
-these are many, and as a window fills, for thresholds rise then.
+A message reads the headers of its words' blocks, and eight bytes of each posting in blocks that pass. For the postings
+that are left it reads the records. Subscriptions added since the last build are scored through an inverted file. Blocks
+are rebuilt when these are many, and while a window fills, because thresholds then rise.
 
-Cost: O(headers of the message's words + blocks that pass), some nanoseconds a header and some fifteen a block; 20 bytes
-and more for each word of a subscription. Built in O(n log n), a second and more a million.
-`candidates_examined` counts those whose bytes let them through, once for each common word.
+Cost: O(headers of the message's words + blocks that pass), some nanoseconds a header and some fifteen a block. At least
+20 bytes for each word of a subscription. Built in O(n log n), over a second a million. `candidates_examined` counts the
+postings whose bytes pass, once for each common word.
 
 Source: ours. Thresholds and bounds are those of Wang et al. 2016, section 5.1 and Theorem 5.2, by Cauchy-Schwarz
-instead of sums and maxima; instead of a quadtree with groups there are lists that are split wherever it helps most.
+instead of sums and maxima. Instead of a quadtree with groups, lists are split wherever it helps most.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from tocsin.index.window.pace import FIRST, LATE, BuiltAnew
 from tocsin.kernels.numbers import GOLDEN_32
 
 _OWN_BITS: Final = 8
-"""So many of the most frequent words have a bit of a signature for themselves."""
+"""This many of the most frequent words have a bit of a signature to themselves."""
 
 
 class BlocksIndex(BuiltAnew):
     """The Disseminator over blocks; `diagonal` is the longest distance.
 
-    Blocks are made when more than `late` subscriptions came since, and when there were `first` messages.
+    Blocks are rebuilt after more than `late` new subscriptions, and after `first` messages (`pace`).
     """
 
     table: BlocksAndLate
@@ -98,7 +98,7 @@ class BlocksIndex(BuiltAnew):
 
 
 def _empty_blocks(words: NDArray[np.int32], count: int) -> tuple[Blocks, NDArray[np.int64]]:
-    """Room for the blocks of all words, and how many postings the word of each rank has: the rarest has rank 0."""
+    """Room for the blocks of all words, and how many postings the word of each rank has; the rarest has rank 0."""
     frequencies = np.bincount(words, minlength=count)
     used = np.flatnonzero(frequencies)
     used = used[np.argsort(frequencies[used], kind="stable")]
@@ -112,7 +112,7 @@ def _empty_blocks(words: NDArray[np.int32], count: int) -> tuple[Blocks, NDArray
 
 
 def signature_bits(ranks: int, own: int, dtype: DTypeLike) -> NDArray[Any]:
-    """The bit of a signature that stands for the word of each rank: `own` of the most frequent have one alone."""
+    """The signature bit of the word of each rank. Each of the `own` most frequent has one to itself."""
     place = np.arange(ranks)[::-1]
     hashed = own + ((place * GOLDEN_32 >> 20) & (own - 1))
     return (np.uint64(1) << np.where(place < own, place, hashed).astype(np.uint64)).astype(dtype)

@@ -1,13 +1,13 @@
-"""Which messages may be among a subscription's best? All that reach its threshold, first in, first out.
+"""Buffers: a FIFO for each subscription of the messages that reach its threshold, among them its best k.
 
-The threshold lies below the k-th best score, at a rank that a policy says when it was chosen; so the best k are found
-in the buffer for as long as it holds k messages. A buffer that is full raises the threshold to that rank again. A
-k-skyband leaves out whom k newer ones are above, too: it will never be among the best.
+The threshold lies below the k-th best score, at the rank that a policy gave when it was set. So the buffer contains the
+best k as long as it holds k messages. A full buffer raises the threshold to that rank again. A k-skyband also drops
+messages that k newer ones exceed: they can never be among the best.
 
-The scores of a ring are searched as integers of the same bits, from end to end, which vectorises where floats and a
-ring's order do not; equal scores, which are rare, are looked at once more.
+The scores of a ring are searched as integers of the same bits, from end to end. That vectorises; floats in the ring's
+order would not. Equal scores are rare and take a second pass.
 
-Source: ours. Theorem 6.1 of Wang et al. 2016 says why a buffer with k messages is enough; their k-skyband lies in
+Source: ours. Theorem 6.1 of Wang et al. 2016 says why a buffer with k messages is enough; their k-skyband is kept in
 order of score.
 """
 
@@ -42,13 +42,13 @@ _ABOVE_ALL = np.int64(0x7FFFFFFFFFFFFFFF)
 
 @inlined
 def number_of(last_bits: int, newest: int) -> int:
-    """A message's whole number by its last 32 bits; it is not after `newest`."""
+    """A message's whole number, from its last 32 bits; it is at most `newest`."""
     return newest - ((newest - np.int64(last_bits)) & _LAST_BITS)
 
 
 @inlined
 def is_better(score: float, number: int, other_score: float, other: int) -> bool:
-    """Whether a message comes before another one: by score, then the newer."""
+    """Whether a message ranks before another: by score, then the newer first."""
     return score > other_score or (score == other_score and number > other)
 
 
@@ -61,7 +61,7 @@ def place_in(buffers: Buffers, slot: int, i: int) -> int:
 
 @inlined
 def put_in_buffer(state: State, slot: int, score: float, number: int) -> None:
-    """Put the newest message behind a buffer; there is room."""
+    """Append the newest message to a buffer; there must be room."""
     buffers = state.buffers
     small = buffers.small
     count = np.int64(small[slot, COUNT])
@@ -76,7 +76,7 @@ def put_in_buffer(state: State, slot: int, score: float, number: int) -> None:
 
 @inner
 def next_above(buffers: Buffers, slot: int, score: float, number: int, newest: int) -> tuple[float, int]:
-    """The worst entry that is better than a message of the buffer; there is one."""
+    """The worst entry that is better than a message of the buffer; there must be one."""
     start = buffers.wide[slot, START]
     stop = start + buffers.small[slot, CAPACITY]
     bits, limit = buffers.bits[start:stop], bits_of_float(score)
@@ -93,7 +93,7 @@ def next_above(buffers: Buffers, slot: int, score: float, number: int, newest: i
 
 @inner
 def _tied_above(buffers: Buffers, slot: int, score: float, number: int, newest: int) -> tuple[float, int]:
-    """The same where scores are equal."""
+    """The same if scores are equal."""
     found_score, found = np.inf, np.int64(NOBODY)
     for i in range(buffers.small[slot, COUNT]):
         at = place_in(buffers, slot, np.int64(i))
@@ -105,7 +105,7 @@ def _tied_above(buffers: Buffers, slot: int, score: float, number: int, newest: 
 
 @inlined
 def _oldest_of(buffers: Buffers, start: int, stop: int, score: float, newest: int) -> int:
-    """The oldest message of a score between two places."""
+    """The oldest message of a score between two positions."""
     scores, numbers = buffers.scores, buffers.numbers
     oldest = newest
     for at in range(start, stop):
@@ -116,7 +116,7 @@ def _oldest_of(buffers: Buffers, start: int, stop: int, score: float, newest: in
 
 @inner
 def next_below(buffers: Buffers, slot: int, score: float, number: int, newest: int) -> tuple[float, int]:
-    """The best entry that is worse than a message, which need not be there; (NO_SCORE, NOBODY) where none is."""
+    """The best entry worse than a message, which may be absent; (NO_SCORE, NOBODY) if there is none."""
     start = buffers.wide[slot, START]
     stop = start + buffers.small[slot, CAPACITY]
     bits, limit = buffers.bits[start:stop], bits_of_float(score)
@@ -135,7 +135,7 @@ def next_below(buffers: Buffers, slot: int, score: float, number: int, newest: i
 
 @inner
 def _tied_below(buffers: Buffers, slot: int, score: float, number: int, newest: int) -> tuple[float, int]:
-    """The same where scores are equal."""
+    """The same if scores are equal."""
     found_score, found = NO_SCORE, np.int64(NOBODY)
     for i in range(buffers.small[slot, COUNT]):
         at = place_in(buffers, slot, np.int64(i))
@@ -147,7 +147,7 @@ def _tied_below(buffers: Buffers, slot: int, score: float, number: int, newest: 
 
 @inlined
 def _newest_of(buffers: Buffers, start: int, stop: int, score: float, newest: int) -> tuple[float, int]:
-    """The newest message of a score between two places."""
+    """The newest message of a score between two positions."""
     scores, numbers = buffers.scores, buffers.numbers
     found = np.int64(NOBODY)
     for at in range(start, stop):
@@ -158,7 +158,7 @@ def _newest_of(buffers: Buffers, start: int, stop: int, score: float, newest: in
 
 @inner
 def ranked(buffers: Buffers, slot: int, rank: int, newest: int, best: NDArray[np.float64]) -> tuple[float, int]:
-    """The entry at a rank, from 1 on; (NO_SCORE, NOBODY) where there are fewer. `best` is overwritten."""
+    """The entry at a rank, counted from 1; (NO_SCORE, NOBODY) if there are fewer. Overwrites `best`."""
     count = np.int64(buffers.small[slot, COUNT])
     if count < rank:
         return NO_SCORE, np.int64(NOBODY)
@@ -170,7 +170,7 @@ def ranked(buffers: Buffers, slot: int, rank: int, newest: int, best: NDArray[np
     better = np.int64(0)
     for i in range(count - rank, count):
         better += np.int64(best[i] > score)
-    left = rank - better  # the newest of equal score come first
+    left = rank - better  # among equal scores the newest come first
     for i in range(count - 1, -1, -1):
         at = place_in(buffers, slot, np.int64(i))
         if scores[at] == score:
@@ -182,7 +182,7 @@ def ranked(buffers: Buffers, slot: int, rank: int, newest: int, best: NDArray[np
 
 @inner
 def raise_threshold(state: State, slot: int, newest: int) -> None:
-    """Keep what a full buffer has up to rank SEARCHED, and let that be the threshold."""
+    """Keep the entries of a full buffer up to rank SEARCHED, and set the threshold to the last one's score."""
     buffers, work = state.buffers, state.work
     rank = np.int64(buffers.small[slot, SEARCHED])
     score, number = ranked(buffers, slot, rank, newest, work.best)
@@ -199,7 +199,7 @@ def raise_threshold(state: State, slot: int, newest: int) -> None:
 
 @inner
 def fill(buffers: Buffers, slot: int, count: int, scores: NDArray[np.float64], numbers: NDArray[np.int32]) -> None:
-    """Let a buffer hold so many messages, the oldest first, and nothing else."""
+    """Replace a buffer's contents by these messages, the oldest first."""
     start = buffers.wide[slot, START]
     held, held_numbers = buffers.scores, buffers.numbers
     for i in range(count):
@@ -216,7 +216,7 @@ def fill(buffers: Buffers, slot: int, count: int, scores: NDArray[np.float64], n
 
 @inner
 def count_above(buffers: Buffers, slot: int) -> None:
-    """Count for each message how many newer ones are above it, or as good."""
+    """Count for each message how many newer ones are better or equal."""
     count = np.int64(buffers.small[slot, COUNT])
     for i in range(count):
         at = place_in(buffers, slot, np.int64(i))
@@ -228,7 +228,7 @@ def count_above(buffers: Buffers, slot: int) -> None:
 
 @inner
 def come_above(buffers: Buffers, slot: int, score: float) -> None:
-    """Let a message be above those that it is better than, or as good; it is the newest."""
+    """Count the newest message for all those that it equals or exceeds."""
     start = buffers.wide[slot, START]
     stop = start + buffers.small[slot, CAPACITY]
     scores, above = buffers.scores[start:stop], buffers.above[start:stop]
@@ -238,20 +238,20 @@ def come_above(buffers: Buffers, slot: int, score: float) -> None:
 
 @inner
 def leave_out_dominated(buffers: Buffers, slot: int) -> None:
-    """Drop those that k newer messages are above. It is done at the next push, for this one tells whom it drove out."""
+    """Drop messages that k newer ones exceed. The next push does it, since this one must still report their exits."""
     small, start = buffers.small, buffers.wide[slot, START]
     stop = start + small[slot, CAPACITY]
     bits, above, k = buffers.bits[start:stop], buffers.above[start:stop], small[slot, WANTED]
     dominated = np.int64(0)
     for i in range(len(bits)):
-        dominated += np.int64(above[i] >= k) & np.int64(bits[i] >= 0)  # the bits of EMPTY are a negative number
+        dominated += np.int64(above[i] >= k) & np.int64(bits[i] >= 0)  # EMPTY as an integer is negative
     if dominated > 0:
         _drop_dominated(buffers, slot)
 
 
 @inner
 def _drop_dominated(buffers: Buffers, slot: int) -> None:
-    """Let the others move together, the oldest first."""
+    """Compact the remaining messages, the oldest first."""
     small = buffers.small
     count, k = np.int64(small[slot, COUNT]), small[slot, WANTED]
     kept = np.int64(0)
@@ -276,7 +276,7 @@ def write_best(
     numbers: NDArray[np.int64],
     scores: NDArray[np.float64],
 ) -> None:
-    """Write the best of each slot, so many as there is room for between its starts, best first."""
+    """Write the best messages of each slot, best first, as many as fit between its starts."""
     held = viewed(buffers)
     for i in range(len(slots)):
         slot, first, stop = np.int64(slots[i]), starts[i], starts[i + 1]

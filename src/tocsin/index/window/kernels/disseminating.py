@@ -1,4 +1,4 @@
-"""Whom does a message reach? One function for every structure: each registers its own beside its layout."""
+"""Dissemination: one kernel interface, which each structure implements and registers beside its layout."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from tocsin.kernels.packing import choose
 
 
 def disseminate(structure: Any, state: State, x: float, y: float, norm: float, count: int) -> int:
-    """Write to `work.hits` and `work.hit_scores` whose threshold a message reaches, each once; how many.
+    """Write the slots that a message reaches to `work.hits`, scores to `work.hit_scores`; returns how many.
 
-    Its words are `work.words[:count]`, the lightest first, and present. Adds to `work.counts` how many subscriptions
-    were compared with it.
+    A message reaches a slot if its score is at least the threshold. Each slot is written once. The message's words are
+    `work.words[:count]`, the lightest first, and marked present. Adds the number of subscriptions compared to
+    `work.counts`.
     """
     raise NotImplementedError("for kernels")
 
 
 def retune(structure: Any, state: State, slot: int) -> None:
-    """Take note of a threshold that was raised or fell. A fall must be known before the next message."""
+    """Record a changed threshold. A lower one must be recorded before the next message."""
     raise NotImplementedError("for kernels")
 
 
 def register(layout: type, found: Callable[..., int], retuned: Callable[..., None]) -> None:
-    """Let a structure disseminate: kernels that do what both functions say for its layout."""
+    """Register a structure's kernels, which implement both functions for its layout."""
     choose(disseminate, layout, found)
     choose(retune, layout, retuned)
 
 
 @inner
 def reach_all(lists: Lists, state: State, x: float, y: float, norm: float, count: int, found: int) -> int:
-    """Write those in the lists of a message's words whose threshold it reaches, behind `found` others; how many now."""
+    """Append the slots in the lists of a message's words whose threshold it reaches to `found` hits; the new number."""
     work, records, diagonal = state.work, state.interests.records, state.rules.diagonal
     shares, hits = work.shares, work.hits
     stop = found

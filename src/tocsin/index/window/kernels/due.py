@@ -1,7 +1,8 @@
-"""Whose oldest buffered message is this one? Each message has the slots that wait for it, in chunks of a cache line.
+"""Waiting slots: each message has the slots whose oldest buffered message it is, in chunks of a cache line.
 
-A slot that holds messages is *due* with one of them, or with an older one that was let go since: when that expires, the
-slot looks for its next. So no message need know who has it. A message's chunks are full, but for the first.
+A slot that holds messages is *due* with the oldest of them, or with an older one dropped since. When that message
+expires, the slot becomes due with its next one. So messages need not know all the buffers they are in. All chunks of a
+message are full, except the first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tocsin.kernels.jit import inlined, inner
 
 @inlined
 def wait_for(state: State, slot: int, number: int) -> None:
-    """Let a slot be due with a message; it is with none."""
+    """Make a slot due with a message; it must not be due with any."""
     waiting, messages = state.waiting, state.messages
     at = number & (len(messages.first_due) - 1)
     state.buffers.small[slot, DUE] = np.int32(number)
@@ -30,7 +31,7 @@ def wait_for(state: State, slot: int, number: int) -> None:
 
 @inlined
 def _free_chunk(state: State) -> int:
-    """One that was given back, or was never used; there is always one (`stored.with_waiting_room`)."""
+    """A returned or unused chunk; there is always one (`stored.with_waiting_room`)."""
     waiting = state.waiting
     free, used = waiting.ends[0], waiting.ends[1]
     if free != NOBODY:
@@ -42,7 +43,7 @@ def _free_chunk(state: State) -> int:
 
 @inlined
 def _give_back(state: State, first: int, last: int) -> None:
-    """Chunks of one message, each of which knows the next."""
+    """Return the chunks of one message; they are linked."""
     waiting = state.waiting
     waiting.chunks[last, 0] = np.int32(waiting.ends[0])
     waiting.ends[0] = first
@@ -50,7 +51,7 @@ def _give_back(state: State, first: int, last: int) -> None:
 
 @inner
 def wait_for_nothing(state: State, slot: int) -> None:
-    """Take a slot, which is due, out of the chunks that it is in: the last that came takes its place."""
+    """Remove a due slot from its message's chunks. The slot added last takes its place."""
     chunks, messages = state.waiting.chunks, state.messages
     at = np.int64(state.buffers.small[slot, DUE]) & (len(messages.first_due) - 1)
     first, held = np.int64(messages.first_due[at]), np.int64(messages.due_held[at])
@@ -69,7 +70,10 @@ def wait_for_nothing(state: State, slot: int) -> None:
 
 @inlined
 def take_due(state: State, number: int, room: int) -> int:
-    """Write who is due with a message to `work.hits`, due with none now; -1, and nothing done, beyond room."""
+    """Move the slots due with a message to `work.hits`; returns how many.
+
+    If they exceed `room`, it returns -1 and changes nothing.
+    """
     chunks, messages, those = state.waiting.chunks, state.messages, state.work.hits
     at = number & (len(messages.first_due) - 1)
     first, stop = np.int64(messages.first_due[at]), np.int64(messages.due_held[at])

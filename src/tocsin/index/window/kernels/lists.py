@@ -1,7 +1,7 @@
-"""Who has a word? A ring of numbers for each word, in one pool: what comes is put behind, what goes is first.
+"""Inverted lists: a FIFO ring of numbers for each word, in one pool.
 
-A ring that is full moves to the end of the pool, with twice the room. Python asks before each message whether there is
-enough, and packs the pool anew where there is not.
+A full ring moves to the end of the pool, with twice the room. Python checks the room before each message, and repacks
+the pool if there is not enough.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tocsin.index.window.kernels.layouts import Lists
 from tocsin.kernels.jit import inlined, inner, kernel
 
 LEAST: Final = 8
-"""Places of a list that has any."""
+"""The least size of a list that is not empty."""
 
 
 @inlined
 def has_room(lists: Lists, words: NDArray[np.int32], first: int, stop: int) -> bool:
-    """Whether a number can be put behind the lists of words[first:stop]."""
+    """Whether a number can be appended to the lists of words[first:stop]."""
     needed = np.int64(0)
     for i in range(first, stop):
         word = words[i]
@@ -31,7 +31,7 @@ def has_room(lists: Lists, words: NDArray[np.int32], first: int, stop: int) -> b
 
 @inner
 def put_behind(lists: Lists, word: int, number: int) -> None:
-    """Put a number behind a word's list; there is room (`has_room`)."""
+    """Append a number to a word's list; there must be room (`has_room`)."""
     pool, count, capacity = lists.pool, np.int64(lists.counts[word]), np.int64(lists.capacities[word])
     if count == capacity:
         capacity = max(2 * count, LEAST)
@@ -46,14 +46,14 @@ def put_behind(lists: Lists, word: int, number: int) -> None:
 
 @inlined
 def drop_first(lists: Lists, word: int) -> None:
-    """Take away the first number of a word's list."""
+    """Remove the first number of a word's list."""
     lists.heads[word] = (lists.heads[word] + 1) & (lists.capacities[word] - 1)
     lists.counts[word] -= 1
 
 
 @kernel
 def pack_lists(lists: Lists, packed: Lists) -> None:
-    """Copy all lists into another pool, one behind the other, each with room for as many again."""
+    """Copy all lists into another pool, one after another, each with some spare room."""
     for word in range(len(lists.starts)):
         count = np.int64(lists.counts[word])
         packed.counts[word], packed.heads[word], packed.capacities[word] = count, 0, 0
@@ -73,7 +73,7 @@ def pack_lists(lists: Lists, packed: Lists) -> None:
 def put_all_behind(
     lists: Lists, numbers: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32]
 ) -> int:
-    """Put number i behind the lists of words[starts[i]:starts[i + 1]], in turn; returns how many had room."""
+    """Append number i to the lists of words[starts[i]:starts[i + 1]], in turn; returns how many had room."""
     for i in range(len(numbers)):
         if not has_room(lists, words, starts[i], starts[i + 1]):
             return i
@@ -92,7 +92,10 @@ def distinct_words(
     out_starts: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write the words of each record, each once, the lightest first; `stamps` are at most `stamp`, then more."""
+    """Write the distinct words of each record, the lightest first.
+
+    All `stamps` must be at most `stamp`; they are set to larger ones.
+    """
     at = np.int64(0)
     out_starts[0] = 0
     for record in range(len(starts) - 1):

@@ -1,4 +1,4 @@
-"""In which order do the changes come that several shares of the subscriptions tell of the same messages?"""
+"""Merging of the changes that several shares of the subscriptions report for the same messages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def merge_changes(
     order: NDArray[np.int64],
     out_ends: NDArray[np.int64],
 ) -> None:
-    """Write the places of all changes, message by message, exits first, each by rank, and where each message ends.
+    """Write the merged order of all changes: by message, exits first, then rank; and where each message's changes end.
 
-    Share t has the changes [firsts[t], firsts[t + 1]), those of message b up to ends[t, b] of its own, in that order.
+    Share t has the changes [firsts[t], firsts[t + 1]), and those of message b end at its ends[t, b]. They are in the
+    same order.
     """
     shares, messages = ends.shape
     at = firsts[:-1].copy()

@@ -1,7 +1,7 @@
-"""How much is a message worth to a subscription? Equation 1 of Wang et al. 2016, always in one order of operations.
+"""Scores of messages for subscriptions: equation 1 of Wang et al. 2016, always evaluated in the same order.
 
-`alpha * (1 - distance / diagonal) + (1 - alpha) * min(shared / (norm * norm), 1)`. What is shared is added from the
-lightest word on, so that neither the order of words nor the structure that asks makes a difference.
+`alpha * (1 - distance / diagonal) + (1 - alpha) * min(shared / (norm * norm), 1)`. The shared squares are added from
+the lightest word on. So the result depends neither on the order of words nor on the structure that computes it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def score_of(record: NDArray[np.float64], x: float, y: float, norm: float, share
 
 @inlined
 def shared_with(interests: Interests, words: Words, slot: int) -> float:
-    """The squares of the words that a subscription has in common with the message that is looked at."""
+    """The sum of the squares of words that a subscription shares with the current message."""
     held, present = interests.words, words.present
     shared = 0.0
     for i in range(FIRST_WORD, FIRST_WORD + WITHIN - 1):
@@ -40,7 +40,7 @@ def shared_with(interests: Interests, words: Words, slot: int) -> float:
 
 @inner
 def write_words(interests: Interests, slot: int, out: NDArray[np.int32]) -> int:
-    """Write the words of a subscription, the lightest first; how many."""
+    """Write the words of a subscription, the lightest first; returns how many."""
     held, longer = interests.words, interests.longer
     count = np.int64(0)
     for i in range(FIRST_WORD, FIRST_WORD + WITHIN):
@@ -57,7 +57,7 @@ def write_words(interests: Interests, slot: int, out: NDArray[np.int32]) -> int:
 
 @inner
 def read_words(batch: Batch, row: int, words: Words, out: NDArray[np.int32]) -> float:
-    """Write the words of a message, the lightest first, and let them be present; returns its norm."""
+    """Write the words of a message, the lightest first, and mark them present; returns the message's norm."""
     squares, present = words.squares, words.present
     first = batch.starts[row]
     count = np.int64(batch.starts[row + 1] - first)
@@ -78,6 +78,6 @@ def read_words(batch: Batch, row: int, words: Words, out: NDArray[np.int32]) -> 
 
 @inlined
 def forget_words(words: Words, those: NDArray[np.int32], count: int) -> None:
-    """Let no word be present."""
+    """Unmark the words of the current message."""
     for i in range(count):
         words.present[those[i]] = 0.0

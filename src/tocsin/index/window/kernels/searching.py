@@ -1,8 +1,7 @@
-"""Which messages of the window are best for one subscription? A search from scratch, in the lists of its words.
+"""Search of the window from scratch for one subscription's best messages, in the lists of its words.
 
 Paper: Wang et al. 2016, section 6, "top-k re-evaluation". Departs: the message index is a list of messages for each
-word instead of an IR-tree; what is shared is added list by list, and a place is looked at only where the words leave a
-chance.
+word instead of an IR-tree. Shared squares are added list by list, and places are read only if the words leave a chance.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _NO_CHANCE = -1.0
 
 @inner
 def reevaluate(state: State, slot: int) -> None:
-    """Fill a buffer with the best SEARCHED messages of the window, and let the last be the threshold."""
+    """Fill a buffer with the best SEARCHED messages of the window, and set the threshold to the last one's score."""
     rank = np.int64(state.buffers.small[slot, SEARCHED])
     found = _share_words(state, slot)
     keep_best(state, slot, found, _score_found(state, slot, found, rank))
@@ -45,7 +44,7 @@ def reevaluate(state: State, slot: int) -> None:
 
 @inner
 def keep_best(state: State, slot: int, found: int, worst: float) -> None:
-    """Fill a buffer with the best of what was found, whose scores are known; `worst` is the score at the last rank."""
+    """Fill a buffer with the best of the messages found, given their scores; `worst` is the score at the last rank."""
     buffers, work = state.buffers, state.work
     rank = np.int64(buffers.small[slot, SEARCHED])
     kept = _choose(state, found, rank, worst)
@@ -69,7 +68,7 @@ def keep_best(state: State, slot: int, found: int, worst: float) -> None:
 
 @inlined
 def _share_words(state: State, slot: int) -> int:
-    """Add up what each message of the window has in common with a subscription; how many have anything."""
+    """Sum the squares that each message of the window shares with a subscription; returns how many share any."""
     lists, work, squares = state.lists, state.work, state.words.squares
     last = len(work.reached) - 1
     pool, reached, those = lists.pool, work.reached, work.found
@@ -90,7 +89,7 @@ def _share_words(state: State, slot: int) -> int:
 
 @inlined
 def _score_found(state: State, slot: int, found: int, rank: int) -> float:
-    """Write the scores of what was found, or that there is no chance; returns the score at a rank, or NO_SCORE."""
+    """Write the scores of the messages found, or _NO_CHANCE; returns the score at a rank, or NO_SCORE."""
     work, records, diagonal = state.work, state.messages.records, state.rules.diagonal
     record = state.interests.records[slot]
     alpha, norm, best = record[ALPHA], record[NORM], work.best
@@ -99,7 +98,7 @@ def _score_found(state: State, slot: int, found: int, rank: int) -> float:
         message = np.int64(work.found[i])
         shared = work.reached[message]
         text = min(shared / (norm * records[message, MESSAGE_NORM]), 1.0)
-        if alpha + (1.0 - alpha) * text < worst:  # as near as can be: rounding never descends
+        if alpha + (1.0 - alpha) * text < worst:  # the bound is exact: rounding never lowers it
             work.reached[message] = _NO_CHANCE
             continue
         score = score_of(
@@ -122,7 +121,10 @@ def _score_found(state: State, slot: int, found: int, rank: int) -> float:
 
 @inlined
 def _choose(state: State, found: int, rank: int, worst: float) -> int:
-    """Write the numbers of the best messages, the oldest first; how many. Of equal scores the newer are kept."""
+    """Write the numbers of the best messages, the oldest first; returns how many.
+
+    Of equal scores the newer are kept.
+    """
     work = state.work
     first, last = state.messages.ends[0], len(work.reached) - 1
     count = np.int64(0)
@@ -154,7 +156,7 @@ def evaluate_all(state: State, slots: NDArray[np.int32]) -> None:
 
 @kernel
 def forget_slot(state: State, slot: int) -> None:
-    """Let a slot that goes wait for no message."""
+    """Stop a slot that is removed from waiting for its message."""
     all_ = viewed(state)
     if all_.buffers.small[slot, COUNT] > 0:
         wait_for_nothing(all_, slot)

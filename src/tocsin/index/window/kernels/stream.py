@@ -1,9 +1,9 @@
-"""What does a message change? The way of each through the window: what expires, what it reaches, what is told.
+"""The stream: how a message passes through the window, from expiries to the subscriptions it reaches and the changes.
 
-Paper: Wang et al. 2016, Algorithms 1 and 2. Departs: a push is told by what was best before and after it, so a message
-that only passes through a result on the way is no change.
+Paper: Wang et al. 2016, Algorithms 1 and 2. Departs: a push reports only the net difference between the best messages
+before and after it. A message that enters and leaves a result within one push is not a change.
 
-A push that lacks room stops between two steps, says which room, and goes on where it was when it is called again.
+A push that lacks room stops between two steps, returns which room it needs, and continues there when called again.
 """
 
 from __future__ import annotations
@@ -75,17 +75,17 @@ from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.packing import kind_of, view, viewed
 
 STATE: Final = kind_of(State)
-"""What a packed state is a table of."""
+"""The layout of a packed state."""
 
 AHEAD = 8
-"""So many subscriptions before its turn the memory of one is asked for, in two steps."""
+"""Memory is prefetched this many subscriptions ahead, in two steps."""
 _MOST_ASKED = np.int64(128)
-"""Scores of one buffer that are asked for."""
+"""The most scores of one buffer that are prefetched."""
 
 
 @kernel
 def push_messages(structure: Any, places: NDArray[np.int64], batch: Batch, changes: Changes) -> int:
-    """Push the messages of a batch from `progress[ROW]` on; returns DONE, or which room is wanted.
+    """Push the messages of a batch from `progress[ROW]` on; returns DONE, or which room is needed.
 
     `places` are those of a packed `State`.
     """
@@ -114,9 +114,9 @@ def push_messages(structure: Any, places: NDArray[np.int64], batch: Batch, chang
 
 @kernel
 def take_messages(places: NDArray[np.int64], batch: Batch) -> int:
-    """Let messages come from `progress[ROW]` on, and others expire, while buffers are empty: they are filled later.
+    """Add messages from `progress[ROW]` on and expire others, while buffers are empty; they are filled later.
 
-    Returns DONE, or which room is wanted.
+    Returns DONE, or which room is needed.
     """
     all_, given = view(places, STATE), viewed(batch)
     progress = all_.work.progress
@@ -137,7 +137,7 @@ def take_messages(places: NDArray[np.int64], batch: Batch) -> int:
 
 @kernel
 def pass_time(structure: Any, places: NDArray[np.int64], now: float, changes: Changes) -> int:
-    """Let expire what the time says, without a message; returns DONE, or which room is wanted."""
+    """Expire messages by time, without a new message; returns DONE, or which room is needed."""
     held, all_, out = viewed(structure), view(places, STATE), viewed(changes)
     progress = all_.work.progress
     if progress[PHASE] == EXPIRING:
@@ -159,7 +159,7 @@ def _has_list_room(state: State, batch: Batch, row: int) -> bool:
 
 @inlined
 def _has_message_room(state: State, batch: Batch, row: int) -> bool:
-    """Whether the message and its words have a place in their rings."""
+    """Whether the message and its words fit in their rings."""
     messages = state.messages
     first, stop, word = messages.ends[0], messages.ends[1], messages.ends[2]
     if stop - first >= len(messages.word_starts):
@@ -168,12 +168,12 @@ def _has_message_room(state: State, batch: Batch, row: int) -> bool:
     return word + batch.starts[row + 1] - batch.starts[row] - oldest <= len(messages.words)
 
 
-# What expires
+# Expiry
 
 
 @inner
 def _expire(state: State, now: float, coming: int) -> bool:
-    """Let go what is too old, or has no place beside those that come; False where exits need more room."""
+    """Expire messages that are too old or exceed the size; returns False if exits need more room."""
     rules, messages, progress = state.rules, state.messages, state.work.progress
     ring = len(messages.word_starts) - 1
     while messages.ends[0] < messages.ends[1]:
@@ -195,7 +195,7 @@ def _expire(state: State, now: float, coming: int) -> bool:
 
 @inlined
 def _release(state: State, number: int) -> bool:
-    """Take a message out of every buffer that has it; False, and nothing done, where exits need more room."""
+    """Remove a message from every buffer that has it; returns False and changes nothing if exits need more room."""
     buffers, work, those = state.buffers, state.work, state.work.hits
     due = take_due(state, number, len(work.exit_numbers) - work.progress[EXITS])
     for i in range(due):
@@ -207,7 +207,7 @@ def _release(state: State, number: int) -> bool:
 
 @inlined
 def _release_from(state: State, slot: int, number: int) -> None:
-    """Take a message out of one buffer, if it is still there, and let the slot be due with its next one."""
+    """Remove a message from one buffer, if it is still there, and make the slot due with its next one."""
     buffers, newest = state.buffers, state.messages.ends[1] - 1
     small = buffers.small
     count = np.int64(small[slot, COUNT])
@@ -228,7 +228,7 @@ def _release_from(state: State, slot: int, number: int) -> None:
 
 @inlined
 def _leave_best(state: State, slot: int, score: float, number: int) -> None:
-    """One of the best expired, and is out of the buffer: another one is the k-th now, or none."""
+    """Handle the expiry of one of the best, already removed from the buffer: find the new k-th, if there is one."""
     buffers, work = state.buffers, state.work
     place = _touch(state, slot)
     if not is_better(work.before_scores[place], work.before_numbers[place], score, number):
@@ -242,7 +242,7 @@ def _leave_best(state: State, slot: int, score: float, number: int) -> None:
 
 @inlined
 def _note_exit(state: State, place: int, score: float, number: int) -> None:
-    """Remember that an expired message was among the best before this push, and not only since others expired."""
+    """Record the exit of an expired message that was among the best before this push."""
     work = state.work
     at = work.progress[EXITS]
     work.exit_numbers[at], work.exit_scores[at], work.next_exits[at] = number, score, NOBODY
@@ -256,7 +256,7 @@ def _note_exit(state: State, place: int, score: float, number: int) -> None:
 
 @inlined
 def _touch(state: State, slot: int) -> int:
-    """Remember what the last of the best k was before this push; returns the place among those that were touched."""
+    """Record the worst of the best k before this push; returns the slot's position among those touched."""
     work, buffers = state.work, state.buffers
     at = np.int64(buffers.small[slot, TOUCHED_AT]) - 1
     if at < 0:
@@ -270,7 +270,7 @@ def _touch(state: State, slot: int) -> int:
 
 @inlined
 def _refill(structure: Any, state: State) -> None:
-    """Search anew where a buffer has fewer than k, and others may be below its threshold."""
+    """Search the window for slots with fewer than k messages, if messages below their threshold may exist."""
     work, records, small = state.work, state.interests.records, state.buffers.small
     for i in range(work.progress[TOUCHED]):
         slot = np.int64(work.touched[i])
@@ -280,12 +280,12 @@ def _refill(structure: Any, state: State) -> None:
             work.steps[i] |= OTHERS
 
 
-# What comes
+# Arrival
 
 
 @inlined
 def _arrive(structure: Any, state: State, batch: Batch, row: int) -> None:
-    """Put a message into the window, and into every buffer whose threshold it reaches."""
+    """Add a message to the window, and to every buffer whose threshold it reaches."""
     work = state.work
     count = np.int64(batch.starts[row + 1] - batch.starts[row])
     norm = read_words(batch, row, state.words, work.words)
@@ -304,7 +304,7 @@ def _arrive(structure: Any, state: State, batch: Batch, row: int) -> None:
 
 @inner
 def _add_message(state: State, batch: Batch, row: int, norm: float) -> int:
-    """Write a message and its words down; returns its number."""
+    """Store a message and its words; returns its number."""
     messages, lists = state.messages, state.lists
     number, word_end = messages.ends[1], messages.ends[2]
     at = number & (len(messages.word_starts) - 1)
@@ -325,7 +325,7 @@ def _add_message(state: State, batch: Batch, row: int, norm: float) -> int:
 
 @inlined
 def _reach(structure: Any, state: State, slot: int, score: float, number: int) -> None:
-    """Put a message into a buffer; where it is one of the best k, another one is the last of them."""
+    """Add a message to a buffer, and update the worst of the best k if it is one of them."""
     buffers = state.buffers
     small, is_skyband = buffers.small, len(buffers.above) > 0
     if is_skyband:
@@ -351,12 +351,12 @@ def _reach(structure: Any, state: State, slot: int, score: float, number: int) -
     buffers.real[slot, KTH_SCORE], buffers.wide[slot, KTH] = kth_score, kth
 
 
-# What is asked of memory before its turn
+# Prefetching
 
 
 @inlined
 def _ask_for_oldest(buffers: Buffers, slot: int) -> None:
-    """Ask for the first entry of a buffer, and for all of its scores: the k-th best may be another one."""
+    """Prefetch the first entry of a buffer, and all its scores, because the k-th best may change."""
     at = place_in(buffers, slot, np.int64(0))
     prefetch(buffers.numbers, at)
     _ask_for_all(buffers, slot, buffers.scores)
@@ -364,7 +364,7 @@ def _ask_for_oldest(buffers: Buffers, slot: int) -> None:
 
 @inlined
 def _ask_for_newest(state: State, i: int) -> None:
-    """Ask for the place behind a buffer that a message reaches, and for its scores where it is one of the best."""
+    """Prefetch the end of a buffer that a message reaches, and its scores if the message is one of the best."""
     buffers, slot = state.buffers, np.int64(state.work.hits[i])
     at = place_in(buffers, slot, np.int64(buffers.small[slot, COUNT]))
     prefetch(buffers.numbers, at)
@@ -377,7 +377,7 @@ def _ask_for_newest(state: State, i: int) -> None:
 
 @inlined
 def _ask_for_all(buffers: Buffers, slot: int, entries: NDArray[Any]) -> None:
-    """Ask for what one of the pools has of a buffer, a cache line at a time."""
+    """Prefetch a buffer's part of one of the pools, a cache line at a time."""
     start = buffers.wide[slot, START]
     for at in range(start, start + min(np.int64(buffers.small[slot, CAPACITY]), _MOST_ASKED), 64 // entries.itemsize):
         prefetch(entries, at)

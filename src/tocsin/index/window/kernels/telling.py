@@ -1,4 +1,4 @@
-"""What is told of a push? The difference between what was best before and after it: exits first, then enters."""
+"""Reporting of a push: the difference between the best messages before and after it, exits first, then entries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PLACE = np.int64((1 << TOUCHED_BITS) - 1)
 
 @inlined
 def most_changes(state: State) -> int:
-    """No more changes than this has the push that is told."""
+    """An upper bound on the number of changes of the current push."""
     work, small = state.work, state.buffers.small
     of_one = 2 * (work.progress[EXPIRED] + 1)
     most = work.progress[EXITS]
@@ -44,9 +44,9 @@ def most_changes(state: State) -> int:
 
 @inner
 def tell(state: State, changes: Changes, came: int) -> None:
-    """Write the changes of a push, exits first, each by subscription, then the older first; and begin a new one.
+    """Write the changes of a push, and reset for the next one.
 
-    Messages from `came` on were not there before.
+    Exits come first. Both are by subscription, the older message first. Messages from `came` on are new.
     """
     work, progress = state.work, state.work.progress
     touched, order = progress[TOUCHED], state.work.order
@@ -64,7 +64,7 @@ def tell(state: State, changes: Changes, came: int) -> None:
 
 @inlined
 def _tell_exits(state: State, changes: Changes, place: int, came: int) -> None:
-    """Write what a subscription lost: what expired, which is older than all else, then what was driven out."""
+    """Write a subscription's exits: expired messages, which are the oldest, then those driven out."""
     work = state.work
     slot = np.int64(work.touched[place])
     one = np.int64(work.first_exits[place])
@@ -81,7 +81,7 @@ def _tell_exits(state: State, changes: Changes, place: int, came: int) -> None:
 
 @inlined
 def _tell_enters(state: State, changes: Changes, place: int, came: int) -> None:
-    """Write what a subscription won. What came takes the place of what expired; without it the next best does."""
+    """Write a subscription's entries. An expired message is replaced by a new one, or else by the next best."""
     work, buffers = state.work, state.buffers
     slot = np.int64(work.touched[place])
     steps = work.steps[place]
@@ -95,7 +95,7 @@ def _tell_enters(state: State, changes: Changes, place: int, came: int) -> None:
 
 @inner
 def _tell_differences(state: State, changes: Changes, slot: int, place: int, enters: bool, came: int) -> None:
-    """Of what a buffer holds, write what is among the best now and was not, or was and is not."""
+    """Write the messages of a buffer that entered, or left, the best k in this push."""
     buffers, work = state.buffers, state.work
     newest = state.messages.ends[1] - 1
     before_score, before = work.before_scores[place], work.before_numbers[place]

@@ -1,4 +1,4 @@
-"""Which messages are best for many subscriptions at once? A window's messages in blocks, searched best first."""
+"""Search for many subscriptions at once: a window's messages in blocks, the most promising first."""
 
 from tocsin.index.window.message_blocks.index import BatchSearch
 

@@ -1,8 +1,8 @@
-"""Which messages are best for many subscriptions at once? A window's messages in blocks, searched best first.
+"""Search for many subscriptions at once: a window's messages in blocks, the most promising first.
 
-A search from scratch looks at every message that shares a word; this one at headers of blocks, and at those blocks that
-may hold one of the best. It pays where many search at once: as a window is filled in bulk or loaded, and as many
-subscriptions come into one that has messages. Built in a microsecond a word of a message; some 32 bytes each.
+A search from scratch examines every message that shares a word. This one examines the headers of blocks, and the blocks
+that may hold one of the best. It pays when many search at once: while a window is filled in bulk or loaded, and when
+many subscriptions are added to a window with messages. Built in a microsecond a word of a message; some 32 bytes each.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from tocsin.index.window.message_blocks.kernels.searching import evaluate_by_blo
 from tocsin.index.window.stored import words_of_messages
 
 _OWN_BITS: Final = 32
-"""So many of the most frequent words have a bit of a signature for themselves."""
+"""This many of the most frequent words have a bit of a signature to themselves."""
 
 
 _CELLS: Final = 16
-"""Places that lie in the same of so many columns and rows are looked for one after the other."""
+"""Columns and rows of a grid; subscriptions in the same cell are searched one after another."""
 MANY: Final = 512
-"""So many subscriptions, and messages, are searched in blocks; fewer in lists."""
+"""With at least this many subscriptions and messages, blocks are searched; with fewer, lists."""
 
 
 class BatchSearch:
-    """Searches for many, and keeps the blocks for as long as the window has the same messages."""
+    """Searches for many subscriptions. The blocks are kept as long as the window has the same messages."""
 
     def __init__(self, many: int = MANY) -> None:
-        self.many = many  # so many are searched for in blocks
+        self.many = many  # the fewest that are searched in blocks
         self.forget()
 
     def forget(self) -> None:
-        """Give back what blocks take; messages are about to come."""
+        """Free the blocks, because messages are about to arrive."""
         self._blocks: MessageBlocks | None = None
         self._of: tuple[int, ...] = ()
 
     def fill(self, state: State, slots: NDArray[np.int32]) -> None:
-        """Fill the buffers of subscriptions, which wait for no message, with their best of the window."""
+        """Fill the buffers of subscriptions that wait for no message with their best of the window."""
         first, stop, _ = state.messages.ends.tolist()
         if min(len(slots), stop - first) < self.many:
             evaluate_all(state, slots)
@@ -59,7 +59,7 @@ class BatchSearch:
 
 
 def _alike(blocks: MessageBlocks, interests: Interests, slots: NDArray[np.int32]) -> NDArray[np.int64]:
-    """An order in which those that look at the same blocks follow each other: by the most frequent word, then place."""
+    """An order that puts subscriptions with the same blocks together: by most frequent word, then place."""
     ranks = blocks.ranks[np.maximum(interests.words[slots, FIRST_WORD : FIRST_WORD + WITHIN], 0)]
     places = interests.records[slots][:, [X, Y]]
     low, high = places.min(0), places.max(0)
@@ -68,7 +68,7 @@ def _alike(blocks: MessageBlocks, interests: Interests, slots: NDArray[np.int32]
 
 
 def messages_in_blocks(messages: Messages, table: Words, diagonal: float) -> MessageBlocks:
-    """The messages of the window as they are now."""
+    """The present messages of the window in blocks."""
     starts, words = words_of_messages(messages)
     blocks, by_rank = _empty_blocks(messages, words, len(table.squares))
     owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -88,13 +88,13 @@ def messages_in_blocks(messages: Messages, table: Words, diagonal: float) -> Mes
 
 
 def scratch_for(blocks: MessageBlocks, words: int) -> Scratch:
-    """Memory for subscriptions of so many words at most."""
+    """Memory for subscriptions of at most that many words."""
     most = int(np.sort(blocks.stops - blocks.firsts)[-words:].sum()) if words else 0
     return new_table(Scratch, words=words, blocks=most)
 
 
 def _empty_blocks(messages: Messages, words: NDArray[np.int32], count: int) -> tuple[MessageBlocks, NDArray[np.int64]]:
-    """Room for the blocks of all words, and how many postings the word of each rank has: the rarest has rank 0."""
+    """Room for the blocks of all words, and how many postings the word of each rank has; the rarest has rank 0."""
     frequencies = np.bincount(words, minlength=count)
     used = np.flatnonzero(frequencies)
     used = used[np.argsort(frequencies[used], kind="stable")]

@@ -1,4 +1,4 @@
-"""Which fields does an event have, and with which codes? What an access index looks its lists up by."""
+"""Activation of events: the (field, code) pairs by which an access index looks up its lists."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from tocsin.kernels.programs.layouts import Bound, Events
 _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 
-# Typed, so that what takes either is not compiled for each.
+# Typed, so that functions are not compiled once for each literal type.
 HERE: Final = np.uint8(1)
 GONE: Final = np.uint8(0)
 
 
 @kernel
 def widest_activation(fields: Fields, events: Events, bound: Bound, together: int) -> int:
-    """The most (field, code) pairs that so many neighbouring events can activate, counted from the first on."""
+    """The most (field, code) pairs that `together` neighbouring events activate, in blocks from the first event on."""
     fields, events, bound = viewed(fields), viewed(events), viewed(bound)
     widest = np.int64(0)
     count = np.int64(0)
@@ -82,7 +82,7 @@ def _is_point(boxes: NDArray[np.float64], box: int) -> bool:
 
 @inlined
 def _most_cells(fields: Fields, attribute: int) -> int:
-    """The most cells that a box lies in that subscriptions ask for."""
+    """The most cells with subscriptions that a box can meet."""
     most = np.int64(0)
     for field in range(fields.starts[attribute], fields.starts[attribute + 1]):
         if fields.kinds[field] == CELL:
@@ -102,7 +102,7 @@ def _most_fits(bound: Bound, string: int) -> int:
 
 @inner
 def activate(index: Index, memory: Scratch, events: Events, bound: Bound, first: int, stop: int) -> None:
-    """Write what each event of [first, stop) activates, one after the other, and where its pairs end."""
+    """Write the pairs that each event of [first, stop) activates, one event after another, and where they end."""
     fields, rows, ends = index.lists.fields, index.directory.rows, memory.pair_ends
     nulls = index.directory.nulls
     out_fields, out_codes, out_payloads = memory.fields, memory.codes, memory.payloads
@@ -153,7 +153,7 @@ def activate(index: Index, memory: Scratch, events: Events, bound: Bound, first:
 def _prefetch_rows(
     starts: NDArray[np.int32], rows: NDArray[np.int64], attributes: NDArray[np.int32], numbers: NDArray[np.int32]
 ) -> None:
-    """Ask for the rows of the attributes' first fields."""
+    """Prefetch the rows of the attributes' first fields."""
     for i in range(len(attributes)):
         attribute = numbers[attributes[i]]
         if attribute >= 0 and starts[attribute] < starts[attribute + 1]:
@@ -172,7 +172,7 @@ def mark_present(memory: Scratch, events: Events, bound: Bound, event: int, mark
 
 @inlined
 def _activate_nulls(index: Index, memory: Scratch, events: Events, bound: Bound, event: int, count: int) -> int:
-    """Write the fields of attributes that the event does not have."""
+    """Write the NULL fields of attributes that the event does not have."""
     nulls, present = index.directory.nulls, memory.present
     mark_present(memory, events, bound, event, HERE)
     for n in range(np.uint64(0), np.uint64(len(nulls)), _TWO):
@@ -192,7 +192,7 @@ def _activate_elements(
     memory: Scratch,
     count: int,
 ) -> int:
-    """Write the operands of a field that are among the elements of a list."""
+    """Write the operands of a field that are elements of a list."""
     wanted = fields.kinds[field] - ELEMENT
     for j in range(events.list_starts[number], events.list_starts[number + 1]):
         if events.list_types[j] != wanted:
@@ -201,7 +201,7 @@ def _activate_elements(
         if wanted == codes.STRING:
             payload = np.int64(bound.ranks[fields.transforms[field], payload])
         code = code_of(fields.operands, fields.operand_starts[field], fields.operand_starts[field + 1], payload)
-        if code & 1:  # only an operand's own code is under any key
+        if code & 1:  # keys hold only operands' own codes
             memory.fields[count] = field
             memory.codes[count] = code
             count += 1
@@ -212,7 +212,7 @@ def _activate_elements(
 def _activate_patterns(
     fields: Fields, field: int, transform: int, bound: Bound, string: int, memory: Scratch, count: int
 ) -> int:
-    """Write the operands of a field that are among the patterns that a string fits."""
+    """Write the operands of a field that are patterns which a string fits."""
     text = np.int64(transform) * bound.ranks.shape[1] + string
     first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
     for j in range(bound.fit_starts[text], bound.fit_starts[text + 1]):
@@ -228,7 +228,10 @@ def _activate_patterns(
 def _activate_cells(
     fields: Fields, field: int, grid: int, boxes: NDArray[np.float64], box: int, memory: Scratch, count: int
 ) -> int:
-    """Write the operands of a field that are cells which a box meets: of all of them, unless it lies in one cell."""
+    """Write the cells among a field's operands that a box meets.
+
+    If the box spans several cells, all operands are tested.
+    """
     first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
     left, right = cell_of(boxes[box, 0], grid), cell_of(boxes[box, 2], grid)
     lower, upper = cell_of(boxes[box, 1], grid), cell_of(boxes[box, 3], grid)
@@ -251,7 +254,7 @@ def _activate_cells(
 
 @inlined
 def show(index: Index, memory: Scratch, first: int, stop: int) -> None:
-    """Lay the codes of pairs [first, stop) out by field, for an event's predicates to be tested on."""
+    """Write the codes of pairs [first, stop) by field, so that an event's predicates can be tested."""
     fields, pair_codes, payloads, values = memory.fields, memory.codes, memory.payloads, memory.values
     for pair in range(np.uint64(first), np.uint64(stop)):
         field = np.uint64(fields[pair])
@@ -261,7 +264,7 @@ def show(index: Index, memory: Scratch, first: int, stop: int) -> None:
 
 @inlined
 def hide(memory: Scratch, first: int, stop: int) -> None:
-    """Clear them again."""
+    """Clear the codes that `show` wrote."""
     fields, values = memory.fields, memory.values
     for pair in range(np.uint64(first), np.uint64(stop)):
         values[np.uint64(fields[pair])] = ABSENT

@@ -1,4 +1,4 @@
-"""Which are the best of an event's matches? Asked by address, so that it is compiled when somebody wants them."""
+"""Selection of the best of an event's matches, called by address so that it is compiled only on demand."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tocsin.kernels.programs.parts import BEST, call_address
 def put_the_best(
     memory: Scratch, wants: Wants, heap: NDArray[np.int32], found: int, out: NDArray[np.int32], written: int
 ) -> None:
-    """Write the best of the hits that are alive to out[written:]; `memory.taken` says how many."""
+    """Write the best live hits to out[written:]; `memory.taken` says how many."""
     hits, words = memory.hits, memory.words
     memory.taken[0] = put_best(hits, found, wants.alive, words, wants.scores, wants.maxima, heap, out, written)
 
 
 PUTTING: Final = (view_of(Scratch), view_of(Wants), int32[::1], int64, int32[::1], int64)
-"""The types that `put_the_best` takes."""
+"""The argument types of `put_the_best`."""
 
 
 @inlined
 def the_best(
     memory: Scratch, wants: Wants, heap: NDArray[np.int32], found: int, out: NDArray[np.int32], written: int
 ) -> int:
-    """Let `put_the_best` do so; how many."""
+    """Call `put_the_best`; returns how many it wrote."""
     call_address(wants.parts[BEST], (memory, wants, heap, np.int64(found), out, np.int64(written)))
     return memory.taken[0]

@@ -1,6 +1,7 @@
-"""Which are the best subscriptions of one range each that an event satisfies? The cursors of its values, merged.
+"""The best subscriptions of one range each that an event satisfies, by merging the cursors of its values.
 
-Cursors know the scores that there were when their index was built. Whoever has another one since is tested by itself.
+Cursors use the scores that were current when their index was built. Subscriptions with changed scores are tested by
+themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ _DONE = np.int64(-2)
 
 
 class Singles(NamedTuple):
-    """Subscriptions of one range each, by place: score descending within a field, then number. N of them, S in all."""
+    """Subscriptions of one range each, within a field by score descending, then number.
+
+    N singles, S subscriptions in all.
+    """
 
     ranges: Ranges
     scores: NDArray[np.float64]  # (N,)
@@ -29,7 +33,7 @@ class Singles(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where each of S subscriptions is; -1 where it is not there."""
+    """The position of each of S subscriptions; -1 if it is not in the list."""
 
     singles: NDArray[np.int32]  # (S,) among the singles
     conjunctions: NDArray[np.int32]  # (S,) in the lists of conjunctions
@@ -38,39 +42,40 @@ class Places(NamedTuple):
 class Changes(NamedTuple):
     """Singles whose scores have changed, on a chain a field, the latest first. D fields, room for N changes.
 
-    What was noted stays; further changes go before it, so that whoever knows of n passes over places from n on.
+    Recorded changes stay; later ones are put before them. A reader that knows only the first n skips positions from n
+    on.
     """
 
-    heads: NDArray[np.int32]  # (D,) -1 where there are none
+    heads: NDArray[np.int32]  # (D,) first change, -1 if there is none
     lengths: NDArray[np.int64]  # (D,)
-    bests: NDArray[np.float64]  # (D,) the best score of a chain; -inf where there are none
-    places: NDArray[np.int32]  # (N,) of each change the place of the single, -1 for what is none
-    following: NDArray[np.int32]  # (N,) the change after it on its chain, -1 for none
+    bests: NDArray[np.float64]  # (D,) the best score of a chain; -inf if it is empty
+    places: NDArray[np.int32]  # (N,) the position of each change's single; -1 if it is not a single
+    following: NDArray[np.int32]  # (N,) the next change on its chain, -1 for none
 
 
 class Choice(NamedTuple):
-    """What singles are chosen from, and where those of each event go. E events, R fields of one event at most."""
+    """The inputs of the choice of singles, and its outputs for each event. E events, R fields of one event at most."""
 
     singles: Singles
     changes: Changes
-    raised: NDArray[np.float64]  # the new scores of as many changes as count
+    raised: NDArray[np.float64]  # the new scores of the changes known to the caller
     events: EventCodes
     k: int
     alive: NDArray[np.uint64]
     scores: NDArray[np.float64]  # (S,)
     states: Annotated[NDArray[np.int64], 2]  # (R, .) room for cursors
-    heads: NDArray[np.int64]  # (R,) room for the place of each cursor
+    heads: NDArray[np.int64]  # (R,) room for the position of each cursor
     bests: NDArray[np.float64]  # (R,) and its score
-    ends: NDArray[np.int64]  # (E,) where an event's chosen end
-    floors: NDArray[np.float64]  # (E,) the score of the worst of its k, -inf where there are fewer
-    chosen: NDArray[np.int32]  # room for k of each event, and the changes of its fields
+    ends: NDArray[np.int64]  # (E,) the end of each event's chosen singles
+    floors: NDArray[np.float64]  # (E,) the score of the worst of the k, -inf if there are fewer
+    chosen: NDArray[np.int32]  # room for k of each event and the changes of its fields
 
 
 @kernel
 def best_singles(structure: Any, choice: Choice) -> int:
-    """Write, for each event, its k best by `scores` among those unchanged, and the changed that may be as good.
+    """Write, for each event, its k best by `scores` among unchanged singles, and the changed ones that may be as good.
 
-    Returns how many intervals were looked at.
+    Returns how many intervals were examined.
     """
     tree, all_ = viewed(structure), viewed(choice)
     starts, fields, codes = all_.events.starts, all_.events.fields, all_.events.codes
@@ -91,7 +96,7 @@ def best_singles(structure: Any, choice: Choice) -> int:
 
 @inlined
 def _close_all(choice: Choice, first: int, size: int) -> None:
-    """No cursor is open; the best that each may give is the best of its field."""
+    """Reset the cursors to unopened, with the best score of their field as bound."""
     starts, known, fields = choice.singles.ranges.starts, choice.singles.scores, choice.events.fields
     for i in range(size):
         field = fields[first + i]
@@ -101,7 +106,7 @@ def _close_all(choice: Choice, first: int, size: int) -> None:
 
 @inlined
 def _take_best(tree: Any, choice: Choice, first: int, size: int, written: int) -> tuple[int, float, int]:
-    """Append the k best that are as they were: how many, the score of the last, and how many were looked at."""
+    """Append the k best unchanged singles. Returns how many, the score of the last, and how many were examined."""
     heads, bests, states, out = choice.heads, choice.bests, choice.states, choice.chosen
     fields, codes = choice.events.fields, choice.events.codes
     known, owners, alive, scores = choice.singles.scores, choice.singles.owners, choice.alive, choice.scores
@@ -130,7 +135,7 @@ def _take_best(tree: Any, choice: Choice, first: int, size: int, written: int) -
 
 @inlined
 def _foremost(heads: NDArray[np.int64], bests: NDArray[np.float64], owners: NDArray[np.int32], size: int) -> int:
-    """The cursor that gives the next best, -1 where all are done."""
+    """The cursor that gives the next best, -1 if all are exhausted."""
     chosen = np.int64(-1)
     for i in range(size):
         if heads[i] != _DONE and (
@@ -144,7 +149,7 @@ def _foremost(heads: NDArray[np.int64], bests: NDArray[np.float64], owners: NDAr
 
 @inlined
 def _take_changed(choice: Choice, floor: float, field: int, code: int, written: int) -> int:
-    """Append the changed singles of a field that a code stabs and whose score may reach a floor; the new count."""
+    """Append a field's changed singles that a code stabs and whose score may reach the floor; returns the new count."""
     singles, changes, raised, out = choice.singles, choice.changes, choice.raised, choice.chosen
     lows, highs, owners = singles.ranges.lows, singles.ranges.highs, singles.owners
     places, following = changes.places, changes.following
@@ -161,7 +166,7 @@ def _take_changed(choice: Choice, floor: float, field: int, code: int, written: 
 
 @inlined
 def _comes_first(heads: NDArray[np.int64], owners: NDArray[np.int32], one: int, other: int) -> bool:
-    """Of two cursors of one score: one that is not open may have a lower number, and is opened first."""
+    """Whether a cursor precedes another of the same score. Unopened ones precede: they may have a lower number."""
     if heads[one] < 0 or heads[other] < 0:
         return heads[one] < 0 and heads[other] >= 0
     return owners[heads[one]] < owners[heads[other]]
@@ -178,7 +183,7 @@ def note_changes(
     maxima: NDArray[np.float64],
     block: int,
 ) -> None:
-    """Note the changes from `told` on: singles on the chains of their fields, conjunctions in their blocks' maxima."""
+    """Record the changes from `told` on: singles on their fields' chains, conjunctions in their blocks' maxima."""
     for i in range(told, len(changed)):
         changes.places[i] = place = places.singles[changed[i]]
         if place >= 0:

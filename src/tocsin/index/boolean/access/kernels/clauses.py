@@ -1,8 +1,8 @@
-"""Of which clauses is an expression the OR? A clause is an AND of tests, of a value or of any other literal.
+"""Clauses: an expression as an OR of ANDs of tests. A test is of a value or of any other literal.
 
-AND multiplies, OR adds, a set is the OR of its members, and a box of its cells. What would make more than MOST clauses
-is left out of an AND: whoever satisfies the expression satisfies one of its clauses, and the other way round only where
-that clause is *whole*. Several ranges of one field become one.
+AND multiplies clauses, OR adds them; a set is the OR of its members, and a box the OR of its cells. A part of an AND
+that would make more than MOST clauses is left out. An event that satisfies the expression satisfies one of its clauses.
+The converse holds only for clauses that are *whole*. Several ranges of one field become one.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions, next_place
 
 MOST: Final = 32
-"""Clauses of one expression."""
+"""The most clauses of one expression."""
 
 LONGEST: Final = 16
-"""Tests of one clause; what is beyond is left to verify."""
+"""The most tests of one clause; further ones are left to verification."""
 
 # Marks of a test.
 WITHIN: Final = 0  # the code of a field is in a range
 OUTSIDE: Final = 1  # the field has a code, and it is not in the range
-MEETS: Final = 2  # the box of an attribute meets another
-MISSING: Final = 3  # the attribute is not there
+MEETS: Final = 2  # the attribute's box meets another box
+MISSING: Final = 3  # the attribute is absent
 HOLDS: Final = 4  # a literal holds
 MARK_BITS: Final = 3
 MARK_MASK: Final = 7
@@ -43,25 +43,25 @@ class Clauses(NamedTuple):
     """Clauses with their tests, by owner; those of a clause by mark, then field."""
 
     owners: Annotated[NDArray[np.int32], "clauses"]  # the expression
-    whole: Annotated[NDArray[np.uint8], "clauses"]  # 1 where the tests are all of it
+    whole: Annotated[NDArray[np.uint8], "clauses"]  # 1 if the tests are the complete clause
     starts: Annotated[NDArray[np.int64], "clauses + 1"]
     marks: Annotated[NDArray[np.uint8], "tests"]
     fields: Annotated[NDArray[np.int32], "tests"]  # or the attribute, of MEETS and MISSING; 0 of HOLDS
     lows: Annotated[NDArray[np.int32], "tests"]  # codes; of MEETS the box, of HOLDS the literal's place in the program
     highs: Annotated[NDArray[np.int32], "tests"]
-    costs: Annotated[NDArray[np.float64], "tests"]  # the share of events that are in the range
+    costs: Annotated[NDArray[np.float64], "tests"]  # the share of events in the range
 
 
 class Stack(NamedTuple):
-    """Memory for one expression of N places."""
+    """Memory for one expression of N positions."""
 
-    counts: NDArray[np.int64]  # (N,) how many clauses the part that begins there makes; _LEFT_OUT for none
-    places: NDArray[np.int64]  # (N,) parts that are to be written yet
-    numbers: NDArray[np.int64]  # (N,) which of the part's clauses
+    counts: NDArray[np.int64]  # (N,) number of clauses of the part that begins here; _LEFT_OUT if it is left out
+    places: NDArray[np.int64]  # (N,) parts still to be written
+    numbers: NDArray[np.int64]  # (N,) which of the part's clauses to write
 
 
 class Parsing(NamedTuple):
-    """What clauses are made of, and where they go."""
+    """The inputs of clauses, and their output."""
 
     leaves: Expressions
     keys: Keys
@@ -73,15 +73,15 @@ class Parsing(NamedTuple):
 
 @pasted
 def has_one_value(kind: int) -> bool:
-    """Whether an event has one code of a field of this kind at most."""
+    """Whether an event has at most one code of a field of this kind."""
     return (kind <= codes.INSTANT) | (kind == NULL)
 
 
 @kernel
 def write_clauses(parsing: Parsing, owners: NDArray[np.int32], first: int) -> tuple[int, int]:
-    """Write the clauses of owners[first:] until there may be no room for another's.
+    """Write the clauses of owners[first:] while there is room for any expression's clauses.
 
-    Returns where to go on, and how many were written. An expression has none where one of them would have no test.
+    Returns the next owner, and how many clauses were written. An expression has none if one of them would have no test.
     """
     parsing = viewed(parsing)
     out, starts, program = parsing.out, parsing.leaves.program_starts, parsing.leaves.program
@@ -108,7 +108,7 @@ def write_clauses(parsing: Parsing, owners: NDArray[np.int32], first: int) -> tu
 
 @inlined
 def _alternatives(leaves: Expressions, keys: Keys, literal: int) -> int:
-    """How many clauses a literal makes."""
+    """The number of clauses of a literal."""
     leaf = literal >> 1
     number = keys.starts[leaf + 1] - keys.starts[leaf]
     if literal & 1 or number == 0 or needs_all(leaves, leaf):
@@ -118,7 +118,7 @@ def _alternatives(leaves: Expressions, keys: Keys, literal: int) -> int:
 
 @inlined
 def _count(parsing: Parsing, program: NDArray[np.int32], start: int, stop: int) -> int:
-    """Write how many clauses each part of program[start:stop] makes; those of the whole, which is an AND."""
+    """Write the number of clauses of each part of program[start:stop]; returns that of the whole, which is an AND."""
     counts, groups = parsing.stack.counts, parsing.stack.places
     found = np.int64(0)
     place = start
@@ -130,7 +130,7 @@ def _count(parsing: Parsing, program: NDArray[np.int32], start: int, stop: int) 
             groups[found] = place
             found += 1
             place += 2
-    for g in range(found - 1, -1, -1):  # those within a group come behind it
+    for g in range(found - 1, -1, -1):  # nested groups come behind their parents
         place = groups[g]
         is_or = program[place] == codes.OPEN_OR
         counts[place - start] = _count_group(program, counts, start, place + 2, next_place(program, place), is_or)
@@ -141,7 +141,7 @@ def _count(parsing: Parsing, program: NDArray[np.int32], start: int, stop: int) 
 def _count_group(
     program: NDArray[np.int32], counts: NDArray[np.int64], start: int, place: int, end: int, is_or: bool
 ) -> int:
-    """The clauses of the group that spans [place, end); an AND leaves out what would make too many."""
+    """The number of clauses of the group in [place, end). An AND leaves out the parts that would make too many."""
     total = np.int64(0) if is_or else np.int64(1)
     while place < end:
         own = counts[place - start]
@@ -159,7 +159,7 @@ def _count_group(
 def _write_one(
     parsing: Parsing, program: NDArray[np.int32], start: int, stop: int, number: int, at: int
 ) -> tuple[int, bool]:
-    """Write the tests of one clause from `at` on: how many, and whether they are all of it; _NEVER if no value fits."""
+    """Write one clause's tests from `at` on; returns how many (_NEVER if it cannot hold), and if it is complete."""
     counts, places, numbers = parsing.stack.counts, parsing.stack.places, parsing.stack.numbers
     tests = np.int64(0)
     depth, whole = _put_parts(parsing.stack, program, start, start, stop, number, np.int64(0))
@@ -189,7 +189,7 @@ def _write_one(
 def _put_parts(
     stack: Stack, program: NDArray[np.int32], start: int, place: int, end: int, number: int, depth: int
 ) -> tuple[int, bool]:
-    """Put the parts of an AND that spans [place, end) on the stack; its depth, and whether none was left out."""
+    """Push the parts of an AND in [place, end) on the stack; returns its depth, and whether no part was left out."""
     counts, places, numbers = stack.counts, stack.places, stack.numbers
     whole = True
     while place < end:
@@ -206,7 +206,7 @@ def _put_parts(
 
 @inlined
 def _add_literal(parsing: Parsing, place: int, start: int, number: int, at: int, tests: int) -> tuple[int, bool]:
-    """Add an alternative of the literal at a place to a clause: how many tests it then has, and whether that is all."""
+    """Add an alternative of a literal to a clause; returns the number of tests, and whether they cover the literal."""
     leaves, keys, literal = parsing.leaves, parsing.keys, parsing.leaves.program[place]
     leaf = literal >> 1
     kind, attribute = leaves.leaf_kinds[leaf], leaves.leaf_attributes[leaf]
@@ -237,7 +237,7 @@ def _add_holds(out: Clauses, at: int, tests: int, place: int) -> tuple[int, bool
 
 @inlined
 def _add_outside(parsing: Parsing, leaf: int, at: int, tests: int) -> tuple[int, bool]:
-    """Add that the value of a range or a set is another: a test for each member, for which there is room."""
+    """Add that the value is outside a range or a set: one test for each member. There is room."""
     keys = parsing.keys
     for key in range(keys.starts[leaf], keys.starts[leaf + 1]):
         low, high = keys.lows[key], keys.highs[key]
@@ -247,10 +247,11 @@ def _add_outside(parsing: Parsing, leaf: int, at: int, tests: int) -> tuple[int,
 
 @inlined
 def _add_range(parsing: Parsing, at: int, tests: int, field: int, low: int, high: int) -> tuple[int, bool]:
-    """Add that a field's code is in a range, or narrow the range that is there: how many tests, and whether it is in.
+    """Add that a field's code is in a range, or narrow the range that is there.
 
-    Of a field of which an event may have many values a clause takes one range alone: of lists' elements, whose literals
-    are verified besides, the one that fewest events have, else the first.
+    Returns the number of tests, and whether the range is among them. If an event may have many values of a field, a
+    clause takes only one range of it. For elements of lists, whose literals are also verified, it is the range that
+    fewest events have; for other fields it is the first.
     """
     out, kind = parsing.out, parsing.fields.kinds[field]
     for place in range(at, at + tests):
@@ -273,7 +274,7 @@ def _add_range(parsing: Parsing, at: int, tests: int, field: int, low: int, high
 def _add_test(
     out: Clauses, at: int, tests: int, mark: int, field: int, low: int, high: int, cost: float
 ) -> tuple[int, bool]:
-    """Put a test among those of a clause, where there is room."""
+    """Insert a test into a clause, if there is room."""
     if tests == LONGEST:
         return tests, False
     marks, fields, lows, highs, costs = out.marks, out.fields, out.lows, out.highs, out.costs

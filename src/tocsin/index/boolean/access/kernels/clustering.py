@@ -1,7 +1,7 @@
-"""In which order do a field's access keys lie? Runs of one class, sorted by the end that a search goes by.
+"""Clustering of a field's access keys into runs of one class, each sorted by the end that searches use.
 
-Ranges with two ends are cut by width into classes of fourfold growth, so that a search by the lower end looks at few
-that end too early; a width of 0 is equality, and looks at none.
+Ranges with two ends are divided by width into classes of fourfold growth. A search by the lower end then examines few
+ranges that end too early. A width of 0 is equality; there it examines none in vain.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def range_class(low: int, high: int) -> int:
 def cluster(
     fields: int, entry_fields: NDArray[np.int32], lows: NDArray[np.int32], highs: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], Runs]:
-    """The entries in clustered order, and the runs that they make. At most 2**27 entries a field."""
+    """The entries in clustered order, and their runs. At most 2**27 entries a field."""
     starts = np.zeros(fields + 1, np.int64)
     for i in range(len(entry_fields)):
         starts[entry_fields[i] + 1] += 1
@@ -60,7 +60,7 @@ def cluster(
 def _sorted_by_class(
     starts: NDArray[np.int64], by_field: NDArray[np.int64], lows: NDArray[np.int32], highs: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Within each field: by class, then by the end that the class is sorted by, then as they came."""
+    """Sort within each field: by class, then by the class's end, then in the original order."""
     order = np.empty(len(by_field), np.int64)
     classes = np.empty(len(by_field), np.uint8)
     keys = np.empty(len(by_field), np.int64)

@@ -1,7 +1,7 @@
-"""Which subscriptions lie under several of an event's values at once?
+"""Search by access keys of several attributes.
 
-A *schema* is a set of fields asked for equality, together, and perhaps one more field, by which those that are equal in
-all of these are sorted. One look-up then replaces a walk through all that have one of the values: as with the
+A *schema* is a set of fields tested together for equality. It may have one more field, by which entries with the same
+values are sorted. One look-up then replaces a walk through all entries with one of the values, as in the
 multi-attribute hashing structures of Fabret et al. 2001 (section 3).
 """
 
@@ -50,23 +50,23 @@ _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _THREE = np.uint64(3)
 
-# Typed, so that what takes either is not compiled for each.
+# Typed, so that functions are not compiled once for each literal type.
 SURE: Final = np.bool_(True)
 LIKELY: Final = np.bool_(False)
 
 
 class Place(NamedTuple):
-    """An event in a block."""
+    """The position of an event in a block."""
 
-    stamp: int  # leaves that are known of the block have this
+    stamp: int  # the stamp of leaves already evaluated on the block
     first: int  # the block's first event
-    count: int  # how many there are
+    count: int  # number of events in the block
     lane: int
 
 
 @inlined
 def show_event(memory: Scratch, events: Events, bound: Bound, event: int, first: int, stop: int) -> None:
-    """Lay an event out for schemas to look up and tests to read: the codes of its pairs, its boxes, what it has."""
+    """Write an event's values for look-ups and tests: its pairs' codes, its boxes, and the attributes it has."""
     values, fields, pair_codes = memory.values, memory.fields, memory.codes
     for pair in range(np.uint64(first), np.uint64(stop)):
         values[np.uint64(fields[pair])] = pair_codes[pair]
@@ -79,11 +79,10 @@ def show_event(memory: Scratch, events: Events, bound: Bound, event: int, first:
 
 @inner
 def take_compounds(index: Index, memory: Scratch, wants: Wants, walk: Walk, place: Place, is_sure: bool) -> None:
-    """Append the owners of what an event leads to and passes: to the hits, or to the candidates.
+    """Append the owners of the postings that an event reaches and passes, to the hits or to the candidates.
 
-    Where there are floors, hits that would have to be tested and whose score is below the event's are left out.
-    `memory.taken` says how many there are, and counts the postings that are looked at, and those that are tested. Each
-    step asks for the memory of the next.
+    If there are floors, hits that need a test and score below the event's floor are left out. `memory.taken` gives the
+    number of owners, of postings examined, and of those tested. Each step prefetches the memory of the next.
     """
     compounds = index.lists.sure if is_sure else index.lists.likely
     hashing = index.sure if is_sure else index.likely
@@ -110,14 +109,14 @@ def take_compounds(index: Index, memory: Scratch, wants: Wants, walk: Walk, plac
 
 
 TAKING: Final = (view_of(Index), view_of(Scratch), view_of(Wants), WALK, kind_of(Place), boolean)
-"""The types that `take_compounds` takes: called by its address, it is compiled where something is under schemas."""
+"""The argument types of `take_compounds`. It is called by address, so that it is compiled only if schemas exist."""
 
 
 @inlined
 def add_compounds(
     index: Index, memory: Scratch, wants: Wants, walk: Walk, place: Place, is_sure: bool, found: int
 ) -> int:
-    """Let `take_compounds` append to what is found: how many there are then. `memory.taken` has the counts."""
+    """Call `take_compounds`; returns the new number of owners. `memory.taken` has the counts."""
     memory.taken[0], memory.taken[1], memory.taken[2] = found, 0, 0
     call_address(walk.parts[OWN], (index, memory, wants, walk, place, is_sure))
     return memory.taken[0]
@@ -125,7 +124,7 @@ def add_compounds(
 
 @inlined
 def _ask(compounds: Compounds, hashing: Hashing, fields: Fields, memory: Scratch, first: int, stop: int) -> int:
-    """Write which schemas the event asks, with which keys; how many."""
+    """Write which schemas to look up, and with which keys; returns how many look-ups."""
     starts, equalities, sorted_by = compounds.starts, compounds.fields, compounds.sorted_by
     kinds, values, pair_fields, pair_codes = fields.kinds, memory.values, memory.fields, memory.codes
     count = np.uint64(0)
@@ -137,7 +136,7 @@ def _ask(compounds: Compounds, hashing: Hashing, fields: Fields, memory: Scratch
         if has_one_value(kinds[lead]):
             count = _ask_one(compounds, hashing, fields, memory, schema, values[lead], last, count)
             continue
-        for pair in range(first, stop):  # an event may have many of its values
+        for pair in range(first, stop):  # the event may have several values of it
             if np.uint64(pair_fields[pair]) == lead:
                 count = _ask_one(compounds, hashing, fields, memory, schema, pair_codes[pair], last, count)
     return count
@@ -154,7 +153,10 @@ def _ask_one(
     last: int,
     count: int,
 ) -> int:
-    """Ask a schema for the event's values, the first of which is given, if it has them all; how many are asked then."""
+    """Add the look-up of a schema if the event has all its values; returns the number of look-ups.
+
+    `code` is the first value's.
+    """
     values, asked = memory.values, memory.asked
     key = np.int64(0)
     first = np.uint64(compounds.starts[schema])
@@ -173,7 +175,7 @@ def _ask_one(
 
 @inlined
 def _find_groups(compounds: Compounds, hashing: Hashing, asked: GroupLookup, count: int) -> int:
-    """Find the groups that are asked for, and move them to the front; how many there are."""
+    """Find the groups of the look-ups, and move them to the front; returns how many exist."""
     slots, lows, found = hashing.slots, compounds.postings.lows, _ZERO
     for i in range(count):
         schema = np.uint64(asked.schemas[i])
@@ -197,7 +199,7 @@ def _find_groups(compounds: Compounds, hashing: Hashing, asked: GroupLookup, cou
 
 @inlined
 def _find_postings(compounds: Compounds, hashing: Hashing, asked: GroupLookup, found: int) -> None:
-    """Search the first run of each found group."""
+    """Search the first run of each group found."""
     lows, highs, owners = compounds.postings.lows, compounds.postings.highs, compounds.postings.owners
     slots, test_starts = hashing.slots, compounds.test_starts
     for i in range(found):
@@ -226,9 +228,9 @@ def _take_group(
     out: NDArray[np.int32],
     to: int,
 ) -> tuple[int, int, int]:
-    """Append the owners of a found group's postings that hold its code, and whose tests hold.
+    """Append the owners of a group's postings that hold its code and whose tests hold.
 
-    Returns how many there are then, how many postings were looked at, and of how many tests were asked.
+    Returns the new number of owners, and how many postings were examined and tested.
     """
     slots, asked = hashing.slots, memory.asked
     run_widths, run_stops = compounds.runs.run_widths, compounds.runs.run_stops
@@ -260,7 +262,7 @@ def _take_group(
 
 @inlined
 def _tests_hold(compounds: Compounds, memory: Scratch, walk: Walk, place: Place, first: int, stop: int) -> int:
-    """1 where tests [first, stop) hold of the event that is shown, else 0."""
+    """1 if tests [first, stop) hold for the shown event, else 0."""
     tests, values = compounds.tests, memory.values
     for t in range(np.uint64(first), np.uint64(stop)):
         at = _THREE * t
@@ -285,7 +287,7 @@ def _tests_hold(compounds: Compounds, memory: Scratch, walk: Walk, place: Place,
 
 @inlined
 def _literal_holds(walk: Walk, place: Place, literal: int) -> bool:
-    """Whether a literal holds of an event of the block: computed for all of them when one asks first."""
+    """Whether a literal holds for an event of the block. The first query computes it for the whole block."""
     leaf = literal >> 1
     if walk.memo.stamps[leaf] < place.stamp:
         compute_leaf(walk, leaf, all_lanes(place.count))

@@ -1,10 +1,10 @@
-"""What must be known of a field, in one cache line? How its values become codes, and where its lists lie.
+"""The directory of fields: one cache line each, with how values become codes and where the field's lists lie.
 
-Arrays by field would be as many lines to wait for. A field whose operands are near each other has them as bits, too:
-the code of a value is then a count of bits, not a search. A run of equalities has a table of where each operand's
-entries begin: most events find nothing there, and need not look at an entry to know.
+Separate arrays by field would cost one cache miss each. A field whose operands are close together also has them as a
+bitmap: the code of a value is then a bit count, not a search. A run of equalities has a table of where each operand's
+entries begin. Most events find none there, and need not read an entry to know.
 
-All of it is worked out from the lists when an index is made or loaded.
+The directory is computed from the lists when an index is made or loaded.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from tocsin.kernels.jit import count_bits, inlined, pasted
 from tocsin.kernels.numbers import key_of_number, number_of_key
 from tocsin.kernels.packing import kind_of
 
-# A field's row: WIDTH numbers, 64 bytes. Ranges of entries are `first | behind the last << 32`.
+# A field's row has WIDTH numbers, 64 bytes. Ranges of entries are `first | stop << 32`.
 WIDTH: Final = 8
 ABOUT: Final = 0  # kind | transform << 8 | CODED | BITS
-LOWEST: Final = 1  # with BITS: the lowest operand; a number's as the integer at or below it
-WORD: Final = 2  # with BITS: the operands, if one word has them all, else where their words begin
+LOWEST: Final = 1  # with BITS: the lowest operand; for numbers, the integer at or below it
+WORD: Final = 2  # with BITS: the bitmap if it is one word, else where its words begin
 SPAN: Final = 3  # with BITS: words | operands << 32
 SINGLES: Final = 4  # the field's singles
 CONJUNCTIONS: Final = 5  # its conjunctions
-EQUALITIES: Final = 6  # those of them that have steps; none: behind the last of its conjunctions
-STEPS: Final = 7  # where the steps begin, -1 for none
+EQUALITIES: Final = 6  # those of them with steps; if none, an empty range behind the conjunctions
+STEPS: Final = 7  # where the steps begin, -1 if there are none
 
 KIND_MASK: Final = 0xFF
 TRANSFORM_SHIFT: Final = 8
 TRANSFORM_MASK: Final = 0xFFFF
-CODED: Final = 1 << 32  # a list is looked up by the field's code; if not, it can wait until a predicate asks
-BITS: Final = 1 << 33  # the field's operands are bits
-FINE: Final = 1 << 34  # three bits an integer: the float64 before it, itself, the one behind it (`> 5` begins there)
+CODED: Final = 1 << 32  # lists are looked up by the field's code; otherwise it is computed when a predicate needs it
+BITS: Final = 1 << 33  # the field's operands are a bitmap
+FINE: Final = 1 << 34  # three bits an integer: the float64 before it, itself, the next float64 (where `> 5` begins)
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _SIX = np.uint64(6)
 _LOW_SIX = np.uint64(63)
-BEFORE_ZERO = np.int64(-1)  # no number's key: where `< 0` ends
+BEFORE_ZERO = np.int64(-1)  # not the key of a number: the end of `< 0`
 _FAR = 2.0**60
 _BEHIND_ALL = np.int64(2**62)
 _HALF = np.uint64(32)
@@ -51,16 +51,18 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 class Directory(NamedTuple):
-    """D fields; W words of operands."""
+    """The directory. D fields; W words of bitmaps."""
 
-    rows: NDArray[np.int64]  # (WIDTH D,) on the bounds of cache lines
-    words: NDArray[np.uint64]  # (2 W,) 64 neighbouring integers: those that are operands; how many are lower
+    rows: NDArray[np.int64]  # (WIDTH D,) aligned to cache lines
+    words: NDArray[
+        np.uint64
+    ]  # (2 W,) for 64 neighbouring integers: the operands among them, and how many operands are lower
     nulls: NDArray[np.int32]  # (2 N,) each field of kind NULL, and its attribute
-    steps: NDArray[np.uint16]  # of operand o, entries [steps[o], steps[o + 1]) of the field's EQUALITIES
+    steps: NDArray[np.uint16]  # operand o has entries [steps[o], steps[o + 1]) of the field's EQUALITIES
 
 
 class Index(NamedTuple):
-    """What matching reads of an index."""
+    """The tables of an index that matching reads."""
 
     lists: Lists
     directory: Directory
@@ -129,9 +131,9 @@ def _code_by_bits(rows: NDArray[np.int64], words: NDArray[np.uint64], row: int, 
 
 @inlined
 def bit_place(kind: int, fine: int, low: int, payload: int) -> tuple[int, int]:
-    """The bit of a payload, and 1 if it would be its own; 0 if it lies between that bit and the one before.
+    """The bit of a payload, and 1 if the bit is its own, or 0 if it lies between that bit and the one before.
 
-    Below 0 before all bits, and far behind them where it is not worked out.
+    It is below 0 before all bits, and far behind the last bit if it is too large to compute.
     """
     if kind != codes.NUMBER:
         if payload < low:

@@ -1,4 +1,4 @@
-"""How does a directory of fields come about? One pass over an index's lists to write the rows, one for the tables."""
+"""Building of the directory of fields: one pass over an index's lists writes the rows, another the tables."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from tocsin.kernels.numbers import number_of_key
 from tocsin.kernels.packing import viewed
 
 FEWEST_STEPPED: Final = 8
-"""A run of fewer equalities is walked: it lies in a cache line."""
+"""A run of fewer equalities has no steps: it is in one cache line, and is walked."""
 
 MOST_STEPPED: Final = 2**16 - 1
-"""A longer run is searched: steps count in 16 bits, and among so many entries a search is little."""
+"""A longer run has no steps: they have 16 bits, and searching is cheap compared with that many entries."""
 
 ROOMY: Final = 4
-"""Nor has a run steps whose field has more than so many times its entries of operands."""
+"""A run has no steps if its field has more operands than this times the run's entries."""
 
 SPARSE: Final = 16
-"""Operands are bits unless so many bits would be for each, on average."""
+"""Operands become a bitmap unless it needs more than this many bits an operand, on average."""
 
 _EXACT = 2.0**52
 _ONE = np.uint64(1)
@@ -53,9 +53,9 @@ _LOW_SIX = np.uint64(63)
 
 @kernel
 def measure_rows(lists: Lists, short: int, rows: NDArray[np.int64]) -> tuple[int, int]:
-    """Write every row, all of it 0 before, and returns how many words and steps they lead to.
+    """Write every row, all 0 before; returns the numbers of words and steps that the tables need.
 
-    Lists of at most `short` entries, equalities with steps apart, are walked and need no code.
+    Lists of at most `short` entries, not counting equalities with steps, are walked and need no code.
     """
     lists = viewed(lists)
     fields = lists.fields
@@ -85,7 +85,7 @@ def measure_rows(lists: Lists, short: int, rows: NDArray[np.int64]) -> tuple[int
 
 @inlined
 def _mark_asked(compounds: Compounds, rows: NDArray[np.int64]) -> None:
-    """Mark the fields that schemas and tests ask for as CODED."""
+    """Mark the fields that schemas and tests use as CODED."""
     for t in range(len(compounds.tests) // 3):
         about = np.int64(compounds.tests[3 * t])
         if about & MARK_MASK <= OUTSIDE:
@@ -99,7 +99,7 @@ def _mark_asked(compounds: Compounds, rows: NDArray[np.int64]) -> None:
 
 @kernel
 def write_tables(lists: Lists, rows: NDArray[np.int64], words: NDArray[np.uint64], steps: NDArray[np.uint16]) -> None:
-    """Write what the rows lead to; `words` are 0 before."""
+    """Write the tables that the rows point to; `words` are 0 before."""
     lists = viewed(lists)
     fields = lists.fields
     for field in range(len(fields.kinds)):
@@ -120,7 +120,7 @@ def _operands(fields: Fields, field: int) -> int:
 
 @inlined
 def _is_searched(lists: Lists, short: int, field: int) -> bool:
-    """Whether a list is looked up by the field's code, but for equalities with steps."""
+    """Whether any list is searched by the field's code, except equalities with steps."""
     singles, programs, conjunctions = lists.single_runs.starts, lists.program_runs.starts, lists.conjunction_runs.starts
     return (
         singles[field] < singles[field + 1]
@@ -131,7 +131,7 @@ def _is_searched(lists: Lists, short: int, field: int) -> bool:
 
 @inlined
 def _stepped(fields: Fields, runs: Runs, field: int) -> tuple[int, int]:
-    """The field's run of equalities, if it is to have steps; else nothing, behind its conjunctions."""
+    """The field's run of equalities if it gets steps, else an empty range behind its conjunctions."""
     start = runs.starts[field]
     for run in range(runs.run_starts[field], runs.run_starts[field + 1]):
         stop = runs.run_stops[run]
@@ -145,7 +145,7 @@ def _stepped(fields: Fields, runs: Runs, field: int) -> tuple[int, int]:
 
 @inlined
 def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]) -> int:
-    """Write how a field's operands are bits, if they can be; returns how many words they need beyond the row."""
+    """Write the bitmap's shape into a field's row if it can have one; returns the words it needs outside the row."""
     operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
     kind = np.int64(fields.kinds[field])
     if len(operands) == 0:
@@ -170,7 +170,7 @@ def _measure_bits(fields: Fields, field: int, words: int, row: NDArray[np.int64]
 
 @inlined
 def _last_bit(operands: NDArray[np.int64], kind: int, fine: int, low: int) -> int:
-    """The bit of the last operand, or -1 where one has none of its own, or they do not ascend (in a damaged file)."""
+    """The bit of the last operand, or -1 if one has no bit of its own, or if they do not ascend (in a damaged file)."""
     if kind == codes.NUMBER and not abs(number_of_key(operands[-1])) < _EXACT:
         return np.int64(-1)
     place = np.int64(-1)
@@ -200,7 +200,7 @@ def _write_bits(operands: NDArray[np.int64], row: NDArray[np.int64], words: NDAr
 
 @inlined
 def _write_steps(bounds: NDArray[np.int32], out: NDArray[np.uint16]) -> None:
-    """Of operand o, the entries with its own code, 2 o + 1, are [out[o], out[o + 1])."""
+    """Write the steps: operand o's entries, with code 2 o + 1, are [out[o], out[o + 1])."""
     place = 0
     for operand in range(len(out)):
         while place < len(bounds) and bounds[place] < 2 * operand + 1:

@@ -1,6 +1,6 @@
-"""How does an access index answer a batch? A block of events is activated; then each takes, verifies and sorts.
+"""Matching of a batch by an access index: a block is activated at once, then each event is matched and its hits sorted.
 
-Expressions that are no conjunctions are verified for a whole block at once, by `programs`.
+Expressions that are not conjunctions of ranges are verified for a whole block at once, by `programs`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tocsin.kernels.programs.blocks import clear_block, fill_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Events, Walk
 
 CACHED: Final = 1 << 16
-"""Lists of so many conjunctions lie in the processor's cache as they are, and are not asked for ahead."""
+"""Lists of up to this many conjunctions fit in the processor's cache, and are not prefetched."""
 
 
 @kernel
@@ -42,10 +42,10 @@ def match_access(
     out: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Match events from `first` on. Returns like `match_all`; adds to `counts`: candidates examined, and verified.
+    """Match events from `first` on. Returns like `match_all`; adds candidates examined and verified to `counts`.
 
     The first four are packed: an `Index`, a `Scratch`, the index's `Expressions` and a `Verifier`. The last two are
-    None where every expression is a conjunction of ranges: the code for others is left out.
+    None if every expression is a conjunction of ranges; the code for others is then left out.
     """
     held, room, batch, names, wanted = (
         view(index, INDEX),
@@ -107,7 +107,7 @@ def match_access(
 def _take(
     index: Index, memory: Scratch, wants: Wants, event: int, first_pair: int, last_pair: int
 ) -> tuple[int, int, int]:
-    """Write an event's hits from its lists: how many are singles, how many there are, and how many were verified."""
+    """Write an event's hits from its lists; returns the number of singles, of all hits, and of verified candidates."""
     floor = NO_FLOOR
     if len(wants.chosen_starts) > 1:
         floor = wants.floors[event]
@@ -123,7 +123,7 @@ def _take(
 def _put(
     memory: Scratch, wants: Wants, heap: NDArray[np.int32], found: int, out: NDArray[np.int32], written: int
 ) -> int:
-    """Write the distinct hits that are alive, or the best of them, to out[written:]; how many."""
+    """Write the distinct live hits, or the best of them, to out[written:]; returns how many."""
     hits, words = memory.hits, memory.words
     if wants.k == 0 or found <= wants.k:
         return put_in_order(hits, found, wants.alive, words, memory.summary, memory.buckets, out, written)
@@ -132,7 +132,7 @@ def _put(
 
 @inlined
 def _copy(numbers: NDArray[np.int32], first: int, stop: int, out: NDArray[np.int32]) -> int:
-    """Write numbers[first:stop]; how many, as a uint64."""
+    """Write numbers[first:stop]; returns how many, as a uint64."""
     for i in range(stop - first):
         out[i] = numbers[first + i]
     return np.uint64(stop - first)

@@ -1,8 +1,9 @@
-"""Which conjunctions can be ruled out by 16 bits each, without a look at their predicates?
+"""Filters of 16 bits that rule out conjunctions without reading their predicates.
 
-Of one predicate beside the access key, the field and, where fields are few enough to leave bits, what it asks of a
-value, coarsely: at most, at least or within one of some *levels*, even parts of the field's codes. An event sets, in a
-bitmap of 2**16, what each of its values may satisfy: one word a value, for all predicates of a field lie in one word.
+A filter describes one predicate other than the access key. It has the field and, if few enough fields leave bits, the
+predicate's range coarsely: at most, at least or within one of some *levels*, equal parts of the field's codes. An event
+sets, in a bitmap of 2**16 bits, the filters that each of its values may satisfy. That is one word a value, because all
+filters of a field lie in one word.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tocsin.kernels.jit import inlined, kernel, pasted
 
 BITS: Final = 16
 MOST_ASKED: Final = 6
-"""At most so many bits say what is asked: a word's."""
+"""At most this many bits describe the range: those that number the bits of a word."""
 
 _ONE = np.uint64(1)
 _SIX = np.uint64(6)
@@ -28,7 +29,7 @@ _LOW_SIXTEEN = np.uint64(0xFFFF)
 
 @inlined
 def asked_bits(fields: int) -> int:
-    """How many bits are left to say what is asked, with so many fields."""
+    """The number of bits left to describe the range, given the number of fields."""
     bits = np.int64(MOST_ASKED)
     while bits > 0 and fields << bits > 1 << BITS:
         bits -= 1
@@ -37,19 +38,19 @@ def asked_bits(fields: int) -> int:
 
 @pasted
 def level_count(bits: int) -> int:
-    """How many levels so many bits tell apart: three kinds of each, and one bit for anything else."""
+    """The number of levels for that many bits: three filters for each level, and one for anything else."""
     return ((np.int64(1) << bits) - 1) // 3
 
 
 @pasted
 def level_of(code: int, operands: int, levels: int) -> int:
-    """The level of a code of a field with so many operands, whose codes are 0 to twice as many."""
+    """The level of a code of a field with that many operands; its codes go from 0 to twice as many."""
     return np.int64(code) * levels // (2 * operands + 1)
 
 
 @inlined
 def filter_of(field: int, low: int, high: int, operands: int, bits: int) -> int:
-    """The filter of a predicate: a range of codes of a field; from LOWEST_CODE to HIGHEST_CODE for any."""
+    """The filter of a predicate: a range of codes of a field, from LOWEST_CODE to HIGHEST_CODE if any value will do."""
     levels = level_count(bits)
     asked = np.int64(0)
     if levels > 1 and not (low <= LOWEST_CODE and high == HIGHEST_CODE):
@@ -64,7 +65,7 @@ def filter_of(field: int, low: int, high: int, operands: int, bits: int) -> int:
 
 @inlined
 def satisfied(code: int, operands: int, bits: int, levels: int) -> int:
-    """The bits of what a code may satisfy."""
+    """The bits of the filters that a code may satisfy."""
     if levels <= 1 or code == LATER:
         return (_ONE << (_ONE << np.uint64(bits))) - _ONE if bits < MOST_ASKED else ~np.uint64(0)
     level = np.uint64(level_of(code, operands, levels))
@@ -77,7 +78,7 @@ def satisfied(code: int, operands: int, bits: int, levels: int) -> int:
 
 @inlined
 def mark(memory: Scratch, operand_starts: NDArray[np.int64], bits: int, first: int, stop: int) -> None:
-    """Set what the values of an event's pairs [first, stop) may satisfy."""
+    """Set the filters that the values of an event's pairs [first, stop) may satisfy."""
     fields, pair_codes, satisfiable = memory.fields, memory.codes, memory.satisfiable
     levels = level_count(bits)
     for pair in range(np.uint64(first), np.uint64(stop)):
@@ -90,7 +91,7 @@ def mark(memory: Scratch, operand_starts: NDArray[np.int64], bits: int, first: i
 
 @inlined
 def unmark(memory: Scratch, bits: int, first: int, stop: int) -> None:
-    """Clear them again."""
+    """Clear the filters that `mark` set."""
     fields, satisfiable = memory.fields, memory.satisfiable
     for pair in range(np.uint64(first), np.uint64(stop)):
         place = (np.uint64(fields[pair]) << np.uint64(bits)) & _LOW_SIXTEEN
@@ -99,7 +100,7 @@ def unmark(memory: Scratch, bits: int, first: int, stop: int) -> None:
 
 @pasted
 def is_satisfiable(asked: int, satisfiable: NDArray[np.uint64]) -> int:
-    """1 where an event may satisfy a filter, else 0."""
+    """1 if the event may satisfy a filter, else 0."""
     return (satisfiable[asked >> _SIX] >> (asked & _LOW_SIX)) & _ONE
 
 
@@ -107,7 +108,7 @@ def is_satisfiable(asked: int, satisfiable: NDArray[np.uint64]) -> int:
 def filters_fit(
     rows: NDArray[np.int32], ends: NDArray[np.int64], filters: NDArray[np.uint16], operands: NDArray[np.int64]
 ) -> bool:
-    """Whether the filter of each conjunction is that of one of its predicates, `rows` up to each of `ends`."""
+    """Whether each conjunction's filter is that of one of its predicates: those in `rows` up to its end in `ends`."""
     bits = asked_bits(len(operands))
     at = 0
     for i in range(len(ends)):

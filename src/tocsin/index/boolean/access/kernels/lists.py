@@ -1,8 +1,8 @@
-"""Which subscriptions of an access index does each event satisfy? Lists by key, then what their keys leave open.
+"""Search of an access index's lists by key, and verification of what the keys leave open.
 
 After `boolean` indexes over access predicates (Fabret et al. 2001) and OpIndex's lists by pivot and operator (Zhang et
-al. 2014, section 4.2). Masks come first and compaction second: a test writes where the next survivor goes and moves on
-by 0 or 1, without a branch.
+al. 2014, section 4.2). Tests compute masks and compact without branches: each writes the candidate to the next place
+and advances by 0 or 1.
 
 Arrays are read from their tables before the loops that use them.
 """
@@ -42,16 +42,16 @@ from tocsin.kernels.jit import inlined, prefetch
 from tocsin.kernels.searching import first_at_least
 
 SHORT: Final = 48
-"""A list of at most so many entries is walked from end to end: cheaper than to search its runs."""
+"""A list of at most this many entries is scanned: that is cheaper than searching its runs."""
 
 AHEAD: Final = np.uint64(16)
-"""So many survivors ahead of the one that is tested, predicates are asked for."""
+"""Predicates are prefetched this many survivors ahead."""
 
 NO_FLOOR: Final = -np.inf
-"""The floor of scores where all conjunctions are wanted."""
+"""The floor if all conjunctions are wanted."""
 
 BLOCK: Final = np.uint64(5)
-"""Bits of the places of a list that have one best score."""
+"""Bits of the positions of a list that share one best score."""
 
 _IN_BLOCK = (np.uint64(1) << BLOCK) - np.uint64(1)
 _ZERO = np.uint64(0)
@@ -61,7 +61,7 @@ _TWO = np.uint64(2)
 
 @inlined
 def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: int) -> tuple[int, int]:
-    """The entries of a run whose ranges can hold a code; they do, unless the width is above 0."""
+    """The entries of a run whose ranges may hold a code; all do, unless the width is above 0."""
     if width == ANY:
         return start, stop
     if width == AT_MOST:
@@ -74,7 +74,7 @@ def run_range(ends: NDArray[np.int32], width: int, start: int, stop: int, code: 
 
 @inlined
 def prefetch_lists(index: Index, memory: Scratch, first_pair: int, last_pair: int) -> None:
-    """Ask for the beginnings of the lists that the pairs [first_pair, last_pair) will look at: the next event's."""
+    """Prefetch the beginnings of the lists for the next event's pairs [first_pair, last_pair)."""
     rows, steps, filters = index.directory.rows, index.directory.steps, index.lists.conjunctions.filters
     lows, highs, owners = index.lists.singles.lows, index.lists.singles.highs, index.lists.singles.owners
     fields, codes = memory.fields, memory.codes
@@ -94,7 +94,7 @@ def prefetch_lists(index: Index, memory: Scratch, first_pair: int, last_pair: in
 
 @inlined
 def equal_range(rows: NDArray[np.int64], row: int, steps: NDArray[np.uint16], code: int) -> tuple[int, int]:
-    """The entries under the equality with a code, of a field whose equalities have steps; else none."""
+    """The entries under the equality with a code, if the field's equalities have steps; else none."""
     at = column(rows, row, STEPS)
     if at < 0 or code & 1 == 0:  # between operands
         return _ZERO, _ZERO
@@ -107,7 +107,7 @@ def equal_range(rows: NDArray[np.int64], row: int, steps: NDArray[np.uint16], co
 def take_postings(
     runs: Runs, postings: Postings, memory: Scratch, first_pair: int, last_pair: int, out: NDArray[np.int32]
 ) -> int:
-    """Write the owners of the postings that hold the codes of an event's pairs [first_pair, last_pair); how many."""
+    """Write the owners of postings that hold the codes of pairs [first_pair, last_pair); returns how many."""
     starts, run_starts, run_stops, run_widths = runs.starts, runs.run_starts, runs.run_stops, runs.run_widths
     lows, highs, owners = postings.lows, postings.highs, postings.owners
     fields, codes = memory.fields, memory.codes
@@ -116,7 +116,7 @@ def take_postings(
         return to
     for pair in range(np.uint64(first_pair), np.uint64(last_pair)):
         code = codes[pair]
-        if code == LATER:  # no list is looked up by it
+        if code == LATER:  # no list is searched by it
             continue
         field = np.uint64(fields[pair])
         start = np.uint64(starts[field])
@@ -146,9 +146,10 @@ def take_postings(
 def take_conjunctions(
     index: Index, memory: Scratch, maxima: NDArray[np.float64], floor: float, first_pair: int, last_pair: int, to: int
 ) -> tuple[int, int]:
-    """Append the owners of an event's conjunctions that hold to the hits; the new count, and how many were verified.
+    """Append the owners of the conjunctions that hold for an event to the hits.
 
-    Those whose block of the list has no score of `floor`, as `maxima` has them, may be left out.
+    Returns the new count, and how many conjunctions were verified. Conjunctions in blocks whose best score in `maxima`
+    is below `floor` may be left out.
     """
     operand_starts, conjunctions = index.lists.fields.operand_starts, index.lists.conjunctions
     if len(conjunctions.owners) == 0:
@@ -170,9 +171,9 @@ def take_conjunctions(
 def select_conjunctions(
     index: Index, memory: Scratch, maxima: NDArray[np.float64], floor: float, first_pair: int, last_pair: int
 ) -> tuple[int, int]:
-    """Write the places of an event's conjunctions that are in question; how many survivors, and how many doubtful ones.
+    """Write the positions of an event's candidate conjunctions; returns the numbers of survivors and of doubtful ones.
 
-    Of the survivors the first predicate is known to hold; of the others nothing is.
+    The first predicate of a survivor is known to hold; of a doubtful one nothing is known.
     """
     runs, conjunctions = index.lists.conjunction_runs, index.lists.conjunctions
     run_starts, run_stops, run_widths = runs.run_starts, runs.run_stops, runs.run_widths
@@ -217,9 +218,9 @@ def select_by_filter(
     survivors: NDArray[np.uint32],
     found: int,
 ) -> int:
-    """Append the places in [first, last) whose filters the event may satisfy; returns the new count.
+    """Append the positions in [first, last) whose filters the event may satisfy; returns the new count.
 
-    With a floor, whole blocks are passed over whose best score is below.
+    With a floor, blocks whose best score is below it are skipped.
     """
     while first < last:
         stop = last if floor == NO_FLOOR else min(last, (first | _IN_BLOCK) + _ONE)
@@ -235,7 +236,7 @@ def select_by_filter(
 def verify_by_level(
     conjunctions: Conjunctions, memory: Scratch, survivors: NDArray[np.uint32], found: int, level: int, to: int
 ) -> int:
-    """Test predicate after predicate of all survivors at once, from a level on; appends those whose last one holds."""
+    """Test all survivors predicate by predicate, from a level on; appends those whose last predicate holds."""
     tails, owners, predicates = conjunctions.tails, conjunctions.owners, conjunctions.predicates
     stride, values, out = np.uint64(conjunctions.stride[0]), memory.values, memory.hits
     while found > _ZERO:

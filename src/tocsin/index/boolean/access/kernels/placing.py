@@ -1,9 +1,9 @@
-"""In which list of an access index does each subscription go, and under which keys?
+"""Placement: the list of an access index, and the keys, under which each subscription goes.
 
-A conjunction of ranges on single attributes carries its predicates with it: alone it is found by its key (SINGLE), else
-its key is the predicate that fewest events satisfy (CONJUNCTION). Any other expression (PROGRAM) goes under each key of
-its cover and is then verified as a whole; one without a cover is verified on every event (UNCOVERED). What costs less
-under keys of several attributes goes there (COMPOUND).
+A conjunction of ranges on single attributes is stored with its predicates. One alone is found by its key (SINGLE); of
+several, the key is the predicate that fewest events satisfy (CONJUNCTION). Any other expression (PROGRAM) goes under
+each key of its cover, and is verified as a whole. One without a cover is verified on every event (UNCOVERED). An
+expression that costs less under keys of several attributes goes there (COMPOUND).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMPOUND: Final = 5  # under several attributes at once: `index.boolean.access.c
 
 @kernel
 def place_all(leaves: Expressions, costs: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """The list that each subscription goes in."""
+    """The list of each subscription."""
     leaves = viewed(leaves)
     starts, program, kinds = leaves.program_starts, leaves.program, leaves.leaf_kinds
     lists = np.empty(len(starts) - 1, np.uint8)
@@ -74,7 +74,10 @@ def order_conjunction(
 def filter_literal(
     literals: NDArray[np.int32], count: int, keys: Keys, shares: NDArray[np.float64], by_range: bool
 ) -> int:
-    """Of a conjunction's literals in order, the one to filter by beside the first: the next, or the rarest field's."""
+    """The literal to filter by besides the first of the ordered ones.
+
+    It is the next one, or, with `by_range` False, that of the rarest other field.
+    """
     if by_range:
         return literals[min(1, count - 1)]
     own = keys.present[literals[0] >> 1]
@@ -89,7 +92,7 @@ def filter_literal(
 
 @inlined
 def literal_range(literal: int, keys: Keys) -> tuple[int, int, int]:
-    """The key of a range literal: its field, and its range or, negated, every value."""
+    """The key of a range literal: its field and range. A negated literal has the range of every value."""
     at = keys.starts[literal >> 1]
     if literal & 1:
         return keys.fields[at], np.int32(LOWEST_CODE), np.int32(HIGHEST_CODE)
@@ -104,7 +107,7 @@ def cheapest_literals(
     costs: NDArray[np.float64],
     out: NDArray[np.int32],
 ) -> None:
-    """Write each conjunction's access predicate: of its literals the first that fewest events satisfy."""
+    """Write each conjunction's access predicate: the first of those literals that fewest events satisfy."""
     for i in range(len(owners)):
         cheapest = program[starts[owners[i]]]
         for place in range(starts[owners[i]] + 1, starts[owners[i] + 1]):
@@ -123,7 +126,7 @@ def write_conjunctions(
     operand_starts: NDArray[np.int64],
     out: Conjunctions,
 ) -> None:
-    """Write filters, tails and predicates of conjunctions, the access predicate of each first; the rest is there."""
+    """Write the filters, tails and predicates of conjunctions, access predicates first. The other columns are given."""
     keys, table = viewed(keys), viewed(out)
     owners, filters, tails, predicates, stride = (
         table.owners,
@@ -170,7 +173,7 @@ def program_keys(
 ) -> int:
     """Write the keys (owner, field, lowest code, highest code) of all programs; marks those without a cover or dead.
 
-    Returns how many there are: where that is more than there is room, `out` is to be made larger.
+    Returns the number of keys. If it exceeds the room, `out` must be made larger.
     """
     leaves, keys, shares = viewed(leaves), viewed(keys), viewed(shares)
     starts, program = leaves.program_starts, leaves.program

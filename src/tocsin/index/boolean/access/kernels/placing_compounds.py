@@ -1,4 +1,4 @@
-"""What does each clause cost under a schema, and what remains of it there? Keys, groups and tests are written."""
+"""Clauses under schemas: their cost, and writing of their keys, groups and remaining tests."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tocsin.kernels.packing import viewed
 
 NO_FIELD: Final = -1
 
-# A slot's numbers, 32 bytes. Ranges are `first | behind the last << 32`.
+# A slot has SLOT numbers, 32 bytes. Ranges are `first | stop << 32`.
 SLOT: Final = np.uint64(4)
 KEY: Final = np.uint64(0)
 ENTRIES: Final = np.uint64(1)  # the group's postings; 0 for a slot without a group
-RUNS: Final = np.uint64(2)  # the runs that they make
-RUN_WIDTH: Final = np.uint64(3)  # of the first of them, by which nearly all groups do
+RUNS: Final = np.uint64(2)  # the runs of these postings
+RUN_WIDTH: Final = np.uint64(3)  # width of the first run; nearly all groups have only one
 _ONE = np.uint64(1)
 
 
@@ -35,9 +35,9 @@ def fit_schema(
     shares: NDArray[np.float64],
     remaining: NDArray[np.int32],
 ) -> None:
-    """Write the share of events that lead to each clause under a schema, infinity where it does not fit.
+    """Write the share of events that lead to each clause under a schema, infinity if it does not fit.
 
-    And how many tests remain of it: -1 where they would not be all. `equalities` ascend.
+    Also write how many of its tests remain, -1 if they would be incomplete. `equalities` ascend.
     """
     clauses, fields = viewed(clauses), viewed(fields)
     kinds = fields.kinds
@@ -57,7 +57,7 @@ def fit_schema(
                 share *= clauses.costs[t]
             elif has_one_value(kinds[field]):
                 left += 1
-            elif kinds[field] != CELL:  # a box is tested itself
+            elif kinds[field] != CELL:  # a box has its own test
                 whole = False
         fits = used == len(equalities) and is_sorted
         shares[c] = share if fits else np.inf
@@ -76,7 +76,7 @@ def write_entries(
     highs: NDArray[np.int32],
     lengths: NDArray[np.int64],
 ) -> None:
-    """Write key, lowest and highest code, and how many tests remain, of the chosen clauses under a schema.
+    """Write key, lowest and highest code, and number of remaining tests of the chosen clauses under a schema.
 
     `equalities` are in the schema's order.
     """
@@ -106,7 +106,7 @@ def write_tests(
     fields: Fields,
     tests: NDArray[np.int32],
 ) -> None:
-    """Write the tests that remain of the chosen clauses under a schema, one clause after the other."""
+    """Write the remaining tests of the chosen clauses under a schema, clause after clause."""
     clauses, fields = viewed(clauses), viewed(fields)
     written = np.int64(0)
     for i in range(len(chosen)):
@@ -119,7 +119,7 @@ def write_tests(
 
 @inlined
 def _remains(clauses: Clauses, t: int, equalities: NDArray[np.int32], sorted_by: int, fields: Fields) -> bool:
-    """Whether a test is one that neither the key nor the order of a schema has answered."""
+    """Whether neither the key nor the order of a schema answers a test."""
     field = clauses.fields[t]
     if clauses.marks[t] != WITHIN:
         return True
@@ -136,7 +136,7 @@ def _is_among(numbers: NDArray[np.int32], number: int) -> bool:
 
 @inlined
 def next_key(key: int, fields: Fields, field: int, code: int) -> int:
-    """A key with the code of one field more: an operand's own."""
+    """A key extended by the code of one more field; the code is an operand's own."""
     at = np.uint64(field)
     operands = fields.operand_starts[at + _ONE] - fields.operand_starts[at]
     return key * operands + (np.int64(code) >> 1)
@@ -144,13 +144,13 @@ def next_key(key: int, fields: Fields, field: int, code: int) -> int:
 
 @inlined
 def slot_of(key: int, shift: int) -> int:
-    """Where the search for a key begins."""
+    """The slot where the search for a key begins."""
     return scattered(key) >> np.uint64(shift)
 
 
 @kernel
 def write_slots(keys: NDArray[np.int64], runs: Runs, first: int, shift: int, slots: NDArray[np.int64]) -> None:
-    """Hash the groups from `first` on, of these keys, into slots that are all 0 before."""
+    """Hash the groups from `first` on, which have these keys, into slots that are all 0."""
     runs = viewed(runs)
     mask = np.uint64(len(slots) // SLOT) - _ONE
     for g in range(len(keys)):

@@ -1,4 +1,4 @@
-"""Which expressions that are no conjunctions does each event of a block satisfy? Keys narrow, programs decide.
+"""Verification of expressions that are not conjunctions of ranges, for a block of events: keys narrow, programs decide.
 
 A program is walked once for all events of the block whose keys lead to it.
 """
@@ -26,10 +26,10 @@ _ONE = np.uint64(1)
 def match_programs(
     index: Index, memory: Scratch, wants: Wants, walk: Walk, stamp: int, touched: int, first: int, count: int
 ) -> NDArray[np.int32]:
-    """The subscriptions that each of a block's events, `first` and those behind it, satisfies.
+    """The subscriptions that each event of a block satisfies; the block begins at event `first`.
 
-    Those of lane l end at `program_ends[l + 1]`; where there are floors, those whose score is below their event's are
-    left out. Writes to `program_counts` how many candidates each event had.
+    Those of lane l end at `program_ends[l + 1]`. If there are floors, those that score below their event's are left
+    out. Writes the number of each event's candidates to `program_counts`.
     """
     distinct, masks, ends = memory.distinct, memory.program_masks, memory.program_ends
     owners = index.lists.programs.owners
@@ -46,7 +46,7 @@ def match_programs(
 
 @inlined
 def find_candidates(index: Index, memory: Scratch, wants: Wants, walk: Walk, stamp: int, first: int, count: int) -> int:
-    """Write the programs that any event of a block leads to, and its lanes; returns how many."""
+    """Write the programs that any event of a block leads to, and their lanes; returns how many."""
     owners, pair_ends, candidates = index.lists.programs.owners, memory.pair_ends, memory.candidates
     distinct, lanes, examined = memory.distinct, memory.program_lanes, memory.program_counts
     floors, scores = wants.floors, wants.scores
@@ -71,7 +71,7 @@ def find_candidates(index: Index, memory: Scratch, wants: Wants, walk: Walk, sta
 
 @inlined
 def _add_uncovered(index: Index, memory: Scratch, wants: Wants, first: int, count: int, number: int) -> int:
-    """Append the programs that every event leads to; how many candidates there are then."""
+    """Append the programs that every event leads to; returns the new number of candidates."""
     uncovered, owners = index.lists.programs.uncovered, index.lists.programs.owners
     distinct, lanes, examined = memory.distinct, memory.program_lanes, memory.program_counts
     floors, scores, has_floors = wants.floors, wants.scores, len(wants.floors) > 0
@@ -95,7 +95,7 @@ def _add_uncovered(index: Index, memory: Scratch, wants: Wants, first: int, coun
 def _at_least(
     floor: float, scores: NDArray[np.float64], owners: NDArray[np.int32], programs: NDArray[np.int32], count: int
 ) -> int:
-    """Keep the programs whose score is no lower than a floor, in place; returns how many."""
+    """Keep the programs that score at least the floor, in place; returns how many."""
     kept = np.uint64(0)
     for c in range(count):
         program = programs[c]

@@ -1,9 +1,9 @@
-"""Which subscriptions under a message's tokens lie where it is? Packed boxes in blocks, mask and then compact.
+"""Kernels of token grids: packed boxes in blocks, tested by mask, then compacted.
 
-A token's list is cut into blocks of neighbours on the map. A block knows the box around it, and its subscriptions' own
-boxes as parts of that, four numbers of 7 bits, so that one subtraction compares all four without a borrow; beside them
-a signature of the tokens that each asks for besides. What both let through is compared with the subscription itself.
-A long message has so many lists that to look at all that lies where it is may take less time.
+A token's list is divided into blocks of neighbours on the map. A block has the box around it, and its subscriptions'
+boxes relative to that: four numbers of 7 bits, so that one subtraction compares all four without a borrow. Beside them
+is a signature of the other tokens that each asks for. What passes both is compared with the subscription itself. A long
+message has so many lists that searching everything around it may take less time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tocsin.kernels.numbers import scattered_32
 from tocsin.kernels.packing import viewed
 
 BLOCK: Final = 64
-"""Entries of a block at most."""
+"""The most entries of a block."""
 
 LAST: Final = np.int64(127)
 HIGH = np.uint64(0x80808080)
@@ -31,34 +31,34 @@ ABOVE = np.uint64(32)
 _BELOW = np.uint64(0xFFFFFFFF)
 NONE = np.uint64(0)
 ACROSS, UP, MOST = 4, 5, 6
-"""Columns of a block beside LEFT .. UPPER: how many parts it has to a unit of x, and of y; the greatest share."""
+"""Columns of a block after LEFT .. UPPER: its parts per unit of x, and of y; the greatest share."""
 
 LIMITED: Final = -1
 
 _HEADERS: Final = 100
-"""So many boxes of blocks are compared in the time that a token's list takes."""
+"""The number of blocks' boxes that are compared in the time that a token's list takes."""
 
 _BLOCKS: Final = 2
-"""So many blocks are read in that time."""
+"""The number of blocks that are read in that time."""
 
 _AHEAD: Final = 6
-"""So many tokens, or candidates, before their turn memory is asked for: a third more long messages a second."""
+"""Tokens and candidates are prefetched this many ahead. That gives a third more long messages a second."""
 
 
 class Lists(NamedTuple):
-    """Entries by list, a list's in blocks. L lists, B blocks, E entries."""
+    """Entries by list, and within a list by block. L lists, B blocks, E entries."""
 
-    tokens: NDArray[np.int64]  # (1,) list p * tokens[0] + t is token t's at place p; one more than there are
+    tokens: NDArray[np.int64]  # (1,) list p * tokens[0] + t is token t's at place p; one more than there are tokens
     starts: NDArray[np.int32]  # (L + 1,) blocks [starts[l], starts[l + 1])
     entry_starts: NDArray[np.int32]  # (B + 1,)
     blocks: Annotated[NDArray[np.float32], 2]  # (B, 8) LEFT .. UPPER of the box around it, ACROSS, UP and MOST
     packed: NDArray[np.uint64]  # (E,) left, lower, and how far right and upper are from the last, 7 bits each; above
-    # them a signature, a bit for each token that is asked for besides, or a share, as how far it is from the last
+    # them a signature, a bit for each other token of the subscription, or a share, as its distance from the last
     owners: NDArray[np.int32]  # (E,) subscriptions
 
 
 class Grid(NamedTuple):
-    """Lists by the rarest token of each, and everyone once more, in one list a place, with that for a signature."""
+    """Lists by the rarest token of each subscription, and a list a place of all, with that token as signature."""
 
     lists: Lists
     everyone: Lists
@@ -66,9 +66,9 @@ class Grid(NamedTuple):
 
 @inlined
 def part_of(coordinate: float, edge: float, scale: float) -> int:
-    """In which of a block's 128 parts a coordinate lies; what lies outside is as good as the edge. Never descends."""
+    """The part of a block's 128 that a coordinate lies in, clipped at the edges. Monotonic."""
     inside = (coordinate - np.float64(edge)) * np.float64(scale)
-    return np.int64(min(inside, 127.0)) if inside > 0.0 else np.int64(0)  # 0 where the block has no end, too
+    return np.int64(min(inside, 127.0)) if inside > 0.0 else np.int64(0)  # 0 if the block has no end, too
 
 
 @inlined
@@ -78,16 +78,16 @@ def _packed(left: int, lower: int, right: int, upper: int) -> int:
 
 @inlined
 def bit_of(token: int) -> int:
-    """The bit of a signature that stands for a token."""
+    """The signature bit of a token."""
     mixed = scattered_32(token) & np.uint64(0xFFFFFFFF)
     return np.uint64(1) << (ABOVE + (mixed >> np.uint64(27)))
 
 
 @kernel
 def pack_entries(lists: Lists, regions: Regions, keys: NDArray[np.int32], shares: NDArray[np.float64]) -> None:
-    """Write the packed boxes of all entries, and above them shares or, without any, signatures.
+    """Write the packed boxes of all entries, with shares or, if there are none, signatures above them.
 
-    `keys` are the tokens that entries lie under.
+    `keys` are the tokens under which entries lie.
     """
     held, grid = viewed(lists), viewed(regions)
     for block in range(len(held.entry_starts) - 1):
@@ -110,7 +110,7 @@ def pack_entries(lists: Lists, regions: Regions, keys: NDArray[np.int32], shares
 
 @inlined
 def _signature(regions: Regions, one: int, key: int) -> int:
-    """A bit for each token of a subscription but that which it lies under."""
+    """A bit for each token of a subscription except the one it lies under."""
     signature = NONE
     for i in range(regions.token_starts[one], regions.token_starts[one + 1]):
         if regions.tokens[i] != key:
@@ -120,7 +120,7 @@ def _signature(regions: Regions, one: int, key: int) -> int:
 
 @inner
 def find_in_grid(grid: Grid, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
-    """`find`: what the blocks let through, of everyone or of a message's tokens, then what holds of it."""
+    """`find`: collect what passes in the blocks of all subscriptions or of a message's tokens, then verify it."""
     stop, everyone = np.int64(LIMITED), grid.everyone
     number = (np.int64(place) + 1) * everyone.tokens[0] - 1
     blocks = np.int64(everyone.starts[number + 1]) - np.int64(everyone.starts[number])
@@ -134,7 +134,7 @@ def find_in_grid(grid: Grid, regions: Regions, place: int, message: Message, see
 
 @inlined
 def _by_place(grid: Grid, number: int, message: Message, seen: Seen, found: int) -> int:
-    """Write those of everyone's list that lie where a message is and whose rarest token it has; LIMITED if too many."""
+    """Write the subscriptions around a message whose rarest token it has; LIMITED if there are too many blocks."""
     lists, flags, hits = grid.everyone, seen.flags, seen.hits
     left, at = message.tokens * _BLOCKS, found
     for block in range(lists.starts[number], lists.starts[number + 1]):
@@ -156,7 +156,7 @@ def _by_place(grid: Grid, number: int, message: Message, seen: Seen, found: int)
 
 @inlined
 def _by_tokens(lists: Lists, place: int, message: Message, seen: Seen, found: int) -> int:
-    """Write what the blocks in the lists of a message's tokens let through."""
+    """Write what passes in the blocks of the lists of a message's tokens."""
     first_list = place * lists.tokens[0]
     signature = NONE
     for i in range(message.tokens):
@@ -172,7 +172,7 @@ def _by_tokens(lists: Lists, place: int, message: Message, seen: Seen, found: in
 
 @inlined
 def ask_ahead(lists: Lists, first_list: int, message: Message, seen: Seen, i: int) -> None:
-    """Ask for the memory of the lists that come soon: of the first block, and nearer of its entries."""
+    """Prefetch the lists that come soon: the first block, and nearer to its turn its entries."""
     last = message.tokens - 1
     soon = np.int64(lists.starts[first_list + np.int64(seen.tokens[min(i + _AHEAD, last)])])
     prefetch(lists.blocks, 8 * soon)
@@ -183,7 +183,7 @@ def ask_ahead(lists: Lists, first_list: int, message: Message, seen: Seen, i: in
 
 @inlined
 def _collect(lists: Lists, first: int, last: int, message: Message, others: int, seen: Seen, at: int) -> int:
-    """Write the entries of some blocks that are let through to `seen.hits`."""
+    """Write the entries of some blocks that pass to `seen.hits`."""
     for block in range(first, last):
         if meets(lists.blocks, np.int64(block), message):
             at = _in_block(lists, np.int64(block), message, others, seen, at)
@@ -192,9 +192,10 @@ def _collect(lists: Lists, first: int, last: int, message: Message, others: int,
 
 @inlined
 def question_of(lists: Lists, block: int, message: Message) -> int:
-    """Where a message lies in a block, as what packed boxes are subtracted from.
+    """A message's box in a block, as the number from which packed boxes are subtracted.
 
-    What meets it begins before its end and ends after its beginning: so its own sides change places.
+    A box that meets the message begins before its end and ends after its beginning, so the message's own sides are
+    swapped.
     """
     blocks = lists.blocks
     x, y, across, up = blocks[block, LEFT], blocks[block, LOWER], blocks[block, ACROSS], blocks[block, UP]
@@ -214,7 +215,7 @@ def _in_block(lists: Lists, block: int, message: Message, others: int, seen: See
 
 @inlined
 def _keep(regions: Regions, message: Message, seen: Seen, found: int, stop: int) -> int:
-    """Of the candidates in `seen.hits` keep what holds; where they end."""
+    """Keep the candidates in `seen.hits` that hold; returns the end."""
     hits, boxes, starts = seen.hits, regions.boxes, regions.token_starts
     kept = found
     for i in range(found, stop):

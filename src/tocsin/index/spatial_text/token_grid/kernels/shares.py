@@ -1,9 +1,9 @@
-"""Which subscriptions may a message resemble enough? The same blocks, under each keyword that may be the first.
+"""Candidates for similarity: the same blocks, with a subscription under each keyword that may be its first common one.
 
-A subscription's keywords are taken in one order, the rarest first; if the first that a message has is the j-th, it has
-no more than what the j-th and all behind it weigh: the share of an entry. So of a list only entries count whose share
-is enough: less is for those that the message is in contact with than for the others (Yu et al. 2015, section 6.2, where
-a prefix is what has such a share). Where contact alone may do, a list of everyone is looked at instead.
+A subscription's keywords are taken in one order, the rarest first. If the first that a message has is the j-th, it has
+at most the weight of the j-th and all later ones: the share of the entry. So only entries with a sufficient share
+count. The share needed is less if region and message touch (Yu et al. 2015, section 6.2, where a prefix is what has
+such a share). If touching alone may suffice, the list of all subscriptions is searched instead.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _BOTH = HIGH | _SHARE
 
 
 class Shared(NamedTuple):
-    """Entries with the shares of their keywords, and everyone under the token behind the last."""
+    """Entries with the shares of their keywords, and all subscriptions under the number after the last token."""
 
     lists: Lists
 
 
 @kernel
 def suffix_shares(regions: Regions, counts: NDArray[np.int64], weighed: Weighed) -> NDArray[np.float64]:
-    """Of each token of a subscription the share of its weight that this one and all that are more frequent have."""
+    """For each token of a subscription the share of weight that it and all more frequent ones have."""
     held, heavy = viewed(regions), viewed(weighed)
     out = np.empty(len(held.tokens))
     for one in range(len(held.owners)):
@@ -65,7 +65,7 @@ def find_shared(
     seen: Seen,
     found: int,
 ) -> int:
-    """`find_alike`: from the lists of a message's tokens and, where contact alone may do, from that of everyone."""
+    """`find_alike`: search the lists of a message's tokens, and that of all subscriptions if touching may suffice."""
     lists = shared.lists
     first_list = np.int64(place) * lists.tokens[0]
     by_contact = asked.near <= 0.0
@@ -83,7 +83,7 @@ def find_shared(
 
 @inlined
 def _collect_alike(lists: Lists, number: int, message: Message, near: float, far: float, seen: Seen, at: int) -> int:
-    """Write those of a list that are in contact and have a share of `near`, and all that have one of `far`."""
+    """Write the entries of a list that touch the message and have the share `near`, and all with the share `far`."""
     blocks = lists.blocks
     for block in range(lists.starts[number], lists.starts[number + 1]):
         most = np.float64(blocks[block, MOST])
@@ -114,14 +114,14 @@ def _in_block_alike(lists: Lists, block: int, message: Message, near: float, far
 
 @inlined
 def _share_asked(least: float) -> int:
-    """A share that will do, as what the packed ones are subtracted from."""
+    """A sufficient share, as the number from which packed ones are subtracted."""
     part = np.int64(np.floor(min(max(least, 0.0), 1.0) * LAST))
     return int(_SHARE | np.uint64(LAST - part) << ABOVE)
 
 
 @inlined
 def _each_once(seen: Seen, first: int, stop: int) -> int:
-    """Leave out of hits[first:stop] whom this message has met before; where they end."""
+    """Drop subscriptions that this message has met before from hits[first:stop]; returns the end."""
     stamps, hits, clock = seen.stamps, seen.hits, seen.clock[0]
     kept = first
     for i in range(first, stop):

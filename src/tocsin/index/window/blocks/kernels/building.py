@@ -1,6 +1,6 @@
-"""How are postings put into blocks of what is alike? Each list is halved, again and again, where it spreads most.
+"""Building of blocks of similar postings: each list is halved repeatedly along the feature that spreads most.
 
-As a kd-tree is built, by medians; a block is a leaf of 64. What counts is how much of a test's result a feature makes.
+Like a kd-tree, by medians; a block is a leaf of 64. Spread is weighed by the feature's influence on a test.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ _LAST = np.float32(254.0)
 _NARROWEST = np.float32(1e-6)
 _ABOVE = 1.000001
 _MATTERS = (0.2, 0.2, 1.0, 0.05, 0.3, 0.3)
-"""How much the spread of each feature counts; of x and y as much as places count for those in question."""
+"""The weight of each feature's spread.
+
+Those of x and y are also multiplied by how much places count for the postings.
+"""
 
 
 @kernel
@@ -55,7 +58,7 @@ def write_postings(
     diagonal: float,
     postings: Postings,
 ) -> None:
-    """Write the postings of subscriptions; `words` of each are put in order, rarest first."""
+    """Write the postings of subscriptions; sorts the `words` of each, rarest first."""
     held, all_, out = viewed(blocks), viewed(interests), viewed(postings)
     ends = out.starts.copy()
     for i in range(len(slots)):
@@ -93,7 +96,7 @@ def _sort_by_rank(ranks: NDArray[np.int32], words: NDArray[np.int32], first: int
 
 @kernel
 def order_postings(postings: Postings, order: NDArray[np.int64]) -> None:
-    """Permute the numbers of all postings so that each 64 of a word are alike."""
+    """Permute the numbers of all postings so that each 64 of a word are similar."""
     held = viewed(postings)
     lows, highs = np.empty(128, np.int64), np.empty(128, np.int64)
     for rank in range(len(held.starts) - 1):
@@ -136,7 +139,7 @@ def _widest(postings: Postings, order: NDArray[np.int64], low: int, high: int) -
 
 @inner
 def _halve(keys: NDArray[np.float32], order: NDArray[np.int64], low: int, high: int, middle: int) -> None:
-    """Permute order[low:high] so that no key before `middle` is above one behind it: quickselect."""
+    """Permute order[low:high] so that no key before `middle` is above one behind it (quickselect)."""
     while high - low > 1:
         pivot = keys[order[(low + high) >> 1]]
         i, j = low, high - 1
@@ -159,7 +162,7 @@ def _halve(keys: NDArray[np.float32], order: NDArray[np.int64], low: int, high: 
 
 @kernel
 def write_blocks(blocks: Blocks, postings: Postings, order: NDArray[np.int64]) -> None:
-    """Write all blocks, and where the postings of each slot are."""
+    """Write all blocks, and the positions of each slot's postings."""
     held, given = viewed(blocks), viewed(postings)
     block = np.int64(0)
     for rank in range(len(given.starts) - 1):
@@ -204,7 +207,7 @@ def _write_header(
 def _write_codes(
     blocks: Blocks, postings: Postings, order: NDArray[np.int64], block: int, feature: int, first: int, stop: int
 ) -> None:
-    """Write one feature of a block as bytes: places to the nearest, what is needed down, what is gained up."""
+    """Write one feature of a block as bytes: places rounded to the nearest, needs down, gains up."""
     values = postings.features[feature]
     least, most = values[order[first]], values[order[first]]
     for at in range(first, stop):

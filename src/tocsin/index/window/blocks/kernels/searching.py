@@ -1,6 +1,6 @@
-"""Whom does a message reach? Headers of blocks, then bytes of 64 postings at once, then records.
+"""Search of blocks: first the headers, then the bytes of 64 postings at once, then records.
 
-Each test lets through whatever the next one would (`layouts`), without a branch but between blocks.
+Each test passes whatever the next one would (`layouts`). There are no branches except between blocks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SLACK = np.float32(SLACK)
 _NONE = np.float32(0.0)
 _HALF = np.float32(0.5)
 AT_ONCE = 2048
-"""So many candidates are collected before their records are read."""
+"""Candidates are collected up to about this many before their records are read."""
 
 
 @inlined
@@ -59,7 +59,7 @@ def _retune(structure: BlocksAndLate, state: State, slot: int) -> None:
 
 @inner
 def reach_by_blocks(blocks: Blocks, scratch: Scratch, state: State, x: float, y: float, norm: float, count: int) -> int:
-    """Write those in blocks whose threshold a message reaches, from the beginning on; how many."""
+    """Write the slots in blocks that a message reaches, from the start of `work.hits`; returns how many."""
     diagonal = state.rules.diagonal
     across, up = np.float32((x - blocks.origin[0]) / diagonal), np.float32((y - blocks.origin[1]) / diagonal)
     words = order_words(blocks, scratch, state, norm, count)
@@ -77,7 +77,7 @@ def reach_by_blocks(blocks: Blocks, scratch: Scratch, state: State, x: float, y:
 
 @inlined
 def order_words(blocks: Blocks, scratch: Scratch, state: State, norm: float, count: int) -> int:
-    """Write the words of a message that have blocks, the most frequent first, and what comes after each; how many."""
+    """Write the words of a message that have blocks, most frequent first, and the rest after each; returns how many."""
     order, ranks, squares = scratch.order, blocks.ranks, state.words.squares
     words = np.int64(0)
     for i in range(count):
@@ -103,7 +103,7 @@ def order_words(blocks: Blocks, scratch: Scratch, state: State, norm: float, cou
 def _choose_blocks(
     blocks: Blocks, scratch: Scratch, words: Words, i: int, x: float, y: float, norm: float, chosen: int
 ) -> int:
-    """Write the blocks of a word that pass by their headers behind others; how many now."""
+    """Append the blocks of a word whose headers pass; returns the new number."""
     word = np.int64(scratch.order[i])
     weight, rest = np.float32(np.sqrt(words.squares[word]) / norm), scratch.rests[i]
     first, stop = blocks.firsts[word], blocks.stops[word]
@@ -138,7 +138,7 @@ def _choose_blocks(
 def _choose_postings(
     blocks: Blocks, scratch: Scratch, words: Words, i: int, x: float, y: float, norm: float, waiting: int
 ) -> int:
-    """Write the owners of a block's postings that pass by their bytes behind others; how many now."""
+    """Append the owners of a block's postings whose bytes pass; returns the new number."""
     block, place = np.int64(scratch.chosen[i]), np.int64(scratch.under[i])
     word = np.int64(scratch.order[place])
     heavy = np.sqrt(words.squares[word])
@@ -169,7 +169,7 @@ def _choose_postings(
 
 @inlined
 def _add_shared(blocks: Blocks, scratch: Scratch, block: int, place: int, by: float) -> NDArray[np.float32]:
-    """Add up what the words after one weigh, for each posting of a block, where its signature has them."""
+    """Sum the gains of the words after one, for each posting of a block whose signature has them."""
     shared, signs = scratch.shared, blocks.signatures[block, SIGNATURES : SIGNATURES + BLOCK]
     for t in range(BLOCK):
         shared[t] = _NONE
@@ -184,7 +184,7 @@ def _add_shared(blocks: Blocks, scratch: Scratch, block: int, place: int, by: fl
 def _verify(
     blocks: Blocks, scratch: Scratch, state: State, x: float, y: float, norm: float, waiting: int, found: int
 ) -> int:
-    """Keep those candidates whose threshold is reached, each under its rarest common word; how many now."""
+    """Append candidates whose threshold is reached to the hits, each under its rarest common word; the new number."""
     work, interests, words = state.work, state.interests, state.words
     records, diagonal = interests.records, state.rules.diagonal
     for i in range(waiting):
@@ -200,7 +200,7 @@ def _verify(
 
 @inlined
 def _is_rarest(blocks: Blocks, interests: Interests, words: Words, slot: int, rank: int) -> bool:
-    """Whether no word that is rarer than one of a rank is common."""
+    """Whether no common word has a lower rank, that is, is rarer."""
     held = interests.words
     for i in range(FIRST_WORD, FIRST_WORD + WITHIN):
         word = np.int64(held[slot, i])

@@ -1,7 +1,7 @@
-"""What follows for blocks from a threshold that changes? Its bytes, and the headers of the blocks that they are in.
+"""Updates of blocks when a threshold changes: the posting's bytes, and the headers of its blocks.
 
-A fall is known at once: the block spans more, and its header asks for less. So is a rise; a header rises with the
-least of its postings.
+Both falls and rises are written at once. After a fall the block's range grows, and its header needs less. A header
+rises with the least of its postings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NARROWEST = np.float32(1e-6)
 _BELOW = np.float32(1e-6)
 _BLUR = np.float32(1e-3)
 _QUARTER = np.float32(0.25)
-"""Room above what was the most, as a share of what is spanned: thresholds rise again and again as a window fills."""
+"""Room above the former maximum, as a share of the range: thresholds rise repeatedly as a window fills."""
 
 
 @inlined
@@ -42,7 +42,7 @@ def retune_blocks(blocks: Blocks, interests: Interests, slot: int) -> None:
 
 @inlined
 def _put(blocks: Blocks, block: int, column: int, need: float) -> None:
-    """Write what one posting needs; the block spans it, and its header asks for no more."""
+    """Write the need of one posting; extends the block's range to it, and updates the header."""
     scale = blocks.scales[block]
     codes = blocks.codes[block, NEED * BLOCK : (NEED + 1) * BLOCK]
     least, step = scale[NEED], scale[STEPS + NEED]
@@ -61,7 +61,7 @@ def _put(blocks: Blocks, block: int, column: int, need: float) -> None:
 
 @inlined
 def _span(blocks: Blocks, block: int, least: float, most: float) -> None:
-    """Let a block's thresholds lie between two others; each is rounded down once more."""
+    """Change the range of a block's thresholds; each is rounded down once more."""
     scale = blocks.scales[block]
     codes = blocks.codes[block, NEED * BLOCK : (NEED + 1) * BLOCK]
     old, old_step = scale[NEED], scale[STEPS + NEED]

@@ -1,4 +1,4 @@
-"""How do the messages of a window come into blocks? Each word's are halved where they spread most, as in `blocks`."""
+"""Building of blocks of messages: each word's postings are halved where they spread most, as in `blocks`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def write_message_blocks(
     signs: NDArray[np.uint64],
     order: NDArray[np.int64],
 ) -> None:
-    """Write all blocks from postings in order."""
+    """Write all blocks from ordered postings."""
     held, given, all_ = viewed(blocks), viewed(postings), viewed(messages)
     headers, out = held.headers, held.postings
     block = np.int64(0)

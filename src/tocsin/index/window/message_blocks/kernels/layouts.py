@@ -1,12 +1,12 @@
-"""What is a block of messages? Up to 64 postings of a word that are alike, with what a subscription may gain by each.
+"""Layouts of blocks of messages: up to 64 similar postings of a word, with bounds on their value to a subscription.
 
-It is `blocks` the other way round: words are in one order, rarest first, by how many messages have them, and a pair is
-looked at under its rarest common word w alone. With weights normalised to unit length, by Cauchy-Schwarz
+This is the reverse of `blocks`. Words are in one order, rarest first, by the number of messages that have them. A pair
+is examined only under its rarest common word w. With weights normalised to unit length, by Cauchy-Schwarz
 
     cosine <= w_s * w_m + |s after w| * |m after w|
 
-which is what headers of blocks know. A posting has a signature of the words after w, of 64 bits: of the words after w
-that a subscription has, those count whose bit is set.
+The headers of blocks use this bound. A posting also has a signature of 64 bits for the words after w. Of a
+subscription's words after w, only those whose bit is set count.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ NO_RANK: Final = 2**31 - 1
 """The rank of a word that no message has."""
 
 STEPS: Final = 64
-"""So many classes of blocks, by the most that one may be worth, are told apart."""
+"""The number of classes of blocks, by an upper bound on their scores."""
 
 
 class MessageBlocks(NamedTuple):
     """Blocks by word. V words, B blocks."""
 
     origin: NDArray[np.float64]  # (2,)
-    ranks: NDArray[np.int32]  # (V,) rarest first, NO_RANK
-    bits: NDArray[np.uint64]  # (V,) of a signature
-    firsts: NDArray[np.int64]  # (V,) a word's blocks
+    ranks: NDArray[np.int32]  # (V,) rank of each word, rarest first, NO_RANK
+    bits: NDArray[np.uint64]  # (V,) bit of a signature
+    firsts: NDArray[np.int64]  # (V,) first of a word's blocks
     stops: NDArray[np.int64]  # (V,)
     headers: Annotated[NDArray[np.float32], 2]  # (6, B)
     postings: Annotated[NDArray[np.float32], 2]  # (3, 64 * B)
-    signs: NDArray[np.uint64]  # (64 * B,) the signature of the words after
-    owners: NDArray[np.int32]  # (64 * B,) where each message lies in its ring
-    word_places: NDArray[np.int64]  # (64 * B,) and its words in theirs
+    signs: NDArray[np.uint64]  # (64 * B,) the signature of the words after w
+    owners: NDArray[np.int32]  # (64 * B,) position of each message in its ring
+    word_places: NDArray[np.int64]  # (64 * B,) position of its words in theirs
     counts: NDArray[np.int32]  # (B,) postings
 
 
 class Scratch(NamedTuple):
-    """Memory of a search for a subscription of so many words, which have so many blocks."""
+    """Memory of a search for a subscription with `words` words, which have `blocks` blocks in all."""
 
     words: Annotated[NDArray[np.int32], "words"]  # rarest first
     rests: Annotated[NDArray[np.float32], "words"]  # |s after w|
-    bounds: Annotated[NDArray[np.float32], "blocks"]  # the most that a message of each block is worth
+    bounds: Annotated[NDArray[np.float32], "blocks"]  # upper bound on the scores of each block
     blocks: Annotated[NDArray[np.int32], "blocks"]
-    under: Annotated[NDArray[np.int32], "blocks"]  # by which word
+    under: Annotated[NDArray[np.int32], "blocks"]  # by which word they were chosen
     order: Annotated[NDArray[np.int32], "blocks"]  # the most promising first
     ends: Annotated[NDArray[np.int64], "STEPS + 2"]
     margins: Annotated[NDArray[np.float32], "64"]

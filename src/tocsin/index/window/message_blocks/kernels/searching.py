@@ -1,6 +1,6 @@
-"""Which messages are best for a subscription? The blocks that promise most first, until none promises enough.
+"""Search of blocks of messages for one subscription: the most promising first, until none can hold one of the best.
 
-What a block or a posting may be worth errs upwards; what is found is scored as everywhere (`kernels.scoring`).
+Bounds of blocks and postings err upwards. Scores are computed as everywhere (`kernels.scoring`).
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def evaluate_by_blocks(blocks: MessageBlocks, scratch: Scratch, state: State, sl
 
 @inner
 def _seek(blocks: MessageBlocks, scratch: Scratch, state: State, slot: int, count: int) -> tuple[int, float]:
-    """Write the best messages and others to `work.found`, their scores to `work.reached`; the score at the last rank.
+    """Write the best messages and others to `work.found`, scores to `work.reached`; returns how many.
 
-    It is NO_SCORE where there are fewer messages than ranks.
+    Also returns the score at the last rank, NO_SCORE if there are fewer messages than ranks.
     """
     work, best = state.work, state.work.best
     rank = np.int64(state.buffers.small[slot, SEARCHED])
@@ -69,7 +69,7 @@ def _seek(blocks: MessageBlocks, scratch: Scratch, state: State, slot: int, coun
         one = np.int64(scratch.order[i])
         if scratch.bounds[one] + _SLACK < np.float32(worst):
             if (scratch.bounds[one] + _SLACK) * _MANY_STEPS + _ONE < np.float32(worst) * _MANY_STEPS:
-                break  # and so do all in the classes behind this one
+                break  # all further classes have lower bounds
             continue
         chosen = _choose_postings(blocks, scratch, state, slot, one, words, np.float32(worst))
         under = blocks.ranks[scratch.words[scratch.under[one]]]
@@ -95,7 +95,7 @@ def _seek(blocks: MessageBlocks, scratch: Scratch, state: State, slot: int, coun
 
 @inlined
 def _order_words(blocks: MessageBlocks, scratch: Scratch, state: State, slot: int, count: int) -> int:
-    """Write those words that messages have, the rarest first, and what comes after each; how many."""
+    """Write the words that messages have, rarest first, and the rest after each; returns how many."""
     order, ranks, squares = scratch.words, blocks.ranks, state.words.squares
     norm = state.interests.records[slot, NORM]
     words = np.int64(0)
@@ -118,7 +118,7 @@ def _order_words(blocks: MessageBlocks, scratch: Scratch, state: State, slot: in
 
 @inlined
 def _order_blocks(blocks: MessageBlocks, scratch: Scratch, state: State, slot: int, words: int) -> int:
-    """Write the blocks of a subscription's words, by classes of what they may be worth; how many."""
+    """Write the blocks of a subscription's words in order of their class; returns how many."""
     record, diagonal = state.interests.records[slot], state.rules.diagonal
     x = np.float32((record[X] - blocks.origin[0]) / diagonal)
     y = np.float32((record[Y] - blocks.origin[1]) / diagonal)
@@ -159,7 +159,7 @@ def _order_blocks(blocks: MessageBlocks, scratch: Scratch, state: State, slot: i
 
 @inlined
 def _class_of(bound: float) -> int:
-    """0 for what promises most."""
+    """The class of a bound; 0 promises most."""
     return np.int64(_LAST_STEP - min(max(bound * _MANY_STEPS, _NONE), _LAST_STEP))
 
 
@@ -167,7 +167,7 @@ def _class_of(bound: float) -> int:
 def _choose_postings(
     blocks: MessageBlocks, scratch: Scratch, state: State, slot: int, one: int, words: int, worst: float
 ) -> int:
-    """Write where the messages of a block lie that may be worth as much as the worst of the best; how many."""
+    """Write the positions of a block's messages that may score at least `worst`; returns how many."""
     record, diagonal, squares = state.interests.records[slot], state.rules.diagonal, state.words.squares
     x = np.float32((record[X] - blocks.origin[0]) / diagonal)
     y = np.float32((record[Y] - blocks.origin[1]) / diagonal)
@@ -201,7 +201,7 @@ def _choose_postings(
 
 @inlined
 def _score(blocks: MessageBlocks, state: State, slot: int, message: int, start: int, rank: int) -> float:
-    """The score of a message whose words are in order, the lightest first; NO_SCORE where a rarer word is common."""
+    """The score of a message, whose words are stored lightest first; NO_SCORE if a rarer word is common."""
     messages, present, ranks = state.messages, state.words.present, blocks.ranks
     last = len(messages.words) - 1
     shared = 0.0
