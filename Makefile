@@ -56,6 +56,7 @@ check: $(DEV)
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q --doctest-modules src -p no:cacheprovider
 	$(BIN)/python scripts/check_links.py
+	$(BIN)/python scripts/check_prose.py
 
 lint: check
 

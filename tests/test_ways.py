@@ -108,7 +108,8 @@ def test_the_way_of_a_source(engine: tocsin.Engine) -> None:
     """What the page names beyond the way of an event."""
     way = passed(lambda: engine.match_batch(EVENTS).table)
 
-    told = section("The way of an event").split("`match_batch` answers")[1].split("A source that may mean")[0]
+    told = " ".join(section("The way of an event").split())
+    told = told.split("`match_batch` answers")[1].split("A source that may mean")[0]
     assert set(way).difference(name for name, _ in listed("The way of an event")) == set(
         re.findall(r"`([\w/]+\.py)`", told)
     )
