@@ -1,6 +1,7 @@
 """Checks of what people read: module docstrings are statements, and Markdown wraps at 100 columns.
 
-Tables, code, headings, and lines without a space (links) may be longer. Decision records and paper pages are not checked yet.
+Tables, code, headings, and lines without a space (links) may be longer. Decision records and the
+pages of papers are not checked yet.
 """
 
 from __future__ import annotations
