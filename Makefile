@@ -2,9 +2,9 @@
 #   make demo     the pipeline on local Spark over a year of real flights (about two minutes)
 #   make test     every test but the longest; the slowest are named at the end
 #   make unit     the first case of each test that was quick the last time: a minute, once kernels are compiled
-#   make thorough every test, the longest too, two hundred times as many examples (hours)
+#   make thorough every test, the longest too, 250 times as many examples (hours)
 #   make pythons  the README's first example, and the default index against the oracle, on every further Python here
-#   make check    format, lint, types, imports, doctests, links
+#   make check    format, lint, types, imports, doctests, links, prose
 #   make fuzz     odd inputs for five minutes (ARGS="--minutes 60 csv"); what fails is kept as a test
 #   make bench    benchmarks          make format  let ruff rewrite files
 #   make reproduce  the papers' figures (minutes)
