@@ -1,7 +1,6 @@
 """Checks of what people read: module docstrings are statements, and Markdown wraps at 100 columns.
 
-Tables, code, headings, and lines without a space (links) may be longer. Decision records and the
-pages of papers are not checked yet.
+Tables, code, headings, and lines without a space (links) may be longer.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def long_lines(page: Path) -> Iterator[str]:
 
 def main() -> int:
     """Prints the complaints; the exit status is 1 if there are any."""
-    pages = sorted([*Path().glob("*.md"), *Path("docs").glob("*.md")])
+    pages = sorted([*Path().glob("*.md"), *Path("docs").rglob("*.md")])
     modules = sorted(Path("src").rglob("*.py"))
     found = [one for module in modules for one in questions(module)]
     found += [one for page in pages for one in long_lines(page)]
