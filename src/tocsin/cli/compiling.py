@@ -19,7 +19,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser = commands.add_parser("compile", help="compile subscriptions into an index folder")
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
     parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", help="the index; an earlier version in it is replaced at once"
+        "folder", metavar="FOLDER", nargs="?", help="the index folder; an earlier version in it is replaced atomically"
     )
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to build (default: auto)")
     add_format(parser)

@@ -28,12 +28,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--subscriptions", type=int, metavar="N", help="how many to draw (default: 20000 alerts; window: 5000)"
     )
     parser.add_argument(
-        "--events", type=int, metavar="N", help="only so many flights, or orders (default: all 336,776, or 9,994)"
+        "--events", type=int, metavar="N", help="the number of flights, or orders (default: all 336,776, or 9,994)"
     )
-    parser.add_argument("--size", type=int, metavar="N", help="window: the last so many orders count (default: 1000)")
+    parser.add_argument("--size", type=int, metavar="N", help="window: its size in orders (default: 1000)")
     parser.add_argument(
         "--pace", type=int, metavar="N",
-        help="window: so many orders a second, 0 for as many as can (default: 1000 on a terminal, and else 0)",
+        help="window: orders a second, 0 for no limit (default: 1000 on a terminal, otherwise 0)",
     )  # fmt: skip
     parser.add_argument("--master", default="local[*]", help="the Spark master (default: local[*])")
     parser.set_defaults(run=run)

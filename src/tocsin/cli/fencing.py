@@ -27,30 +27,41 @@ from tocsin.records.writers import Writer
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("fences", help="tell what moving objects enter, stay in and leave")
+    parser = commands.add_parser("fences", help="report what moving objects enter, stay in and leave")
     parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or a compiled index")
     parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for JSON lines on standard input")
-    parser.add_argument("--key", required=True, metavar="NAME", help="the attribute that tells objects apart")
-    parser.add_argument("--time", metavar="NAME", help="the attribute that has the time of an event")
-    parser.add_argument("--time-unit", default="s", metavar="UNIT", help="of times that are numbers: s, ms, us or ns")
+    parser.add_argument("--key", required=True, metavar="NAME", help="the attribute that identifies objects")
+    parser.add_argument("--time", metavar="NAME", help="the attribute with the time of an event")
+    parser.add_argument("--time-unit", default="s", metavar="UNIT", help="the unit of numeric times: s, ms, us or ns")
     parser.add_argument("--order", default="arrival", metavar="ORDER", help="arrival (default), or time: sort events")
-    parser.add_argument("--path", metavar="NAME", help="the attribute that has the place: tell what is crossed, too")
+    parser.add_argument("--path", metavar="NAME", help="the attribute with the place: report crossed fences, too")
     parser.add_argument("--enter-after", default="1", metavar="N", help="events in a row, or a time such as 30s")
-    parser.add_argument("--exit-after", default="1", metavar="N", help="the same for what is left")
-    parser.add_argument("--dwell", type=float, metavar="SECONDS", help="tell of who has been inside for so long")
-    parser.add_argument("--inside", action="store_true", help="tell of every further event inside")
-    parser.add_argument("--forget-after", type=float, metavar="SECONDS", help="give up who is silent for longer")
+    parser.add_argument("--exit-after", default="1", metavar="N", help="the same for leaving")
+    parser.add_argument("--dwell", type=float, metavar="SECONDS", help="report objects that stay inside for so long")
+    parser.add_argument("--inside", action="store_true", help="report every further event inside")
     parser.add_argument(
-        "--no-place", action="append", default=[], metavar="X:Y", help="a point that says that a place is not known"
+        "--forget-after", type=float, metavar="SECONDS", help="forget objects without events for longer"
     )
-    parser.add_argument("--state", metavar="FILE", help="go on where this file ends, and write it at the end")
-    parser.add_argument("--out", default="-", metavar="FILE", help="where changes go (default: - for standard output)")
-    parser.add_argument("--payload", action="store_true", help="write what subscriptions carry, as JSON")
+    parser.add_argument(
+        "--no-place", action="append", default=[], metavar="X:Y", help="a point that stands for an unknown place"
+    )
+    parser.add_argument("--state", metavar="FILE", help="continue from the state in this file, and save it there")
+    parser.add_argument(
+        "--out", default="-", metavar="FILE", help="the file for changes (default: - for standard output)"
+    )
+    parser.add_argument("--payload", action="store_true", help="add the payloads of subscriptions, as JSON")
     parser.add_argument("--schema", default="", metavar="COLUMN:TYPE,...", help="types of attributes of the events")
-    parser.add_argument("--points", default="", metavar="NAME=X:Y,...", help="attributes that are made of two others")
-    parser.add_argument("--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events")
+    parser.add_argument(
+        "--points",
+        default="",
+        metavar="NAME=X:Y,...",
+        help="attributes that are points, made of two others: location=lon:lat",
+    )
+    parser.add_argument("--delimiter", metavar="CHARACTER", help="the delimiter of a CSV of events (default: detected)")
     add_format(parser, writes=True)
-    parser.add_argument("--no-warnings", action="store_true", help="tell nothing of what probably was meant otherwise")
+    parser.add_argument(
+        "--no-warnings", action="store_true", help="do not warn about conditions that probably mean something else"
+    )
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.set_defaults(run=run)
 

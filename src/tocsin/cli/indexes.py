@@ -11,7 +11,7 @@ from tocsin.index import disseminators, registrations
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("index", help="show the indexes that there are")
+    parser = commands.add_parser("index", help="show the available indexes")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     verbs.add_parser("list", help="list every index").set_defaults(run=run)
 

@@ -49,18 +49,20 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     parser.add_argument(
         "events", metavar="EVENTS", help="a file of events, or - for standard input, which follows updates of the index"
     )
-    parser.add_argument("--out", default="-", metavar="FILE", help="where matches go (default: - for standard output)")
+    parser.add_argument(
+        "--out", default="-", metavar="FILE", help="the file for matches (default: - for standard output)"
+    )
     parser.add_argument("--index", default="auto", metavar="NAME", help="which index to use (default: auto)")
     add_format(parser, writes=True)
     add_rankings(parser)
-    parser.add_argument("--lists", action="store_true", help="one record an event, with lists")
-    parser.add_argument("--threads", type=int, metavar="N", help="share the events among so many (default: one a core)")
+    parser.add_argument("--lists", action="store_true", help="one record for each event, with lists of matches")
+    parser.add_argument("--threads", type=int, metavar="N", help="the number of threads (default: one a core)")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.add_argument("--strict", action="store_true", help="stop at the first bad record or value")
     parser.add_argument(
         "--strict-values",
         action="store_true",
-        help="end with status 1 also where only values of events could not be read, and every event was served",
+        help="exit with status 1 also if only values could not be read and every event was served",
     )
     parser.add_argument(
         "--schema",
@@ -68,13 +70,13 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="COLUMN:TYPE,...",
         help=f"types of attributes of the events: {', '.join(COLUMN_TYPES)}",
     )
+    parser.add_argument("--delimiter", metavar="CHARACTER", help="the delimiter of a CSV of events (default: detected)")
     parser.add_argument(
-        "--delimiter", metavar="CHARACTER", help="what parts the fields of a CSV of events (default: recognised)"
+        "--no-warnings", action="store_true", help="do not warn about conditions that no event can satisfy"
     )
-    parser.add_argument("--no-warnings", action="store_true", help="do not tell what is asked that no event has")
     parser.add_argument("--event-key", metavar="NAME", help="write this attribute of events beside their rows")
     add_payload_columns(parser)
-    parser.add_argument("--payload", action="store_true", help="write what subscriptions carry, as JSON")
+    parser.add_argument("--payload", action="store_true", help="add the payloads of subscriptions, as JSON")
     parser.add_argument(
         "--points",
         default="",

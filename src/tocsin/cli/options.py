@@ -20,13 +20,13 @@ def add_format(parser: argparse.ArgumentParser, *, writes: bool = False) -> None
     parser.add_argument(
         "--format",
         choices=list(FORMATS),
-        help="the format of what is read from - and from files whose ending names none (default: json for -)",
+        help="the format of standard input, and of files without a known ending (default: json for -)",
     )
     if writes:
         parser.add_argument(
             "--out-format",
             choices=words_of(lambda row: row.sink is not None),
-            help="the format of --out where its ending names none, and of standard output (default: json)",
+            help="the format of standard output, and of --out without a known ending (default: json)",
         )
 
 
@@ -70,7 +70,7 @@ def ranked(given: argparse.Namespace) -> Ranking | None:
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:
     """Add the option for subscription fields to keep in payloads."""
     parser.add_argument(
-        "--payload-columns", default="", metavar="NAME,...", help="further fields of subscriptions, kept in payloads"
+        "--payload-columns", default="", metavar="NAME,...", help="further fields of subscriptions to keep in payloads"
     )
 
 

@@ -27,10 +27,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "pipeline", help="match a stream of events against subscriptions that change, on Spark"
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    run = verbs.add_parser("run", help="run a pipeline until it is interrupted; started again, it goes on from there")
+    run = verbs.add_parser("run", help="run a pipeline until it is interrupted; the next run continues from there")
     run.add_argument("file", metavar="FILE", help="the pipeline's description, TOML")
-    run.add_argument("--check", action="store_true", help="only say what is wrong with it, and what it would do")
-    run.add_argument("--once", action="store_true", help="match what is there now, and end")
+    run.add_argument("--check", action="store_true", help="only report mistakes in it, and what it would do")
+    run.add_argument("--once", action="store_true", help="match the events that are there now, then exit")
     run.set_defaults(run=run_pipeline)
     new = verbs.add_parser("new", help="write a commented example that runs at once")
     new.add_argument("file", metavar="FILE", nargs="?", default="pipeline.toml", help="(default: pipeline.toml)")

@@ -25,9 +25,11 @@ _PARTITIONS: Final = 8
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """Add the options for a plan."""
-    parser.add_argument("--plan", action="store_true", help="build nothing; say what placements on Spark would cost")
+    parser.add_argument("--plan", action="store_true", help="build nothing; report the cost of each placement on Spark")
     parser.add_argument("--partitions", type=int, metavar="N", help=f"with --plan (default: {_PARTITIONS})")
-    parser.add_argument("--memory", type=float, metavar="GB", help="with --plan, of a machine (default: of this one)")
+    parser.add_argument(
+        "--memory", type=float, metavar="GB", help="with --plan, the memory of a machine (default: of this one)"
+    )
     names = ", ".join(PLACEMENTS)
     about = f"with --plan, of {names} and auto, which tells of all (default: auto)"
     parser.add_argument("--placement", metavar="NAME", help=about)

@@ -21,14 +21,16 @@ from tocsin.segment.storage import MANIFEST
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("update", help="take changes of subscriptions into an index folder")
-    parser.add_argument("folder", metavar="FOLDER", help="the index; a folder that holds none becomes one")
+    parser = commands.add_parser("update", help="apply changes of subscriptions to an index folder")
+    parser.add_argument("folder", metavar="FOLDER", help="the index folder; created if it does not exist")
     parser.add_argument(
         "changes", metavar="CHANGES", help=f"a file of records: id, change ({', '.join(CHANGES)}), version, ...; or -"
     )
     add_format(parser)
-    parser.add_argument("--index", default="auto", metavar="NAME", help="which index holds what is new (default: auto)")
-    parser.add_argument("--keep", type=float, default=KEEP_S, metavar="SECONDS", help="how long older versions stay")
+    parser.add_argument(
+        "--index", default="auto", metavar="NAME", help="which index to build for new subscriptions (default: auto)"
+    )
+    parser.add_argument("--keep", type=float, default=KEEP_S, metavar="SECONDS", help="how long to keep older versions")
     parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
     parser.set_defaults(run=run)
 

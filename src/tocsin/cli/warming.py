@@ -13,7 +13,7 @@ from tocsin.warming import expected_s, is_warm, warm
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("warm", help="compile every kernel ahead, so that no first answer waits")
+    parser = commands.add_parser("warm", help="compile every kernel ahead of the first answer")
     parser.add_argument(
         "--into", metavar="FOLDER", help=f"a folder for others, which {VARIABLE} may name (default: the user's cache)"
     )
@@ -22,9 +22,11 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="LEVEL",
         help=f"with --into: for all processors of a level, {' or '.join(LEVELS)} (default: this processor)",
     )
-    parser.add_argument("--processes", type=int, metavar="N", help="so many at once (default: one a core)")
+    parser.add_argument("--processes", type=int, metavar="N", help="the number of processes (default: one a core)")
     parser.add_argument(
-        "--papers", action="store_true", help="also those of the papers' structures, and of what other packages publish"
+        "--papers",
+        action="store_true",
+        help="also the kernels of the papers' indexes, and of those that other packages publish",
     )
     parser.set_defaults(run=run)
 
