@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Final
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from tocsin.columns.expressions.pools import like_text
 from tocsin.columns.payloads import HIGHEST, LOWEST, numbers_of
 from tocsin.kernels import codes
 from tocsin.language.operators.operands import transformed
-from tocsin.language.operators.pattern import NO_LETTERS
+from tocsin.language.operators.pattern import never_met
 from tocsin.model.values import LARGEST_INTEGER
 
 
@@ -125,24 +124,15 @@ def _without_value(compiled: CompiledExpressions) -> NDArray[np.bool_]:
 
 
 def capitals(compiled: CompiledExpressions) -> dict[int, str]:
-    """The leaves with letters in a regular expression that folded text never contains, and these letters.
-
-    Letters after a backslash, and in the names of groups and classes, are ignored. So is an expression with `(?i)`.
-    """
+    """By leaf, the letters that its regular expression looks for and folded text never has."""
     leaves = compiled.arrays
     found = {}
     for leaf in np.flatnonzero((leaves.leaf_kinds == codes.REGEX) & (leaves.leaf_transforms > 0)).tolist():
-        pattern = compiled.regexes[leaves.leaf_others[leaf]][0]
-        if _IGNORES_CASE.search(pattern):
-            continue
         transform = compiled.transforms[leaves.leaf_transforms[leaf]]
-        letters = [one for one in NO_LETTERS.sub("", pattern) if transformed(one, transform) != one]
+        letters = never_met(compiled.regexes[leaves.leaf_others[leaf]][0], partial(transformed, transform=transform))
         if letters:
-            found[leaf] = "".join(dict.fromkeys(letters))
+            found[leaf] = letters
     return found
-
-
-_IGNORES_CASE: Final = re.compile(r"\(\?[a-zA-Z]*i")
 
 
 def contradictory(compiled: CompiledExpressions, literals: Literals) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen, gathered, starts_of
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
-from tocsin.columns.expressions.leaf_kinds import ATTRIBUTES, REGEXES, TABLES, Table, refers, with_strings_numbered
+from tocsin.columns.expressions.leaf_kinds import (
+    ATTRIBUTES,
+    REGEXES,
+    TABLES,
+    Table,
+    referring,
+    refers,
+    with_strings_numbered,
+)
 from tocsin.columns.expressions.leaf_order import with_leaves
 from tocsin.columns.expressions.pools import Pools
 from tocsin.columns.expressions.programs import leaf_places
@@ -117,11 +125,10 @@ def _renumbered(arrays: Expressions, numbers: _Numbers) -> Expressions:
 def _numbers_of(arrays: Expressions, column: str, numbers: _Numbers) -> NDArray[np.int32]:
     """The new references of leaves in a column: attributes, regular expressions, or entries of a table."""
     found: NDArray[np.int64] = getattr(arrays, column).astype(np.int64)
-    for name, renumbered in ((ATTRIBUTES, numbers.attributes), (REGEXES, numbers.regexes)):
+    beside = {ATTRIBUTES: numbers.attributes, REGEXES: numbers.regexes}
+    for name in referring(column):
         chosen = refers(arrays.leaf_kinds, column, name)
-        found[chosen] = renumbered[found[chosen]]
-    for name in TABLES:
-        found[refers(arrays.leaf_kinds, column, name)] += numbers.before[name]
+        found[chosen] = beside[name][found[chosen]] if name in beside else found[chosen] + numbers.before[name]
     return found.astype(np.int32)
 
 

@@ -6,6 +6,7 @@ Joining, sharing, dropping and checking of leaves work on these rows. `kernels/p
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -90,11 +91,16 @@ LEAF_KINDS: Final = {
 
 
 def refers(kinds: NDArray[np.uint8], column: str, name: str) -> NDArray[np.bool_]:
-    """(F,) which leaves refer to a table by a column, `leaf_attributes` or `leaf_others`."""
-    place = LeafKind._fields.index("first" if column == "leaf_attributes" else "other")
-    chosen = [kind for kind, row in LEAF_KINDS.items() if row[place] == name]
-    found: NDArray[np.bool_] = np.isin(kinds, chosen)
-    return found
+    """(F,) which leaves name something of a table in a column, `leaf_attributes` or `leaf_others`."""
+    of_kinds = referring(column).get(name)
+    return np.zeros(len(kinds), bool) if of_kinds is None else of_kinds[kinds]
+
+
+@cache
+def referring(column: str) -> dict[str, NDArray[np.bool_]]:
+    """For each table that a column, `leaf_attributes` or `leaf_others`, refers to: which kinds of leaves do so."""
+    numbered = [row.first if column == "leaf_attributes" else row.other for row in LEAF_KINDS.values()]
+    return {name: np.array([one == name for one in numbered]) for name in dict.fromkeys(filter(None, numbered))}
 
 
 def renumbered(

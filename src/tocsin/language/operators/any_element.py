@@ -13,6 +13,7 @@ from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.leaves import Leaves
 from tocsin.language.operators.operator import (
     ATOM,
+    ByReading,
     Function,
     Json,
     Piece,
@@ -31,7 +32,8 @@ MAX_LISTS: Final = 8
 """The most levels of lists within lists."""
 
 
-class SomeElement(Function):
+class SomeElement(ByReading, Function):
+    held, held_or_not = SOME, WHETHER
     nodes, names, described = AnyElement, ("ANY",), "a condition with ANY"
 
     def call(self, name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
@@ -82,12 +84,6 @@ class SomeElement(Function):
         relation = "fulfils it" if found.matched else "is nearest to it"
         return [f"{name_text(node.items.name)}[{number}] {relation}:", *found.lines[1:]]
 
-    def lower(self, node: Any, leaves: Leaves, negated: bool) -> int:
-        return self._literal(node, leaves, WHETHER) ^ 1 if negated else self._literal(node, leaves, SOME)
-
-    def literal(self, node: Any, leaves: Leaves) -> int:
-        return self._literal(node, leaves, WHETHER)
-
     def asked_by(self, reading: Reading) -> Expression | None:
         if not reading.is_condition:
             return None
@@ -97,8 +93,7 @@ class SomeElement(Function):
     def has_recipe(self, node: Any) -> bool:
         return False
 
-    @staticmethod
-    def _literal(node: AnyElement, leaves: Leaves, kind: str) -> int:
+    def reading(self, node: AnyElement, leaves: Leaves, kind: str) -> int:
         """A reading of the event, named for the condition on elements. Its names are read from the elements."""
         name = node.items.name
         inner = leaves.names_of(node.condition)

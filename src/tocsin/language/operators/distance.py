@@ -10,7 +10,7 @@ from tocsin.language.distances import distance_m, is_on_globe
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.comparison import Compared
 from tocsin.language.operators.leaves import Leaves
-from tocsin.language.operators.operator import Function, describe
+from tocsin.language.operators.operator import ByReading, Function, describe
 from tocsin.language.operators.spatial import PLACE
 from tocsin.model.elements import Values
 from tocsin.model.expression import (
@@ -34,10 +34,11 @@ def _is_distance(node: Expression) -> bool:
     return isinstance(node, Call) and node.name == DISTANCE
 
 
-class Circle(Compared):
+class Circle(ByReading, Compared):
     """A comparison of a distance: whether a place lies within a circle on the sphere."""
 
     nodes = None
+    held, held_or_not = PLACED, PLACED_OR_NOT
     advised_by = ""
 
     def meant(self, node: Comparison) -> Expression | None:
@@ -53,17 +54,10 @@ class Circle(Compared):
             return Not(circle)
         return None if circle == node else circle
 
-    def lower(self, node: Comparison, leaves: Leaves, negated: bool) -> int:
-        return self._literal(node, leaves, PLACED_OR_NOT) ^ 1 if negated else self._literal(node, leaves, PLACED)
-
-    def literal(self, node: Comparison, leaves: Leaves) -> int:
-        return self._literal(node, leaves, PLACED_OR_NOT)
-
     def has_recipe(self, node: Comparison) -> bool:
         return False
 
-    @staticmethod
-    def _literal(node: Comparison, leaves: Leaves, kind: str) -> int:
+    def reading(self, node: Comparison, leaves: Leaves, kind: str) -> int:
         """A reading of the event, named for the circle."""
         place, centre = cast(Call, node.left).arguments
         asked = Comparison(node.op, Call(DISTANCE, (Attribute(PLACE), centre)), node.right)

@@ -158,6 +158,25 @@ class Operator:
         return None
 
 
+class ByReading(Operator):
+    """Conditions that another index answers: their truth is a reading of the event (`index.conditions`)."""
+
+    held: ClassVar[str]
+    """The kind of reading that is TRUE where a condition holds, and absent elsewhere."""
+    held_or_not: ClassVar[str]
+    """The kind that is FALSE, too, where the condition fails."""
+
+    def reading(self, node: Any, leaves: Leaves, kind: str) -> int:
+        """The literal of a reading of this kind."""
+        raise NotImplementedError
+
+    def lower(self, node: Any, leaves: Leaves, negated: bool) -> int:
+        return self.literal(node, leaves) ^ 1 if negated else self.reading(node, leaves, self.held)
+
+    def literal(self, node: Any, leaves: Leaves) -> int:
+        return self.reading(node, leaves, self.held_or_not)
+
+
 class Function(Operator):
     """Functions that take the same arguments, by name in capitals. Their nodes are calls."""
 
@@ -303,10 +322,13 @@ def require_condition(node: Expression, rule: str) -> None:
         raise Misplaced(f"{rule}; {describe(node)} is none", node)
 
 
+_COUNTED: Final = ("no", "one", "two", "three", "four")
+
+
 def require_count(name: str, arguments: Sequence[Expression], count: int, what: str) -> None:
     """Raise `Misplaced` unless a function has the number of arguments that it takes."""
     if len(arguments) != count:
-        needed = "one argument" if count == 1 else "two arguments"
+        needed = "one argument" if count == 1 else f"{_COUNTED[count]} arguments"
         raise Misplaced(f"{name} takes {needed} ({what}), not {len(arguments)}")
 
 

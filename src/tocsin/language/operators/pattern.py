@@ -68,9 +68,19 @@ def inside_folding(node: Expression) -> Expression:
     return node
 
 
-def _folded(node: Expression, leaves: Leaves) -> int:
-    """A predicate without attributes, evaluated at compile time."""
-    return leaves.known(evaluate(node, {}))
+def _fits(fits: Callable[[str, str], bool | None], text: Any, pattern: Any) -> bool | None:
+    """Whether a text fits a pattern; UNKNOWN if one of them is not a string."""
+    return fits(pattern, text) if isinstance(text, str) and isinstance(pattern, str) else None
+
+
+def _literal(node: Expression, leaves: Leaves, leaf: Callable[[Path, str], int]) -> int:
+    """The literal of a node of a text and a pattern; without attributes it is what the reference evaluator says."""
+    operand, pattern = (classify(one) for one in node.children())
+    if not isinstance(pattern, Const) or not isinstance(pattern.value, str):
+        return leaves.known(None)
+    if isinstance(operand, Const) and isinstance(operand.value, str):
+        return leaves.known(evaluate(node, {}))
+    return leaf(operand, pattern.value) if isinstance(operand, Path) else leaves.known(None)
 
 
 # ---- LIKE
@@ -106,10 +116,7 @@ class Likeness(Operator):
         return {"op": "like", "args": list(parts)}
 
     def value(self, node: Like, parts: Sequence[Any], values: Values) -> bool | None:
-        text, pattern = parts
-        if not isinstance(text, str) or not isinstance(pattern, str):
-            return None
-        return like_matches(pattern, text)
+        return _fits(like_matches, *parts)
 
     def needed(self, node: Like, wanted: bool, values: Values) -> str:
         relation = "like" if wanted else "not like"
@@ -120,12 +127,7 @@ class Likeness(Operator):
         return "* is not a wildcard in LIKE; write %" if isinstance(pattern, str) and "*" in pattern else ""
 
     def literal(self, node: Like, leaves: Leaves) -> int:
-        operand, pattern = classify(node.operand), classify(node.pattern)
-        if not isinstance(pattern, Const) or not isinstance(pattern.value, str):
-            return leaves.known(None)
-        if isinstance(operand, Const) and isinstance(operand.value, str):
-            return _folded(node, leaves)
-        return leaves.like(operand, pattern.value) if isinstance(operand, Path) else leaves.known(None)
+        return _literal(node, leaves, leaves.like)
 
     def rule_of_values(self, node: Like) -> tuple[Callable[..., str | None], Sequence[Expression]]:
         *_, pattern = walk(node.pattern)  # nothing but CASEI and ACCENTI may enclose it
@@ -149,10 +151,7 @@ class Matching(Function):
             raise Misplaced(f"{pattern.value[:60]!r} is no regular expression (RE2 syntax): {problem}", pattern)
 
     def value(self, node: Call, parts: Sequence[Any], values: Values) -> bool | None:
-        text, pattern = parts
-        if not isinstance(text, str) or not isinstance(pattern, str):
-            return None
-        return regex_matches(pattern, text)
+        return _fits(regex_matches, *parts)
 
     def needed(self, node: Call, wanted: bool, values: Values) -> str:
         text, pattern = node.arguments
@@ -162,20 +161,12 @@ class Matching(Function):
         """MATCHES on folded text with capital letters in the pattern."""
         if not _ignores_case(node.arguments[0]):
             return ""
-        pattern = cast(str, cast(Constant, node.arguments[1]).value)
-        if _IGNORING_CASE.search(pattern):
-            return ""
-        letters = [one for one in NO_LETTERS.sub("", pattern) if fold_case(one) != one]
-        shown = constant_text("".join(dict.fromkeys(letters)))
-        return f"folded text never has {shown}: write the pattern in folded letters, or with (?i)" if letters else ""
+        letters = never_met(cast(str, cast(Constant, node.arguments[1]).value), fold_case)
+        what = f"folded text never has {constant_text(letters)}: write the pattern in folded letters, or with (?i)"
+        return what if letters else ""
 
     def literal(self, node: Call, leaves: Leaves) -> int:
-        operand, pattern = (classify(one) for one in node.arguments)
-        if isinstance(operand, Const) and isinstance(operand.value, str):
-            return _folded(node, leaves)
-        if not isinstance(operand, Path) or not isinstance(pattern, Const) or not isinstance(pattern.value, str):
-            return leaves.known(None)
-        return leaves.matches(operand, pattern.value)
+        return _literal(node, leaves, leaves.matches)
 
     def rule_of_values(self, node: Call) -> tuple[Callable[..., str | None], Sequence[Expression]]:
         return regex_problem, [node.arguments[1]]
@@ -185,8 +176,18 @@ def _ignores_case(node: Expression) -> bool:
     return isinstance(node, Call) and (node.name == "CASEI" or _ignores_case(node.arguments[0]))
 
 
+def never_met(pattern: str, fold: Callable[[str], str]) -> str:
+    """The letters that a regular expression looks for and folded text never has; none with `(?i)`.
+
+    Letters behind a backslash, and in the names of groups and classes, do not count.
+    """
+    if _IGNORING_CASE.search(pattern):
+        return ""
+    return "".join(dict.fromkeys(one for one in _NO_LETTERS.sub("", pattern) if fold(one) != one))
+
+
 _IGNORING_CASE: Final = re.compile(r"\(\?[a-zA-Z]*i")
-NO_LETTERS: Final = re.compile(
+_NO_LETTERS: Final = re.compile(
     r"\\Q.*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\.[0-9A-Fa-f]?|\(\?P?<[^>]*>|\[:\^?\w+:\]", re.DOTALL
 )
 """Parts of a regular expression that are not letters of the text: escapes, names of groups and of classes."""

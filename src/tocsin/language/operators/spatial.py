@@ -14,7 +14,7 @@ from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import evaluate
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.leaves import Leaves
-from tocsin.language.operators.operator import Function, describe
+from tocsin.language.operators.operator import ByReading, Function, describe
 from tocsin.language.operators.scalars import is_place
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import Values
@@ -98,7 +98,8 @@ def _parted_at_antimeridian(node: Call) -> Expression | None:
     )
 
 
-class Relation(Function):
+class Relation(ByReading, Function):
+    held, held_or_not = PLACED, PLACED_OR_NOT
     names, of_what = SPATIAL_FUNCTIONS, "attributes, or geometries such as POINT(x y) and POLYGON((...))"
 
     def require(self, name: str, arguments: Sequence[Expression]) -> None:
@@ -130,12 +131,6 @@ class Relation(Function):
     def meant(self, node: Call) -> Expression | None:
         return without_disjoint(node) if node.name == "S_DISJOINT" else _parted_at_antimeridian(node)
 
-    def lower(self, node: Call, leaves: Leaves, negated: bool) -> int:
-        return self._literal(node, leaves, PLACED_OR_NOT) ^ 1 if negated else self._literal(node, leaves, PLACED)
-
-    def literal(self, node: Call, leaves: Leaves) -> int:
-        return self._literal(node, leaves, PLACED_OR_NOT)
-
     def asked_by(self, reading: Reading) -> Expression | None:
         """This includes circles: the text holds everything that either reads besides the place."""
         return stored_expression(reading.rest) if reading.is_of_place else None
@@ -143,8 +138,7 @@ class Relation(Function):
     def has_recipe(self, node: Call) -> bool:
         return self.meant(node) is None and _asked(node) is None
 
-    @staticmethod
-    def _literal(node: Call, leaves: Leaves, kind: str) -> int:
+    def reading(self, node: Call, leaves: Leaves, kind: str) -> int:
         """A reading of the event, named for the predicate; a leaf if a point or a box suffices."""
         asked, names = _asked(node), [one.name for one in node.arguments if isinstance(one, Attribute)]
         if asked is not None:
