@@ -120,3 +120,14 @@ def test_large_integers_beside_floats_stay_apart_in_answers(tmp_path):
 
     assert len(set(keys)) == 3
     assert keys[:2] == [str(BIG), str(BIG + 1)]
+
+
+def test_fences_tell_of_their_key_by_its_name() -> None:
+    engine = tocsin.Engine()
+    engine.subscribe("s", "price < 9")
+
+    answer = tocsin.Fences(engine, key="vehicel").push_batch(
+        [{"lon": 2.3, "lat": 48.8, "vehicle": "v1"}, {"lon": 2.4, "lat": 48.9}]
+    )
+
+    assert "key='vehicel': no event has vehicel; did you mean vehicle?" in map(str, answer.warnings)
