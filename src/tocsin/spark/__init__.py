@@ -7,24 +7,11 @@
 The public names are imported on first use, so that tasks can import modules from here without PySpark.
 """
 
-import importlib
-import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tocsin.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tocsin.spark.public import *  # noqa: F403
 
-
-def __getattr__(name: str) -> Any:
-    """A public name or a module, imported on first use."""
-    if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
-        return importlib.import_module(f"{__name__}.{name}")
-    public = importlib.import_module("tocsin.spark.public")
-    if name != "__all__" and name not in public.__all__:
-        raise AttributeError(f"module 'tocsin.spark' has no attribute {name!r}")
-    value = globals()[name] = getattr(public, name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__")})
+__getattr__, __dir__ = lazy_names(__name__, globals())
