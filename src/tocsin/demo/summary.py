@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 class Busy(NamedTuple):
@@ -193,7 +193,7 @@ def hours(matched: DataFrame) -> list[Hour]:
     return [Hour(*row) for row in grouped.orderBy("month", "day", "hour").collect()]
 
 
-def _expressions(*texts: str) -> list[object]:
+def _expressions(*texts: str) -> list[Column]:
     from pyspark.sql import functions as sql
 
     return [sql.expr(text) for text in texts]

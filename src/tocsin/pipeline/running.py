@@ -36,7 +36,7 @@ from tocsin.spark.parquet import answers_of_pieces, by_file
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 PATIENCE_S: Final = 60.0
 """How long a micro-batch may take to finish after a stop; then it is cancelled, and replayed at the next start."""

@@ -16,7 +16,7 @@ from tocsin.spark.parquet import PieceReader, files_in, files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import DataStreamReader
+    from pyspark.sql.streaming.readwriter import DataStreamReader
     from pyspark.sql.types import StructType
 
 VALUE: Final = "value"

@@ -31,7 +31,7 @@ from tocsin.spark.schemas import AMENDED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 _LOG: Final = logging.getLogger(__name__)
 Batches = Iterable[pa.RecordBatch]
@@ -134,7 +134,7 @@ def _merge(session: SparkSession, folder: Path, plan: Plan, keep_s: float) -> in
 
 def _checked(changes: DataFrame) -> list[str]:
     """The columns of changes; raises `InvalidInput` if one is missing."""
-    chosen = [name for name in CHANGE_FIELDS if name in changes.columns]
+    chosen: list[str] = [name for name in CHANGE_FIELDS if name in changes.columns]
     missing = [name for name in REQUIRED if name not in chosen]
     if missing:
         raise InvalidInput(

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -22,6 +22,14 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from tocsin.spark.names import WORK_FIELDS
 from tocsin.writing import aside
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+    )
 
 OBSERVATION: Final = "tocsin"
 _LOG: Final = logging.getLogger(__name__)
@@ -53,7 +61,7 @@ class Progress:
     index_version: str = ""
 
 
-class Metrics(StreamingQueryListener):  # type: ignore[misc]
+class Metrics(StreamingQueryListener):
     """Counts the work of streams. `path` is a file that is replaced atomically after each micro-batch.
 
     `observation` is the name that was given to `match` as `observe`. Each micro-batch logs a line at level INFO.
@@ -78,16 +86,16 @@ class Metrics(StreamingQueryListener):  # type: ignore[misc]
         with self._lock:
             return self._streams.get(name)
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         _LOG.info("%s started", event.name or event.id)
 
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         """No events arrived."""
 
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         _LOG.info("%s ended%s", event.id, f": {event.exception}" if event.exception else "")
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         told = event.progress
         name = told.name or str(told.id)
         if (work := told.observedMetrics.get(self._observation)) is not None:

@@ -31,7 +31,7 @@ from tocsin.spark.workers import Batches, Task, settling
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
-    from pyspark.sql.streaming import DataStreamReader
+    from pyspark.sql.streaming.readwriter import DataStreamReader
     from pyspark.sql.types import StructType
 
 Piece = Mapping[str, Any]

@@ -150,4 +150,5 @@ def _start_java(settings: SparkConf, log: Path) -> None:
 
     if SparkContext._gateway is None:
         with log.open("wb") as sink:
-            SparkContext._ensure_initialized(gateway=launch_gateway(settings, {"stderr": sink}), conf=settings)
+            gateway = launch_gateway(settings, {"stderr": sink})  # type: ignore[no-untyped-call]
+            SparkContext._ensure_initialized(gateway=gateway, conf=settings)

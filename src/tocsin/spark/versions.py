@@ -15,9 +15,10 @@ def of_this_batch(folder: IndexFolder) -> IndexFolder:
 
     task = TaskContext.get()
     batch = None if task is None else task.getLocalProperty("streaming.sql.batchId")
-    if task is None or batch is None:
+    stream = None if task is None else task.getLocalProperty("sql.streaming.queryId")
+    if batch is None or stream is None:
         return folder
-    version = pinned(folder.path, task.getLocalProperty("sql.streaming.queryId"), int(batch))
+    version = pinned(folder.path, stream, int(batch))
     if version.subscriptions and version.ids != folder.ids:
         raise SegmentError(
             f"{folder.path} has {version.ids} ids in version {version.version}, and had {folder.ids} ids when the "

@@ -22,8 +22,8 @@ from tocsin.spark.workers import settle
 try:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 except ImportError:  # before 4.2, where Python sources have no read limits
-    ReadLimit = ReadAllAvailable = ReadMaxRows = None
-    SupportsTriggerAvailableNow = object
+    ReadLimit = ReadAllAvailable = ReadMaxRows = None  # type: ignore[assignment, misc]
+    SupportsTriggerAvailableNow = object  # type: ignore[assignment, misc]
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,7 +75,7 @@ def read_kafka(
     return (session.read if batch else session.readStream).format(NAME).options(**reading.written()).load()
 
 
-class KafkaSource(DataSource):  # type: ignore[misc]
+class KafkaSource(DataSource):
     """`spark.readStream.format("tocsin-kafka")`, once it is registered."""
 
     @classmethod
@@ -96,14 +96,14 @@ class KafkaSource(DataSource):  # type: ignore[misc]
         return StreamReader(Reading.read(dict(self.options)))
 
 
-class Piece(InputPartition):  # type: ignore[misc]
+class Piece(InputPartition):
     """The range of a task."""
 
     def __init__(self, piece: Range) -> None:
         super().__init__(piece)
 
 
-class TableReader(DataSourceReader):  # type: ignore[misc]
+class TableReader(DataSourceReader):
     """Reads the events that exist when the query is planned."""
 
     def __init__(self, reading: Reading) -> None:
@@ -120,7 +120,7 @@ class TableReader(DataSourceReader):  # type: ignore[misc]
         return _read(self._reading, partition)
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads micro-batches. Spark calls the methods one at a time, except `read`, which runs in tasks on a copy."""
 
     def __init__(self, reading: Reading) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tocsin.spark.windows.answering import answer
 from tocsin.spark.windows.keeping import Kept
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Processor(StatefulProcessor):  # type: ignore[misc]
+class Processor(StatefulProcessor):
     """Keeps the windows of partitions."""
 
     def __init__(self, settings: Settings, routes: Routes) -> None:
