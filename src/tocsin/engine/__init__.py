@@ -6,12 +6,14 @@
 """
 
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.engine import Engine, EngineStats
+from tocsin.engine.engine import Engine
+from tocsin.engine.engine_stats import EngineStats
 from tocsin.engine.explaining import explain
 from tocsin.engine.fences import Fences
 from tocsin.engine.loading import load_segments
 from tocsin.engine.matches import Matches
-from tocsin.engine.matching import Matched, Request, empty_table, match, match_chunks
+from tocsin.engine.matching import Matched, Request, empty_table, match_chunks
+from tocsin.engine.one_call import match
 from tocsin.engine.sampling import sample
 from tocsin.engine.weighing import idf
 

@@ -2,76 +2,40 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
-
-import pyarrow as pa
+from typing import Any
 
 from tocsin.columns.events.objects import encode_objects
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.explaining import explain_stored
-from tocsin.engine.holdings import export, held_table, optional_parts
-from tocsin.engine.loading import checked_rejects, collect, extras_of
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
-from tocsin.engine.merging import Merger
 from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices_of
 from tocsin.engine.saving import open_sources, save_sources, texts_of
 from tocsin.engine.seen import seen_in
-from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
+from tocsin.engine.subscription_set import DELTA_LIMIT, SubscriptionSet
 from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Held, Witness
-from tocsin.errors import InvalidInput, RecordError
-from tocsin.index import Plan, Statistics, choose, find_index
-from tocsin.language import Explanation, Templates
-from tocsin.language.stored import stored_payload
+from tocsin.errors import RecordError
+from tocsin.index import Statistics
+from tocsin.language import Explanation
 from tocsin.model.ranking import Ranking, Similar
-from tocsin.model.subscription import Notice, Report, SubscriptionId, checked_score, shown
+from tocsin.model.subscription import Notice, SubscriptionId, shown
 from tocsin.model.texts import Text
-from tocsin.records import parsed_record, subscription_of
 from tocsin.records.events import Events
-from tocsin.records.subscriptions import Subscriptions
 from tocsin.schemas import checked_texts, with_schema
-from tocsin.segment import Snapshots, require_suitable
+from tocsin.segment import Snapshots
 from tocsin.segment.folder import saved_statistics
 
-_DELTA_LIMIT: Final = 8192
 
-
-@dataclass(frozen=True, slots=True)
-class SourceStats:
-    """One segment, or the delta. `bytes` has the memory by purpose."""
-
-    subscriptions: int
-    gone: int
-    index: str
-    reason: str
-    bytes: Mapping[str, int]
-    places: Mapping[str, int]  # number of subscriptions by kind of list
-    best_first: str  # how `Top(k)` is answered, and why
-
-
-@dataclass(frozen=True, slots=True)
-class EngineStats:
-    """What an engine holds at a moment."""
-
-    subscriptions: int
-    delta: int
-    segments: list[SourceStats] = field(default_factory=list)
-    plan: Plan = field(default_factory=choose)
-    is_merging: bool = False
-    merge_error: str | None = None
-
-
-class Engine:
+class Engine(SubscriptionSet):
     """Subscriptions in memory. Many threads may match while one thread at a time changes them.
 
     A match sees one state from start to end, with every change made before it began. The engine keeps up to
@@ -88,98 +52,6 @@ class Engine:
     >>> engine.match({"model": "iphone5s", "price": 550})
     []
     """
-
-    def __init__(
-        self,
-        index: str = "auto",
-        *,
-        statistics: Statistics | None = None,
-        delta_limit: int = _DELTA_LIMIT,
-        texts: Mapping[str, Text | str] | None = None,
-    ) -> None:
-        if isinstance(delta_limit, bool) or not isinstance(delta_limit, int) or not 1 <= delta_limit <= 1 << 20:
-            raise InvalidInput(f"delta_limit is {delta_limit!r}; it must be an integer from 1 to {1 << 20}")
-        self._plan = choose(index, statistics)
-        self._takes_all = find_index(self._plan.index).takes_all
-        self._texts = checked_texts(texts)
-        self._templates = Templates(self._texts)
-        self._delta_limit = delta_limit
-        self._begin(Store())
-
-    def _begin(self, store: Store) -> None:
-        self._store = store
-        self._merger = Merger(store, self._plan, self._delta_limit)
-
-    # Changes
-
-    def subscribe(
-        self,
-        id: SubscriptionId,
-        where: str | Mapping[str, Any] | bool,
-        *,
-        score: float | None = None,
-        payload: Any = None,
-        weights: Mapping[str, float] | None = None,
-        replace: bool = False,
-    ) -> None:
-        """Add a subscription: CQL2 text or JSON, a finite score (default 1.0), a payload of JSON values.
-
-        Raises `RecordError` for an invalid subscription, and `DuplicateSubscription` if the id is taken. Raises
-        `UnsuitableIndex` if the caller named the engine's index, and that index cannot hold the expression. Warns of
-        conditions that probably mean something else (`color = "gold"`), for the first 20 texts of each form.
-        """
-        record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
-        if not self._takes_all:
-            require_suitable(self._plan, subscription_of(record))
-        if self._store.add(parsed_record(record, self._templates), replace=replace) >= self._delta_limit:
-            self._merger.wake()
-        for advice in self._templates.take_advice():
-            warnings.warn(f"{advice.condition}: {advice.reason}", stacklevel=2)
-
-    def subscribe_many(
-        self,
-        source: Subscriptions,
-        *,
-        replace: bool = False,
-        strict: bool = False,
-        progress: Callable[[float | None], None] | None = None,
-        payload_columns: Iterable[str] = (),
-    ) -> Report:
-        """Add all subscriptions of a source (any that `tocsin.match` accepts); returns their number and the errors.
-
-        The engine skips a bad record and reports it. With `strict` it raises `RecordError` at the first bad record and
-        adds nothing. Of several subscriptions with one id the first is kept, and an existing one stays. With `replace`
-        the last one is kept, and replaces an existing one. Unknown fields that `payload_columns` names become part of
-        the payload. Others are ignored and listed in the report's `warnings`. The warnings also list conditions that
-        probably mean something else.
-        """
-        extras = extras_of(payload_columns)
-        builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)
-        with self._store.structure:
-            kind = self._store.kind
-            arrow = None if kind is None else pa.int64() if kind is int else pa.large_string()
-            segment = builder.finish(
-                self._plan, kind=arrow, keep_last=replace, taken=None if replace else self._store.taken
-            )
-            rejects = checked_rejects(builder, strict=strict)
-            if len(segment):
-                self._store.add_segment(segment, replace=replace)
-        self._merger.wake()
-        return Report(len(segment), rejects, extras.warnings())
-
-    def unsubscribe(self, id: SubscriptionId) -> None:
-        """Remove a subscription; raises `UnknownSubscription`."""
-        self._store.remove(id)
-
-    def rescore(self, id: SubscriptionId, score: float) -> None:
-        """Change a score. Raises `UnknownSubscription`, or `RecordError` if the score is not a finite number."""
-        if score is None:
-            raise RecordError("a score is a number, not None", "score")
-        self._store.rescore(id, checked_score(score))
-
-    def merge(self) -> None:
-        """Merge everything into one segment now, in this thread. Answers stay the same, and matches go on."""
-        self._merger.merge_all()
 
     # Questions
 
@@ -279,60 +151,6 @@ class Engine:
         explained = explain_stored(source.text(number), event, self._texts, ranking)
         return explained if ranking is not None else replace(explained, index=source.place(number))
 
-    def payload(self, id: SubscriptionId) -> Any:
-        """The payload of a subscription, or None; raises `UnknownSubscription`."""
-        source, number = self._store.find(id)
-        text = source.payload(number)
-        return stored_payload(text) if text else None
-
-    def get(self, id: SubscriptionId) -> dict[str, Any]:
-        """A subscription as a record that `subscribe_many` takes; raises `UnknownSubscription`.
-
-        It has `id`, `where` (as text, even if JSON was given) and `score`, and `payload` and `weights` if there are
-        any.
-        """
-        source, number = self._store.find(id)
-        payload, weights = source.payload(number), source.weights_of(number)
-        record = {"id": id, "where": source.text(number), "score": source.score_of(number)}
-        return record | optional_parts(payload, weights)
-
-    def subscriptions(self) -> pa.Table:
-        """All subscriptions: `id`, `where`, `score`, `payload` and `weights` (JSON texts, null if absent), by id.
-
-        The table shows one moment. Cost: linear, plus sorting the ids.
-        """
-        with self._store.reading() as snapshots:
-            return held_table(snapshots)
-
-    def export(self, path: str | Path) -> None:
-        """Write all subscriptions as JSON lines, atomically; `subscribe_many` and `tocsin.match` read them."""
-        export(self.subscriptions(), path)
-
-    def __iter__(self) -> Iterator[SubscriptionId]:
-        """The ids, sorted, at one moment."""
-        return iter(self.subscriptions()["id"].to_pylist())
-
-    def __contains__(self, id: object) -> bool:
-        return isinstance(id, str | int) and not isinstance(id, bool) and self._store.has(id)
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-    @property
-    def stats(self) -> EngineStats:
-        """What the engine holds now."""
-        segments = [_source_stats(source) for source in self._store.segments]
-        waiting = [self._store.delta, *self._store.sealed]
-        error = self._merger.error
-        return EngineStats(
-            len(self),
-            sum(len(source) for source in waiting),
-            segments,
-            self._plan,
-            self._merger.is_running,
-            None if error is None else repr(error),
-        )
-
     # On disk
 
     def save(self, folder: str | Path) -> None:
@@ -349,7 +167,7 @@ class Engine:
         *,
         index: str | None = None,
         statistics: Statistics | None = None,
-        delta_limit: int = _DELTA_LIMIT,
+        delta_limit: int = DELTA_LIMIT,
         texts: Mapping[str, Text | str] | None = None,
     ) -> Engine:
         """Open a folder that `save` or `tocsin compile` wrote. Its files are memory-mapped and shared by processes.
@@ -381,16 +199,3 @@ class Engine:
 
     def __repr__(self) -> str:
         return f"Engine({len(self):,} subscriptions, {len(self._store.segments)} segments)"
-
-
-def _source_stats(source: SegmentSource) -> SourceStats:
-    plan, matcher = source.segment.plan, source.segment.matcher
-    return SourceStats(
-        len(source),
-        source.gone,
-        plan.index,
-        plan.reason,
-        dict(matcher.sizes()),
-        dict(matcher.places()),
-        matcher.best_first(),
-    )

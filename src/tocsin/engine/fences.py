@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -21,6 +18,7 @@ from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences, write_fences
 from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.matching import EVENT_KEY, PASSED
+from tocsin.engine.tracking import Moved, Tracking
 from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput, RecordError, UnknownSubscription
@@ -32,8 +30,6 @@ from tocsin.model.fence import (
     FenceRules,
     Followed,
     ObjectKey,
-    Position,
-    Visits,
     plain_key,
 )
 from tocsin.model.shapes import shapely
@@ -122,30 +118,16 @@ class Fences:
         if not isinstance(engine, Matching):
             raise InvalidInput(f"engine is {shown(engine)}; give a tocsin.Engine")
         self._engine = engine
-        self._followed = Followed(
-            key,
-            time,
-            path,
-            most_objects,
-            forget_after,
-            time_unit,
-            order,
-            no_places,  # type: ignore[arg-type]
-        )
-        self._rules = FenceRules(enter_after, exit_after, dwell, inside)
-        if self._rules.measures_time and time is None:
+        places: Any = no_places  # checked and converted there
+        followed = Followed(key, time, path, most_objects, forget_after, time_unit, order, places)
+        self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, dwell, inside))
+        if self._tracking.rules.measures_time and time is None:
             raise InvalidInput(
                 f"enter_after is {enter_after!r:.40}, exit_after {exit_after!r:.40}, dwell {dwell!r:.40} and time is "
                 "None; name the attribute that has the time."
             )
         if path is not None:
             shapely()  # raises an error that says what to install
-        self._objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # by last event, oldest first
-        self._others: OrderedDict[ObjectKey, float] = OrderedDict()  # latest times of objects in no subscription
-        self._events = 0  # events so far; each event is numbered by this count
-        self._due: list[tuple[float, int, ObjectKey]] = []  # a heap of (last seen, tie-breaker, key), one per object
-        self._are_due: set[ObjectKey] = set()
-        self._awaited = count()  # breaks ties in the heap, so that keys are never compared
         self.renew_locks()
         renewed(self)
 
@@ -154,20 +136,19 @@ class Fences:
 
     def __len__(self) -> int:
         """How many objects are kept: those in a subscription or about to enter one; with `path` all."""
-        return len(self._objects)
+        return len(self._tracking.objects)
 
     def __repr__(self) -> str:
-        return f"Fences({len(self)} objects by {self._followed.key!r})"
+        return f"Fences({len(self)} objects by {self._tracking.followed.key!r})"
 
     def inside(self, object: ObjectKey) -> list[SubscriptionId]:
         """The subscriptions that an object is in, by id."""
         with self._lock:
-            visits = self._objects.get(object, Visits())
-            return sorted(one for one, stay in visits.stays.items() if stay.has_entered)
+            return self._tracking.inside(object)
 
     def objects(self) -> Iterator[tuple[ObjectKey, list[SubscriptionId]]]:
         """Each object that is in a subscription, with its subscriptions; those unseen for longest first."""
-        for key in list(self._objects):
+        for key in list(self._tracking.objects):
             if inside := self.inside(key):
                 yield key, inside
 
@@ -228,18 +209,18 @@ class Fences:
         return [found[one] for one in ids]
 
     def _pushed(self, events: Any, options: dict[str, Any]) -> tuple[Answer, list[tuple[int, FenceChange]]]:
-        followed = self._followed
+        tracking, followed = self._tracking, self._tracking.followed
         also = [] if followed.time is None else [followed.time]
         changes: list[tuple[int, FenceChange]] = []
         told = TimeReader(followed.time, followed.time_unit)
         with self._lock:
-            trail = None if followed.path is None else Trail(followed.path, self._last_place)
+            trail = None if followed.path is None else Trail(followed.path, tracking.last_place)
             answer, witness = self._engine.followed(
                 events, followed.key, also, trail, no_places=followed.no_places, **options
             )
             table = answer.table
             nothing = [None] * len(table)
-            first = self._events + 1  # the number of the event in row 0
+            first = tracking.events + 1  # the number of the event in row 0
             columns = [key_values(table[name]) for name in ("event", EVENT_KEY, "subscription")]
             times = [told.seconds_of(moment) for moment in key_values(table["also_0"])] if also else nothing
             ways = nothing if trail is None else table[PASSED].to_pylist()
@@ -252,90 +233,25 @@ class Fences:
                 if reason := _problem_of(key, followed.key):
                     answer.event_errors.append(Reject(row, None, followed.key, reason))
                     continue
-                self._events = first + row
+                tracking.events = first + row
                 start = 0 if trail is None else first + trail.starts.get(row, BEFORE)
                 event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
-                changes += ((row, change) for change in self._moved(event, witness, told))
+                changes += ((row, change) for change in tracking.move(event, witness, told))
             for key, (at, row) in {} if trail is None else trail.moved.items():
-                if key in self._objects and self._objects[key].began <= first + row:
-                    self._objects[key].at = at
+                visits = tracking.objects.get(key)
+                if visits is not None and visits.began <= first + row:
+                    visits.at = at
         answer.event_errors.sort(key=lambda reject: reject.row)
         changes.sort(key=lambda one: one[0])
         return replace(answer, noticing=partial(told.notices, answer.noticing)), changes
-
-    def _last_place(self, key: ObjectKey) -> Position | None:
-        visits = self._objects.get(key)
-        return None if visits is None else visits.at
-
-    def _moved(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
-        """Process one event of an object. If the object was lost since its line began, it has no last position."""
-        key, now, matched = event.key, event.now, event.matched
-        visits = self._objects.get(key)
-        latest = self._others.get(key) if visits is None else visits.last
-        if now is not None and latest is not None and now < latest:
-            told.late += 1
-            return
-        pending = set() if visits is None else visits.stays.keys() - matched
-        unknown = {one for one in pending if witness.truth(event.row, one) is None}
-        told.unknown += bool(unknown)
-        if not matched and unknown == pending and not witness.is_known(event.row):
-            told.unknown += not unknown
-            return
-        yield from self._given_up(now)
-        keeps_all = self._followed.path is not None
-        visits = self._objects.get(key)
-        if visits is None:
-            if not matched and not keeps_all:
-                self._note_other(key, now)
-                return
-            while len(self._objects) >= self._followed.most_objects:
-                longest, gone = self._objects.popitem(last=False)
-                yield from gone.leave(longest)
-            visits = self._objects[key] = Visits(began=self._events, last=self._others.pop(key, None))
-        self._objects.move_to_end(key)
-        passed = event.passed if event.start >= visits.began else frozenset()
-        yield from visits.move(key, matched, now, self._rules, passed, unknown)
-        self._await(key, visits)
-        if not visits.stays and not keeps_all:
-            del self._objects[key]
-            self._note_other(key, visits.last)
-
-    def _note_other(self, key: ObjectKey, latest: float | None) -> None:
-        """Remember when an object in no subscription was last seen, so that its late events are recognised."""
-        if latest is None:
-            return
-        self._others[key] = latest
-        self._others.move_to_end(key)
-        while len(self._others) > self._followed.most_objects:
-            self._others.popitem(last=False)
-
-    def _given_up(self, now: float | None) -> Iterator[FenceChange]:
-        """Drop the objects with a last event that is too long ago."""
-        after = self._followed.forget_after
-        while after is not None and now is not None and self._due and now - self._due[0][0] > after:
-            _, _, key = heapq.heappop(self._due)
-            self._are_due.discard(key)
-            visits = self._objects.get(key)
-            if visits is None or visits.last is None:
-                continue
-            if now - visits.last <= after:
-                self._await(key, visits)
-                continue
-            del self._objects[key]
-            yield from visits.leave(key)
-
-    def _await(self, key: ObjectKey, visits: Visits) -> None:
-        """Schedule a check of an object, for the time when it may have been silent for too long."""
-        if self._followed.forget_after is not None and visits.last is not None and key not in self._are_due:
-            self._are_due.add(key)
-            heapq.heappush(self._due, (visits.last, next(self._awaited), key))
 
     # Files
 
     def save(self, path: str | Path) -> None:
         """Write the options, the rules and the place of every object as JSON lines, atomically."""
         with self._lock:
-            write_fences(path, asdict(self._followed), asdict(self._rules), self._objects, self._others)
+            own = self._tracking
+            write_fences(path, asdict(own.followed), asdict(own.rules), own.objects, own.others)
 
     @classmethod
     def load(cls, path: str | Path, engine: Matching) -> Fences:
@@ -345,23 +261,8 @@ class Fences:
         """
         options, objects, others = read_fences(path)
         fences = cls(engine, **options)
-        fences._objects.update(objects)
-        fences._others.update(others)
-        for key, visits in objects.items():
-            fences._await(key, visits)
+        fences._tracking.restore(objects, others)
         return fences
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """One event of an object: its matches, its time, and the matches along its line, which begins at event `start`."""
-
-    row: int
-    key: ObjectKey
-    matched: frozenset[SubscriptionId]
-    now: float | None
-    passed: frozenset[SubscriptionId]
-    start: int
 
 
 def _problem_of(key: Any, name: str) -> str:

@@ -1,0 +1,120 @@
+"""The objects that fences follow: where each is, when it was last seen, and when it is forgotten."""
+
+from __future__ import annotations
+
+import heapq
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from tocsin.engine.fence_notices import TimeReader
+from tocsin.engine.witness import Witness
+from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits
+from tocsin.model.subscription import SubscriptionId
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One event of an object: its matches, its time, and the matches along its line, which begins at event `start`."""
+
+    row: int
+    key: ObjectKey
+    matched: frozenset[SubscriptionId]
+    now: float | None
+    passed: frozenset[SubscriptionId]
+    start: int
+
+
+class Tracking:
+    """The state of all objects. Not thread-safe; the caller holds a lock."""
+
+    def __init__(self, followed: Followed, rules: FenceRules) -> None:
+        self.followed = followed
+        self.rules = rules
+        self.objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # by last event, oldest first
+        self.others: OrderedDict[ObjectKey, float] = OrderedDict()  # latest times of objects in no subscription
+        self.events = 0  # events so far; each event is numbered by this count
+        self._due: list[tuple[float, int, ObjectKey]] = []  # a heap of (last seen, tie-breaker, key), one per object
+        self._are_due: set[ObjectKey] = set()
+        self._awaited = count()  # breaks ties in the heap, so that keys are never compared
+
+    def restore(self, objects: Mapping[ObjectKey, Visits], others: Mapping[ObjectKey, float]) -> None:
+        """Take over a saved state."""
+        self.objects.update(objects)
+        self.others.update(others)
+        for key, visits in objects.items():
+            self._await(key, visits)
+
+    def inside(self, key: ObjectKey) -> list[SubscriptionId]:
+        """The subscriptions that an object has entered, by id."""
+        visits = self.objects.get(key, Visits())
+        return sorted(one for one, stay in visits.stays.items() if stay.has_entered)
+
+    def last_place(self, key: ObjectKey) -> Position | None:
+        """Where an object was at its last event; None if that is not known."""
+        visits = self.objects.get(key)
+        return None if visits is None else visits.at
+
+    def move(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
+        """Process one event of an object. If the object was lost since its line began, it has no last position."""
+        key, now, matched = event.key, event.now, event.matched
+        visits = self.objects.get(key)
+        latest = self.others.get(key) if visits is None else visits.last
+        if now is not None and latest is not None and now < latest:
+            told.late += 1
+            return
+        pending = set() if visits is None else visits.stays.keys() - matched
+        unknown = {one for one in pending if witness.truth(event.row, one) is None}
+        told.unknown += bool(unknown)
+        if not matched and unknown == pending and not witness.is_known(event.row):
+            told.unknown += not unknown
+            return
+        yield from self._given_up(now)
+        keeps_all = self.followed.path is not None
+        visits = self.objects.get(key)
+        if visits is None:
+            if not matched and not keeps_all:
+                self._note_other(key, now)
+                return
+            while len(self.objects) >= self.followed.most_objects:
+                longest, gone = self.objects.popitem(last=False)
+                yield from gone.leave(longest)
+            visits = self.objects[key] = Visits(began=self.events, last=self.others.pop(key, None))
+        self.objects.move_to_end(key)
+        passed = event.passed if event.start >= visits.began else frozenset()
+        yield from visits.move(key, matched, now, self.rules, passed, unknown)
+        self._await(key, visits)
+        if not visits.stays and not keeps_all:
+            del self.objects[key]
+            self._note_other(key, visits.last)
+
+    def _note_other(self, key: ObjectKey, latest: float | None) -> None:
+        """Remember when an object in no subscription was last seen, so that its late events are recognised."""
+        if latest is None:
+            return
+        self.others[key] = latest
+        self.others.move_to_end(key)
+        while len(self.others) > self.followed.most_objects:
+            self.others.popitem(last=False)
+
+    def _given_up(self, now: float | None) -> Iterator[FenceChange]:
+        """Drop the objects with a last event that is too long ago."""
+        after = self.followed.forget_after
+        while after is not None and now is not None and self._due and now - self._due[0][0] > after:
+            _, _, key = heapq.heappop(self._due)
+            self._are_due.discard(key)
+            visits = self.objects.get(key)
+            if visits is None or visits.last is None:
+                continue
+            if now - visits.last <= after:
+                self._await(key, visits)
+                continue
+            del self.objects[key]
+            yield from visits.leave(key)
+
+    def _await(self, key: ObjectKey, visits: Visits) -> None:
+        """Schedule a check of an object, for the time when it may have been silent for too long."""
+        if self.followed.forget_after is not None and visits.last is not None and key not in self._are_due:
+            self._are_due.add(key)
+            heapq.heappush(self._due, (visits.last, next(self._awaited), key))
