@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,12 @@ from tocsin.language.showing import table_html
 from tocsin.model.subscription import Notice, Reject, summary_of
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 from tocsin.records.chunks import SparseChunk
+from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 _AT_ONCE: Final = 8192
 
@@ -93,12 +98,11 @@ class Answer:
         for batch in self.table.to_batches(_AT_ONCE):
             yield from batch.to_pylist()
 
-    def documents(self, events: Events, **options: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """The matched events, each with its rows of the table. Reads the source once more.
-
-        `options` say how to read the source (`schema`, `delimiter`).
-        """
-        return documents(self.table, events, **options)
+    def documents(
+        self, events: Events, *, schema: Mapping[str, ColumnType] | None = None, delimiter: str | None = None
+    ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """The matched events, each with its rows of the table. Reads the source once more."""
+        return documents(self.table, events, schema, delimiter)
 
     def _repr_html_(self) -> str:
         return table_html(self.table, repr(self))
@@ -106,14 +110,14 @@ class Answer:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.table.__arrow_c_stream__(requested_schema)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas data frame."""
         try:
             return self.table.to_pandas()
         except ImportError:
             raise MissingExtra("pandas is not installed: pip install 'pandas>=2.2,<3'") from None
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> pl.DataFrame:
         """The table as a Polars data frame."""
         try:
             import polars
@@ -128,14 +132,16 @@ class Answer:
         )
 
 
-def documents(table: pa.Table, events: Any, **options: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def documents(
+    table: pa.Table, events: Events, schema: Mapping[str, ColumnType] | None = None, delimiter: str | None = None
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """The matched events as dicts, each with its matches: rows of the answer's table."""
     if pa.types.is_list(table.schema.field("subscription").type):
         raise InvalidInput("documents go with an answer of a row a match; ask without lists=True")
     numbers = table["event"].to_numpy()
     matched, starts = np.unique(numbers, return_index=True)
     stops = np.append(starts[1:], len(numbers))
-    for given in read_events(events, **options):
+    for given in read_events(events, schema=schema, delimiter=delimiter):
         if isinstance(given, SparseChunk):
             raise InvalidInput("SparseEvents have no objects; look their rows up by the answer's column event")
         for row, record in _records(as_records(given), matched):

@@ -29,6 +29,7 @@ from tocsin.language import Explanation
 from tocsin.model.ranking import Ranking, Similar
 from tocsin.model.subscription import Notice, SubscriptionId, shown
 from tocsin.model.texts import Text
+from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.schemas import checked_texts, with_schema
 from tocsin.segment import Snapshots
@@ -86,7 +87,7 @@ class Engine(SubscriptionSet):
         ranking: Ranking | None = None,
         lists: bool = False,
         strict: bool = False,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, ColumnType] | None = None,
         threads: int | None = None,
         progress: Callable[[float | None], None] | None = None,
         delimiter: str | None = None,
@@ -106,7 +107,18 @@ class Engine(SubscriptionSet):
             return answer_of(snapshots, events, request, Stats(), [], progress)
 
     def followed(
-        self, events: Events, key: str, also: Sequence[str] = (), trail: Trail | None = None, **options: Any
+        self,
+        events: Events,
+        key: str,
+        also: Sequence[str] = (),
+        trail: Trail | None = None,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        strict: bool = False,
+        threads: int | None = None,
+        no_places: tuple[tuple[float, float], ...] = (),
     ) -> tuple[Answer, Witness]:
         """One row per event, also without matches: its matches as a list, and some of its attributes.
 
@@ -116,16 +128,27 @@ class Engine(SubscriptionSet):
         """
         with self._reading() as snapshots:
             witness = Witness(Held(self._store, snapshots))
-            own = Request(
-                lists=True, event_key=key, also=tuple(also), trail=trail, texts=self._texts, witness=witness, **options
+            request = Request(
+                lists=True,
+                strict=strict,
+                schema=schema,
+                threads=threads,
+                delimiter=delimiter,
+                points=points or {},
+                event_key=key,
+                also=tuple(also),
+                texts=self._texts,
+                no_places=no_places,
+                witness=witness,
+                trail=trail,
             )
-            return answer_of(snapshots, events, own, Stats(), []), witness
+            return answer_of(snapshots, events, request, Stats(), []), witness
 
     def warnings(
         self,
         events: Events | None = None,
         *,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, ColumnType] | None = None,
         delimiter: str | None = None,
         points: Points | None = None,
     ) -> list[Notice]:

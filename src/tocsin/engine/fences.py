@@ -34,6 +34,7 @@ from tocsin.model.fence import (
 )
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
+from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.records.keys import MIXED, as_texts, key_values
 
@@ -43,7 +44,18 @@ class Matching(Protocol):
     """What fences need of an engine."""
 
     def followed(
-        self, events: Any, key: str, also: Sequence[str], trail: Trail | None, **options: Any
+        self,
+        events: Events,
+        key: str,
+        also: Sequence[str],
+        trail: Trail | None,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        strict: bool = False,
+        threads: int | None = None,
+        no_places: tuple[tuple[float, float], ...] = (),
     ) -> tuple[Answer, Witness]:
         """One row per event: its matches as a list, its key, further attributes, and the matches along its trail."""
 
@@ -156,7 +168,7 @@ class Fences:
         """The changes caused by one event; raises `RecordError` if it is bad or has no key."""
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
-        answer, changes = self._pushed([event], {})
+        answer, changes = self._pushed([event])
         if answer.event_errors:
             raise RecordError(answer.event_errors[0].reason, answer.event_errors[0].field)
         return [change for _, change in changes]
@@ -165,7 +177,7 @@ class Fences:
         self,
         events: Events,
         *,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, ColumnType] | None = None,
         delimiter: str | None = None,
         points: Points | None = None,
         strict: bool = False,
@@ -181,8 +193,7 @@ class Fences:
         Events that are bad or have no key change nothing and are in the answer's errors. Events that are late or
         UNKNOWN for all subscriptions change nothing, and the warnings count them.
         """
-        options = {"schema": schema, "delimiter": delimiter, "strict": strict, "threads": threads}
-        answer, changes = self._pushed(events, {**options, "points": points or {}})
+        answer, changes = self._pushed(events, schema, delimiter, points, strict, threads)
         objects, ids = [change.object for _, change in changes], [change.subscription for _, change in changes]
         table = pa.table(
             {
@@ -208,7 +219,15 @@ class Fences:
             found[one] = None if carried is None else json.dumps(carried, ensure_ascii=False)
         return [found[one] for one in ids]
 
-    def _pushed(self, events: Any, options: dict[str, Any]) -> tuple[Answer, list[tuple[int, FenceChange]]]:
+    def _pushed(
+        self,
+        events: Events,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        strict: bool = False,
+        threads: int | None = None,
+    ) -> tuple[Answer, list[tuple[int, FenceChange]]]:
         tracking, followed = self._tracking, self._tracking.followed
         also = [] if followed.time is None else [followed.time]
         changes: list[tuple[int, FenceChange]] = []
@@ -216,18 +235,19 @@ class Fences:
         with self._lock:
             trail = None if followed.path is None else Trail(followed.path, tracking.last_place)
             answer, witness = self._engine.followed(
-                events, followed.key, also, trail, no_places=followed.no_places, **options
+                events,
+                followed.key,
+                also,
+                trail,
+                schema=schema,
+                delimiter=delimiter,
+                points=points,
+                strict=strict,
+                threads=threads,
+                no_places=followed.no_places,
             )
-            table = answer.table
-            nothing = [None] * len(table)
             first = tracking.events + 1  # the number of the event in row 0
-            columns = [key_values(table[name]) for name in ("event", EVENT_KEY, "subscription")]
-            times = [told.seconds_of(moment) for moment in key_values(table["also_0"])] if also else nothing
-            ways = nothing if trail is None else table[PASSED].to_pylist()
-            rows = list(zip(*columns, times, ways, strict=True))
-            if followed.order == "time":
-                rows.sort(key=lambda one: float("-inf") if one[3] is None else one[3])
-            for row, key, ids, now, passed in rows:
+            for row, key, ids, now, passed in _rows_of(answer.table, followed, told):
                 if ids is None:
                     continue  # a bad event, already reported
                 if reason := _problem_of(key, followed.key):
@@ -263,6 +283,18 @@ class Fences:
         fences = cls(engine, **options)
         fences._tracking.restore(objects, others)
         return fences
+
+
+def _rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple[Any, ...]]:
+    """The row, key, matches, time and passed subscriptions of each event, in the order in which they count."""
+    nothing = [None] * len(table)
+    columns = [key_values(table[name]) for name in ("event", EVENT_KEY, "subscription")]
+    times = nothing if followed.time is None else [told.seconds_of(moment) for moment in key_values(table["also_0"])]
+    ways = nothing if followed.path is None else table[PASSED].to_pylist()
+    rows = list(zip(*columns, times, ways, strict=True))
+    if followed.order == "time":
+        rows.sort(key=lambda one: float("-inf") if one[3] is None else one[3])
+    return rows
 
 
 def _problem_of(key: Any, name: str) -> str:

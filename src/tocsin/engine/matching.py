@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,8 @@ from tocsin.model.subscription import Notice, Reject
 from tocsin.model.texts import Text, texts_in
 from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
+from tocsin.records.csv_files import ColumnType
+from tocsin.records.events import Events
 from tocsin.records.keys import joined_keys, key_values, keys_at
 from tocsin.schemas import require_asked
 from tocsin.segment import Snapshots
@@ -45,7 +47,7 @@ class Request:
     ranking: Ranking | None = None
     lists: bool = False
     strict: bool = False
-    schema: Mapping[str, Any] | None = None  # types of attributes
+    schema: Mapping[str, ColumnType] | None = None  # types of attributes
     threads: int | None = None  # None: one per core
     delimiter: str | None = None  # delimiter of a CSV file; None: detected
     points: Points = field(default_factory=dict)  # attributes that combine two others
@@ -87,7 +89,7 @@ class Matched:
 
 def answer_of(
     snapshots: Snapshots,
-    events: Any,
+    events: Events,
     request: Request,
     stats: Stats,
     rejects: list[Reject],
@@ -138,7 +140,7 @@ def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa
 
 def match_chunks(
     snapshots: Snapshots,
-    events: Any,
+    events: Events,
     request: Request,
     stats: Stats,
     seen: Seen | None = None,

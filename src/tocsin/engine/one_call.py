@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
@@ -14,6 +13,7 @@ from tocsin.engine.matching import Request, answer_of
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import together
 from tocsin.model.texts import texts_in
+from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.records.subscriptions import Subscriptions
 
@@ -26,7 +26,7 @@ def match(
     index: str = "auto",
     lists: bool = False,
     strict: bool = False,
-    schema: Mapping[str, Any] | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
     threads: int | None = None,
     progress: Callable[[float | None], None] | None = None,
     delimiter: str | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
@@ -12,16 +12,18 @@ from tocsin.errors import InvalidInput
 from tocsin.index import Statistics, sampled
 from tocsin.index.texts import with_texts
 from tocsin.records import read_events
+from tocsin.records.csv_files import ColumnType
+from tocsin.records.events import Events
 
 _FEW: Final = 10_000
 _ALL: Final = Wanted(None)
 
 
 def sample(
-    events: Any,
+    events: Events,
     *,
     limit: int = _FEW,
-    schema: Mapping[str, Any] | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
     delimiter: str | None = None,
     points: Points | None = None,
 ) -> Statistics:
@@ -39,10 +41,10 @@ def sample(
 
 
 def first_batches(
-    events: Any,
+    events: Events,
     wanted: Wanted,
     limit: int = _FEW,
-    schema: Mapping[str, Any] | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
     delimiter: str | None = None,
     points: Points | None = None,
 ) -> list[EventBatch]:

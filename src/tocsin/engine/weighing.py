@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -16,13 +15,15 @@ from tocsin.encoding import encode_chunk
 from tocsin.errors import InvalidInput
 from tocsin.kernels import codes
 from tocsin.records import read_events
+from tocsin.records.csv_files import ColumnType
+from tocsin.records.events import Events
 
 
 def idf(
-    records: Any,
+    records: Events,
     attribute: str | None = None,
     *,
-    schema: Mapping[str, Any] | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
     delimiter: str | None = None,
 ) -> dict[str, float]:
     """The weight of each word, `ln(1 + N / df)`: df of the N records have it in a list.

@@ -98,7 +98,13 @@ class Range:
     hi: float | Instant | None
     contained: bool
 
-    def __init__(self, lo: object = None, hi: object = None, *, contained: bool = False) -> None:
+    def __init__(
+        self,
+        lo: float | dt.date | Instant | None = None,
+        hi: float | dt.date | Instant | None = None,
+        *,
+        contained: bool = False,
+    ) -> None:
         low, high = _end(lo), _end(hi)
         if not isinstance(contained, bool):
             raise InvalidInput(f"contained is {contained!r:.40}; it is True or False")

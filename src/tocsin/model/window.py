@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.model.event import is_geometry
@@ -16,6 +17,10 @@ from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.model.values import Instant, Point
 
 MessageKey: TypeAlias = str | int
+Location: TypeAlias = Point | Sequence[float] | Mapping[str, Any] | NDArray[Any]
+"""A point: two numbers (x, y), or a GeoJSON object."""
+Moment: TypeAlias = float | str | date | Instant
+"""Seconds, a timestamp in RFC 3339, a date or datetime, or an instant."""
 
 ENTER: Final = "enter"
 EXIT: Final = "exit"

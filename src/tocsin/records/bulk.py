@@ -24,7 +24,7 @@ class SparseEvents:
     Row i has attribute `names[i][j]` with value `values[i][j]`. Raises `InvalidInput` if the table lacks a column.
     """
 
-    table: Any
+    table: pa.Table
 
     def __post_init__(self) -> None:
         table = _as_table(self.table, "SparseEvents")
@@ -51,7 +51,7 @@ class Conjunctions:
     `= <> < <= > >=`. Raises `InvalidInput` if the table lacks these columns.
     """
 
-    table: Any
+    table: pa.Table
 
     def __post_init__(self) -> None:
         table = _as_table(self.table, "Conjunctions")

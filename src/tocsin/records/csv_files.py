@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -39,8 +39,10 @@ ColumnType: TypeAlias = (
         "geometry",
         "text",
     ]
+    | str
     | Text
 )
+"""The type of an attribute in a schema; a text may have its settings behind it, as in `text english stem`."""
 
 COLUMN_TYPES: Final = (*ARROW_TYPES, "geometry", "text")
 _BLOCK_BYTES: Final = 1 << 20
@@ -92,7 +94,7 @@ def read_csv(
 
 def _as_columns(schema: Mapping[str, ColumnType]) -> dict[str, str]:
     """The types in which columns are read. Geometries and words are read as strings, and converted when encoded."""
-    return {name: cast(str, kind) if kind in ARROW_TYPES else "string" for name, kind in schema.items()}
+    return {name: str(kind) if kind in ARROW_TYPES else "string" for name, kind in schema.items()}
 
 
 def _foreseen(

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -89,7 +89,7 @@ def follow(
     statistics: Statistics | None = None,
     rejects: str | Path | None = None,
     keep_s: float = KEEP_S,
-    trigger: Mapping[str, Any] | None = None,
+    trigger: Mapping[str, str | bool] | None = None,
     name: str | None = None,
     look: Callable[[UpdateReport], None] | None = None,
 ) -> StreamingQuery:
@@ -113,7 +113,7 @@ def follow(
 
     writer = changes.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint))
     writer = writer if name is None else writer.queryName(name)
-    return (writer.trigger(**trigger) if trigger else writer).start()
+    return (writer.trigger(**trigger) if trigger else writer).start()  # type: ignore[arg-type]
 
 
 def merge(session: SparkSession, path: str | Path, *, index: str = "auto", keep_s: float = KEEP_S) -> int:

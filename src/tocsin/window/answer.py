@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from tocsin.errors import MissingExtra
 from tocsin.model.subscription import Reject, summary_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 _AT_ONCE: Final = 8192
 
@@ -62,14 +66,14 @@ class WindowAnswer:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.table.__arrow_c_stream__(requested_schema)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """The table as a pandas data frame."""
         try:
             return self.table.to_pandas()
         except ImportError:
             raise MissingExtra("pandas is not installed: pip install 'pandas>=2.2,<3'") from None
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> pl.DataFrame:
         """The table as a Polars data frame."""
         try:
             import polars

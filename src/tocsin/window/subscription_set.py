@@ -19,8 +19,9 @@ from tocsin.index.window.kernels.layouts import ALPHA, EXAMINED, REACHED, REEVAL
 from tocsin.index.window.stored import words_of_message
 from tocsin.model.subscription import Reject, Report, SubscriptionId, shown
 from tocsin.model.texts import PLAIN, Text
-from tocsin.model.window import Bounds, MessageKey, checked_squares
+from tocsin.model.window import Bounds, Location, MessageKey, checked_squares
 from tocsin.records import ObjectChunk
+from tocsin.records.events import Events
 from tocsin.threads import workers
 from tocsin.window.answer import WindowStats
 from tocsin.window.explaining import Side, WindowExplanation, explain
@@ -73,7 +74,7 @@ class WindowSubscriptions:
         *,
         words: Iterable[str] | None = None,
         text: str | None = None,
-        location: Any,
+        location: Location,
         k: int = DEFAULT_K,
         alpha: float = DEFAULT_ALPHA,
         replace: bool = False,
@@ -95,7 +96,7 @@ class WindowSubscriptions:
             self._names.check_kind(id)
             self._take(asked, [0])
 
-    def subscribe_many(self, subscriptions: Any, *, replace: bool = False, strict: bool = False) -> Report:
+    def subscribe_many(self, subscriptions: Events, *, replace: bool = False, strict: bool = False) -> Report:
         """Add subscriptions from any source of records: `id`, `words` or `text`, `location`, optionally `k`, `alpha`.
 
         A bad subscription is skipped and reported with its row and reason; `strict` raises `RecordError` at the first

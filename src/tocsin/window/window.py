@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index.window.kernels.layouts import Changes
 from tocsin.model.subscription import Reject
-from tocsin.model.window import ENTER, EXIT, Change, MessageKey, checked_seconds
+from tocsin.model.window import ENTER, EXIT, Change, Location, MessageKey, Moment, checked_seconds
 from tocsin.records import ObjectChunk
+from tocsin.records.events import Events
 from tocsin.window.answer import WindowAnswer
 from tocsin.window.reading import Read
 from tocsin.window.saving import load_window, save_window
@@ -59,9 +60,9 @@ class Window(WindowSubscriptions):
         *,
         words: Iterable[str] | None = None,
         text: str | None = None,
-        location: Any,
+        location: Location,
         key: MessageKey | None = None,
-        time: Any = None,
+        time: Moment | None = None,
     ) -> list[Change]:
         """Push a message; returns all changes that it causes: exits, then enters, each by subscription.
 
@@ -76,7 +77,7 @@ class Window(WindowSubscriptions):
                 raise RecordError(read.rejects[0].reason, read.rejects[0].field)
             return self._told(self._push(read))
 
-    def push_batch(self, messages: Any, *, strict: bool = False, changes: bool = True) -> WindowAnswer:
+    def push_batch(self, messages: Events, *, strict: bool = False, changes: bool = True) -> WindowAnswer:
         """Push messages from any source of records, one after the other.
 
         They have `words` or `text`, `location`, and optionally `key` and `time`. A bad message is skipped and reported
@@ -104,7 +105,7 @@ class Window(WindowSubscriptions):
             table = pa.concat_tables(filled).unify_dictionaries()
             return WindowAnswer(table, errors, self.stats.less(before))
 
-    def advance(self, time: Any) -> list[Change]:
+    def advance(self, time: Moment) -> list[Change]:
         """Let time pass without a message; returns the changes. Later messages must not have an earlier time."""
         if self.span is None:
             raise InvalidInput("this window is one of a number of messages; only a window with time= can be advanced")

@@ -99,4 +99,5 @@ def _range(batch: EventBatch, kind: int, ends: NDArray[np.int64]) -> Range:
     high, low = ends.tolist()
     contained = low > high
     first, last = (high, low) if contained else (low, high)
-    return Range(_scalar(batch, kind, first), _scalar(batch, kind, last), contained=contained)
+    lo, hi = (cast(float | Instant, _scalar(batch, kind, end)) for end in (first, last))
+    return Range(lo, hi, contained=contained)

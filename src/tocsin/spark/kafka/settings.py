@@ -114,7 +114,7 @@ def writing(servers: str, topic: str, timeout_s: float, options: Mapping[str, An
     return Broker(servers, topic, timeout_s, properties(options))
 
 
-def properties(options: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+def properties(options: Mapping[str, str | float | bool] | None) -> tuple[tuple[str, str], ...]:
     """Properties of librdkafka as strings; raises `InvalidInput` for those that tocsin sets, and for nested values."""
     found = {}
     for name, value in (options or {}).items():

@@ -37,7 +37,7 @@ def write_kafka(
     identity: Sequence[str] | None = None,
     job: str | None = None,
     timeout_s: float = 120.0,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, str | float | bool] | None = None,
 ) -> int:
     """Write rows to a Kafka topic, one message each: all columns as a JSON object. Returns the number of rows.
 

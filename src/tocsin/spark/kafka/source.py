@@ -42,7 +42,7 @@ def read_kafka(
     most_per_batch: int | None = None,
     most_per_task: int = 100_000,
     timeout_s: float = 30.0,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, str | float | bool] | None = None,
     batch: bool = False,
 ) -> DataFrame:
     """The events of a Kafka topic as a stream, or with `batch=True` the current ones as a table.
