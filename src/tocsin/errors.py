@@ -19,18 +19,37 @@ from __future__ import annotations
 
 
 class TocsinError(Exception):
-    """Root of every error that tocsin raises on purpose."""
+    """The root of every error that tocsin raises on purpose."""
 
 
 class InvalidInput(TocsinError, ValueError):
-    """A value that the caller gave cannot be used."""
+    """A value that the caller gave cannot be used; the error is also a `ValueError`."""
 
 
 class ExpressionError(InvalidInput):
     """An expression cannot be understood.
 
-    `line` and `column` count from 1, `column` in code points; `text` is the whole expression. `str(error)` shows the
-    line with a caret below the position. `error.reason` is the one-line message alone.
+    `str(error)` shows the line with a caret below the position.
+
+    Attributes
+    ----------
+    reason : str
+        The message in one line.
+    text : str
+        The whole expression.
+    offset : int or None
+        The position in `text`, in code points from 0; None if the error has no position.
+    line, column : int
+        The same position, both counted from 1; 0 without a position.
+
+    Examples
+    --------
+    >>> from tocsin.language import parse
+    >>> try:
+    ...     parse("price = 1 AND size ?")
+    ... except ExpressionError as error:
+    ...     (error.line, error.column)
+    (1, 20)
     """
 
     def __init__(self, reason: str, text: str = "", offset: int | None = None) -> None:
@@ -61,7 +80,15 @@ def in_field(field: str, reason: str) -> str:
 
 
 class RecordError(InvalidInput):
-    """A record cannot be used as a whole. `field` is empty if no single field is to blame."""
+    """A record (an event, a message or a subscription) cannot be used as a whole.
+
+    Attributes
+    ----------
+    reason : str
+        The message, without the field.
+    field : str
+        The field that is to blame; empty if no single one is.
+    """
 
     def __init__(self, reason: str, field: str = "") -> None:
         self.reason = reason
@@ -77,7 +104,7 @@ class DuplicateSubscription(InvalidInput):
 
 
 class UnknownSubscription(TocsinError, KeyError):
-    """No subscription has that id."""
+    """No subscription has that id; the error is also a `KeyError`."""
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError would show it in quotes
@@ -90,7 +117,14 @@ class UnknownIndex(InvalidInput):
 class UnsuitableIndex(InvalidInput):
     """An index that was asked for by name cannot hold a subscription; `auto` never raises this.
 
-    `number` counts the subscription from 0 among those given to the index, until its id is known.
+    Attributes
+    ----------
+    reason : str
+        What the index cannot hold.
+    number : int
+        The position of the subscription among those given to the index, from 0.
+    subscription : str or int or None
+        Its id; None until that is known.
     """
 
     def __init__(self, reason: str, number: int, subscription: str | int | None = None) -> None:
@@ -109,7 +143,7 @@ class SegmentError(TocsinError):
 
 
 class MissingExtra(TocsinError, ImportError):
-    """An optional dependency is not installed; the message names the extra to install."""
+    """An optional dependency is not installed; the message names what to install."""
 
 
 def _place(text: str, offset: int | None) -> tuple[int, int]:

@@ -32,7 +32,10 @@ _MOST_VALUES: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of an attribute in sampled events, by kind: a type, or ELEMENT + a type for elements of lists."""
+    """The values of an attribute in sampled events, by kind: a type, or ELEMENT + a type for elements of lists.
+
+    `places` tells where its points and boxes lie, if there were any.
+    """
 
     events: int  # number of events with the attribute
     payloads: Mapping[int, NDArray[np.int64]]
@@ -46,14 +49,35 @@ _ALL: Final = 1 + 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The share of events that have each attribute, and the source of these numbers.
+    """How often events have each attribute, for the choice of the index; they change the speed and never the answer.
 
-    An attribute that is not named is assumed to be as rare as one event in `events`. `tocsin.sample` fills `values`
-    too.
+    `tocsin.sample` counts them.
+
+    Attributes
+    ----------
+    shares : mapping of str to float
+        The share of events that have each attribute, from 0 to 1. Other attributes are taken to be as rare as one event
+        in `events`.
+    source : str
+        Where the numbers come from, in words: "given", "sampled from 1,000 events".
+    events : int
+        The number of events that were counted.
+    values : mapping
+        The values of each attribute in a sample; only `tocsin.sample` and `tocsin.spark.statistics` fill it.
+
+    Raises
+    ------
+    InvalidInput
+        If `shares` is not a mapping, or a share is not from 0 to 1.
+
+    Examples
+    --------
+    >>> Statistics({"model": 0.9, "price": 1.0}, source="given").share("price")
+    1.0
     """
 
     shares: Mapping[str, float]
-    source: str  # in words: given, sampled from N events
+    source: str
     events: int = 1_000
     values: Mapping[str, Values] = field(default_factory=dict, repr=False)
 
@@ -67,6 +91,18 @@ class Statistics:
                 raise InvalidInput(f"the share of {name!r:.40} is {share!r:.40}; {what}")
 
     def share(self, attribute: str) -> float:
+        """The share of events that have an attribute.
+
+        Parameters
+        ----------
+        attribute : str
+            The name.
+
+        Returns
+        -------
+        float
+            A share above 0.
+        """
         return self.shares.get(attribute, 1.0 / (self.events + 1))
 
 

@@ -21,6 +21,18 @@ from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, R
 def to_text(expression: Expression) -> str:
     """Write an expression as canonical CQL2 text.
 
+    Parameters
+    ----------
+    expression : Expression
+        A tree, as `parse` returns it.
+
+    Returns
+    -------
+    str
+        The text; `parse` reads the same tree from it.
+
+    Examples
+    --------
     >>> from tocsin.language import parse
     >>> to_text(parse("not(price<=580.0) or (color in('gold'))"))
     "NOT price <= 580 OR color IN ('gold')"
@@ -42,9 +54,9 @@ def quote(value: Any) -> str:
 
     Parameters
     ----------
-    value
-        A string, number, boolean, date, datetime, Decimal, geometry (a GeoJSON object, a shapely geometry), or a list
-        of these, which becomes what stands behind IN or in A_CONTAINS.
+    value : str, float, bool, date, datetime, Decimal, geometry or list
+        A geometry is a GeoJSON object or a shapely geometry. A list of values becomes what stands behind IN or in
+        A_CONTAINS.
 
     Returns
     -------
@@ -54,7 +66,7 @@ def quote(value: Any) -> str:
     Raises
     ------
     InvalidInput
-        For None, NaN and infinity, integers beyond 2**53, and what has no type.
+        For None, NaN and infinity, integers beyond 2**53, and values without a type.
 
     Examples
     --------

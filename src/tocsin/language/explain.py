@@ -27,10 +27,18 @@ _LONGEST_SHOWN: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one predicate.
+    """The result of one predicate of an expression.
 
-    `predicate` is its canonical text, with NOT if the expression negates it. `truth` is the truth of that text. `came`
-    shows the values of its attributes. `needed` says what would make it TRUE, and is empty when it is TRUE.
+    Attributes
+    ----------
+    predicate : str
+        Its canonical text, with NOT if the expression negates it.
+    truth : bool or None
+        The truth of that text; None if it is UNKNOWN.
+    came : str
+        The event's values of its attributes.
+    needed : str
+        What would make it TRUE; empty if it is.
     """
 
     predicate: str
@@ -49,10 +57,22 @@ _MARKS: Final = {True: "holds  ", False: "fails  ", None: "unknown"}
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an event matched, or did not. `str()` gives all of it as indented lines.
+    """Why an event matched a subscription, or did not; `str` gives it as indented lines.
 
-    For a match, `held` lists the predicates that carry it, and `failed` is empty. Otherwise `failed` lists the
-    predicates that prevent a match (one of each "any of" would suffice), and `held` lists those that already hold.
+    Attributes
+    ----------
+    truth : bool or None
+        The truth of the whole expression; None if it is UNKNOWN.
+    held : tuple of Finding
+        The predicates that hold. For a match these are the ones that carry it.
+    failed : tuple of Finding
+        The predicates that prevent a match; empty for a match. One of each "any of" would suffice.
+    lines : tuple of str
+        The lines of the text.
+    index : str
+        Where an engine, or the index of a file, finds the subscription, and why there.
+    score : float or None
+        The score by `Similar`, if it was asked about, even below the threshold.
     """
 
     truth: bool | None
@@ -60,12 +80,11 @@ class Explanation:
     failed: tuple[Finding, ...]
     lines: tuple[str, ...] = field(default=(), repr=False)
     index: str = ""
-    """Where an engine, or a file's index, finds the subscription, and why there."""
     score: float | None = None
-    """The score of the `Similar` ranking that was asked about, even if it is below the threshold."""
 
     @property
     def matched(self) -> bool:
+        """Whether the event matches."""
         return self.truth is True
 
     def __str__(self) -> str:

@@ -49,8 +49,27 @@ class _Plan(NamedTuple):
 
 
 def parse_json(document: Json) -> Expression:
-    """Parse decoded CQL2 JSON. Raises `ExpressionError` with the path, or `UnsupportedError`.
+    """Parse decoded CQL2 JSON.
 
+    Parameters
+    ----------
+    document : dict, list, str, float or bool
+        The JSON, as `json.loads` returns it.
+
+    Returns
+    -------
+    Expression
+        The tree.
+
+    Raises
+    ------
+    ExpressionError
+        If the document is not an expression; the error has the path to the place.
+    UnsupportedError
+        If it uses a feature that this version does not evaluate.
+
+    Examples
+    --------
     >>> parse_json({"op": "<=", "args": [{"property": "price"}, 580]})
     Comparison(op='<=', left=Attribute(name='price'), right=Constant(value=580.0))
     """
@@ -278,8 +297,20 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def to_json(expression: Expression) -> Json:
-    """Write an expression as CQL2 JSON: objects, lists, strings, numbers and booleans.
+    """Write an expression as CQL2 JSON.
 
+    Parameters
+    ----------
+    expression : Expression
+        A tree, as `parse` returns it.
+
+    Returns
+    -------
+    dict, list, str, float or bool
+        Values that `json.dumps` writes.
+
+    Examples
+    --------
     >>> from tocsin.language import parse
     >>> to_json(parse("price <= 580"))
     {'op': '<=', 'args': [{'property': 'price'}, 580]}

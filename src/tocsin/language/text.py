@@ -32,12 +32,33 @@ from tocsin.model.expression import (
 
 
 def parse(text: str) -> Expression:
-    """Parse CQL2 text. Raises `ExpressionError` with the position, or `UnsupportedError` for unsupported features.
+    """Parse CQL2 text.
 
-    Cost: linear in the length of the text.
+    Parameters
+    ----------
+    text : str
+        The expression. docs/language.md describes the language.
 
+    Returns
+    -------
+    Expression
+        The tree; `to_text` and `to_json` write it.
+
+    Raises
+    ------
+    ExpressionError
+        If the text is not an expression; the error has the line and the column.
+    UnsupportedError
+        If it uses a feature that this version does not evaluate.
+
+    Examples
+    --------
     >>> parse("price <= 580")
     Comparison(op='<=', left=Attribute(name='price'), right=Constant(value=580.0))
+
+    Notes
+    -----
+    Cost: linear in the length of the text.
     """
     if not isinstance(text, str):
         raise ExpressionError(f"an expression is CQL2 text, not a {type(text).__name__}")

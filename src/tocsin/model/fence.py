@@ -31,8 +31,16 @@ def plain_key(key: Any) -> ObjectKey:
 class FenceChange(NamedTuple):
     """One change of an object at a subscription.
 
-    `change` is enter, inside, dwell, exit, cross or lost. `seconds` is how long the object had been inside by then, or
-    None if that is not known.
+    Attributes
+    ----------
+    object : str or int or float or bool
+        The object's key.
+    subscription : str or int
+        The subscription's id.
+    change : str
+        `enter`, `inside`, `dwell`, `exit`, `cross` or `lost`.
+    seconds : float or None
+        How long the object had been inside by then; None if that is not known.
     """
 
     object: ObjectKey

@@ -33,31 +33,73 @@ class Ranking:
 
     @classmethod
     def word(cls) -> str:
-        """The word for the ranking in its text form."""
+        """The word for the ranking in its text form.
+
+        Returns
+        -------
+        str
+            The name of the class in small letters.
+        """
         return cls.__name__.lower()
 
     @classmethod
     def parse(cls, parts: Sequence[str]) -> Self:
-        """Make a ranking from the parts of its text form, such as `["0.5", "0.6"]`.
+        """Make a ranking from the parts of its text form, as commands and pipeline files have it.
 
-        Raises `InvalidInput` for numbers out of range, and another `ValueError` for texts that do not parse.
+        Parameters
+        ----------
+        parts : sequence of str
+            The numbers, such as `["0.5", "0.6"]`, as many as the ranking has.
+
+        Returns
+        -------
+        Ranking
+            The ranking.
+
+        Raises
+        ------
+        InvalidInput
+            If a number is out of range. A text that is not a number raises another `ValueError`.
         """
         return cls(*(read(part) for (_, read), part in zip(cls.numbers, parts, strict=True)))
 
     @classmethod
     def spelling(cls) -> tuple[str, str]:
-        """The text form, in short and in words: `ALPHA:THRESHOLD`, `two numbers, such as 0.5:0.6`."""
+        """The text form, in short and in words.
+
+        Returns
+        -------
+        tuple of str
+            Such as `("ALPHA:THRESHOLD", "two numbers, such as 0.5:0.6")`.
+        """
         return ":".join(name for name, _ in cls.numbers).upper(), f"{_COUNTED[len(cls.numbers)]}, such as {cls.example}"
 
 
 @dataclass(frozen=True, slots=True)
 class Top(Ranking):
-    """The `k` matches of highest score for each event. Ties go to the lower id.
+    """The `k` matches of highest score for each event; ties go to the lower id.
 
-    >>> Top(0)
-    Traceback (most recent call last):
-    ...
-    tocsin.errors.InvalidInput: k is 0; it must be at least 1. To get every match give no ranking.
+    Attributes
+    ----------
+    k : int
+        The most matches for an event, at least 1.
+
+    Raises
+    ------
+    InvalidInput
+        If `k` is not an integer of at least 1.
+
+    Examples
+    --------
+    >>> import tocsin
+    >>> alerts = [{"id": "a", "where": "price < 9", "score": 1.0}, {"id": "b", "where": "price < 9", "score": 2.0}]
+    >>> tocsin.match(alerts, {"price": 5}, ranking=Top(1)).table.to_pylist()
+    [{'event': 0, 'subscription': 'b', 'score': 2.0}]
+
+    Notes
+    -----
+    Long posting lists are walked in order of score, so that matches which `k` better ones beat are not examined. Paper:
+    Machanavajjhala et al. 2008, sections 2 and 3, for the indexes that are asked for by name.
     """
 
     question = "all matches"
@@ -73,17 +115,38 @@ class Top(Ranking):
 
 @dataclass(frozen=True, slots=True)
 class Relaxed(Ranking):
-    """The top-k subscriptions for each event by the weight of their satisfied conditions. Not all of them need to hold.
+    """The `k` subscriptions with the largest weight of satisfied conditions; not all conditions need to hold.
 
-    The conjuncts of a subscription's AND are its dimensions; conjuncts on one attribute form one dimension. The score
-    is the sum of the weights of the satisfied dimensions, at least one of which is required. `combine` may be "sum",
-    "max", "min" or a function. A function takes the list of these weights, in order of attribute. It must not decrease
-    when a weight grows or is added. Dimensions that name an attribute in `drop` are ignored. Ties go to the lower id.
+    The conditions joined by a subscription's outermost AND are its dimensions. Conditions on one attribute are one
+    dimension, which holds if all of them do. The score is the sum of the weights of the dimensions that hold. At least
+    one must hold. Ties go to the lower id.
 
-    >>> Relaxed(20, drop="age")
-    Traceback (most recent call last):
-    ...
-    tocsin.errors.InvalidInput: drop is 'age'; give a collection of attribute names, such as ['age'].
+    Attributes
+    ----------
+    k : int
+        The most subscriptions for an event, at least 1.
+    combine : str or callable
+        How weights become a score: "sum", "max", "min" or a function. A function takes the list of weights, in the
+        order of their attributes. Its result must not decrease when a weight grows or is added.
+    drop : collection of str
+        Attributes to ignore: a dimension that uses one does not count.
+
+    Raises
+    ------
+    InvalidInput
+        If `k` is not an integer of at least 1, `combine` is unknown, or `drop` is not a collection of names.
+
+    Examples
+    --------
+    >>> import tocsin
+    >>> jobs = [{"id": "ward", "where": "rate > 45 AND hours < 30", "weights": {"rate": 2}}]
+    >>> tocsin.match(jobs, {"rate": 50, "hours": 35}, ranking=Relaxed(20)).table.to_pylist()
+    [{'event': 0, 'subscription': 'ward', 'score': 2.0}]
+
+    Notes
+    -----
+    The search stops early where weights differ; with equal weights many subscriptions tie. A function for `combine` is
+    called for each subscription with a dimension that holds. Paper: Machanavajjhala et al. 2008, section 4.
     """
 
     question = "the best first"
@@ -128,15 +191,36 @@ def _checked_k(k: Any, advice: str) -> int:
 class Similar(Ranking):
     """The subscriptions with a region and keywords that are similar enough to an event, most similar first.
 
-    `alpha * spatial + (1 - alpha) * textual` must reach `threshold`. The spatial part is the share of the region that
-    the event's place covers (for a point, all or nothing). The textual part is the share of the keywords' weight found
-    in the event's list. `weights` gives the weight of each word (see `tocsin.idf`); the default is 1. Other
-    subscriptions are not answered, and `Stats.unanswered` counts them. Ties go to the lower id.
+    The score is `alpha * spatial + (1 - alpha) * textual`, and must reach `threshold`. The spatial part is the share of
+    the region that the event's place covers; for a point, all or nothing. The textual part is the share of the
+    keywords' weight that the event's list has. Ties go to the lower id.
 
-    >>> Similar(0.5, 0)
-    Traceback (most recent call last):
-    ...
-    tocsin.errors.InvalidInput: threshold is 0; it must be a number above 0, of at most 1.
+    Attributes
+    ----------
+    alpha : float
+        The weight of the spatial part, from 0 to 1.
+    threshold : float
+        The lowest score that is reported, above 0 and at most 1.
+    weights : mapping of str to float, optional
+        The weight of each word, finite and above 0 (`tocsin.idf` computes them). A word that is not named weighs 1.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> import tocsin
+    >>> offers = [{"id": "h", "where": "S_INTERSECTS(at, BBOX(0, 0, 4, 4)) AND A_CONTAINS(words, ('fresh', 'fish'))"}]
+    >>> event = {"at": [2, 2, 4, 4], "words": ["fresh", "fish", "today"]}
+    >>> tocsin.match(offers, event, ranking=Similar(0.5, 0.4)).table.to_pylist()
+    [{'event': 0, 'subscription': 'h', 'score': 0.625}]
+
+    Notes
+    -----
+    Subscriptions of another shape do not answer; `Stats.unanswered` counts them. Paper: Yu et al. 2015, section 6,
+    equation 3.
     """
 
     question = "similar enough"

@@ -19,7 +19,23 @@ _LARGEST_ID: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A stored query: `where` is the tree, `source` the text it was parsed from."""
+    """A stored query with its parsed expression, as an element of a source of subscriptions.
+
+    Attributes
+    ----------
+    id : str or int
+        The id; integers fit 64 bits.
+    where : Expression
+        The condition, as `tocsin.parse` returns it.
+    source : str
+        The text of the condition.
+    score : float
+        The rank among matches, for `Top`; finite.
+    payload : any JSON value
+        What matches return with `payload=True`.
+    weights : mapping of str to float, optional
+        The weight of each attribute, for `Relaxed`; finite and at least 0. An attribute that is not named weighs 1.
+    """
 
     id: SubscriptionId
     where: Expression
@@ -30,7 +46,17 @@ class Subscription:
 
 
 class Match(NamedTuple):
-    """A subscription that an event satisfies."""
+    """A subscription that an event satisfies.
+
+    With `payload=True` a match also has its subscription's payload, as `.payload`. As a tuple it has two elements.
+
+    Attributes
+    ----------
+    subscription : str or int
+        The subscription's id.
+    score : float
+        The subscription's score; with a ranking, the score by that ranking.
+    """
 
     subscription: SubscriptionId
     score: float
@@ -54,9 +80,18 @@ class Hit(Match):
 
 
 class Reject(NamedTuple):
-    """A record, or a field of a record, that could not be taken, and the reason. The rest was processed.
+    """A record, or a field of a record, that could not be used; the rest was processed.
 
-    `row` counts from 0. `id` is the subscription's, if it is known. `field` is empty when the whole record is rejected.
+    Attributes
+    ----------
+    row : int
+        The row of the record in its source, from 0.
+    id : str or int or None
+        The subscription's id, if it is known.
+    field : str
+        The field that is to blame; empty if the whole record was rejected.
+    reason : str
+        What is wrong, and what is allowed.
     """
 
     row: int
@@ -71,9 +106,23 @@ class _Report(NamedTuple):
 
 
 class Report(_Report):
-    """The result of adding a batch of subscriptions: `accepted, errors = report`.
+    """The result of adding a batch of subscriptions, which unpacks as `accepted, errors = report`.
 
-    `warnings` lists ignored fields and probable mistakes.
+    Attributes
+    ----------
+    accepted : int
+        The number of subscriptions that were added.
+    errors : list of Reject
+        The rejected records, by row.
+    warnings : tuple of Notice
+        Ignored fields and probable mistakes. The tuple and comparisons leave them out.
+
+    Examples
+    --------
+    >>> report = Report(2, [])
+    >>> accepted, errors = report
+    >>> accepted, errors, report.warnings
+    (2, [], ())
     """
 
     warnings: tuple[Notice, ...]
@@ -140,9 +189,20 @@ def shown(raw: object, width: int = 40) -> str:
 class Notice(NamedTuple):
     """A warning about a condition that can never be, or always is, TRUE for the events that came.
 
-    `condition` is an example of it, taken from the subscription `example`; `subscriptions` counts the subscriptions
-    that have one. In a warning about an option of the call, `condition` is the option, `subscriptions` is 0 and
-    `example` is None.
+    A warning about an option of the call has the option as `condition`.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute that the condition uses.
+    condition : str
+        One such condition, from the subscription `example`.
+    reason : str
+        Why it can never be TRUE, or always is.
+    subscriptions : int
+        The number of subscriptions with such a condition; 0 if the warning is about an option.
+    example : str or int or None
+        The id of one of them; None if the warning is about an option.
     """
 
     attribute: str

@@ -19,13 +19,32 @@ _FLAGS: Final = ("stem", "drop_stop_words", "keep_accents")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """How a text becomes words: split at Unicode word boundaries, without case and, unless they are kept, accents.
+    """How a text becomes words: split at Unicode word boundaries, without case and, by default, without accents.
 
-    With a language, words may be reduced to their stems (`shoes` and `shoe` are one), and stop words (`the`, `of`) may
-    be left out. Both need the extra `text`. In an expression the settings are written as words.
+    In an expression the settings are written as words: `TEXT(title, 'shoes', 'english stem')`.
 
-    >>> Text(), str(Text()), str(Text(keep_accents=True))
-    (Text(language=None, stem=False, drop_stop_words=False, keep_accents=False), 'plain', 'keep_accents')
+    Attributes
+    ----------
+    language : str, optional
+        The language of stems and stop words, such as "english". It needs `stem` or `drop_stop_words`.
+    stem : bool
+        Whether words are reduced to their stems, so that `shoes` and `shoe` are one word.
+    drop_stop_words : bool
+        Whether words such as `the` and `of` are left out.
+    keep_accents : bool
+        Whether `café` and `cafe` are two words.
+
+    Raises
+    ------
+    InvalidInput
+        If the settings contradict each other, or there are no stems of the language.
+    MissingExtra
+        If stems or stop words are asked for and tantivy is not installed: `pip install 'tocsin[text]'`.
+
+    Examples
+    --------
+    >>> str(Text()), str(Text(keep_accents=True))
+    ('plain', 'keep_accents')
     >>> Text.of("english stem") == Text("english", stem=True)
     True
     """
@@ -53,7 +72,23 @@ class Text:
 
     @classmethod
     def of(cls, settings: str) -> Text:
-        """Parse settings: `plain`, or a language, `stem`, `drop_stop_words` and `keep_accents`."""
+        """Parse settings that are written as words.
+
+        Parameters
+        ----------
+        settings : str
+            `plain`, or a language, `stem`, `drop_stop_words` and `keep_accents`, separated by spaces.
+
+        Returns
+        -------
+        Text
+            The settings.
+
+        Raises
+        ------
+        InvalidInput
+            For other words.
+        """
         if settings == _PLAIN:
             return cls()
         words = settings.split()

@@ -81,17 +81,34 @@ LAST_INSTANT: Final = Instant.of(dt.datetime.max)
 
 @dataclass(frozen=True, slots=True, init=False)
 class Range:
-    """A value that an event knows only as a range, or a choice of values: all from lo to hi, both included.
+    """A value that an event knows only as a range, or a choice of values: all from `lo` to `hi`, both included.
 
-    None means no limit at that end; at most one end may be None. Ends are numbers, or dates and timestamps. A
-    comparison with a constant matches when some value in the range satisfies it: its interval overlaps the range. If
-    the range is `contained`, all values must satisfy it: its interval contains the range. Raises `InvalidInput` for
-    ends that are reversed, of two types, or not ordered.
+    A comparison with a constant matches when some value in the range satisfies it: its interval overlaps the range. If
+    the range is `contained`, all values must satisfy it: its interval contains the range.
 
-    Source: Machanavajjhala et al. 2008, section 6 ("more expressive events").
+    Attributes
+    ----------
+    lo, hi : float or date or datetime or None
+        The ends, both of one type; None means no limit, at one end at most. Dates are kept as instants in UTC.
+    contained : bool
+        Whether all values in the range must satisfy a condition, instead of some.
 
+    Raises
+    ------
+    InvalidInput
+        If the ends are reversed, of two types, or not ordered.
+
+    Examples
+    --------
     >>> Range(20, 30)
     Range(lo=20.0, hi=30.0, contained=False)
+    >>> import tocsin
+    >>> tocsin.match({"id": "s", "where": "hours > 25"}, {"hours": Range(20, 30)}).table.to_pylist()
+    [{'event': 0, 'subscription': 's'}]
+
+    Notes
+    -----
+    Paper: Machanavajjhala et al. 2008, section 6 ("more expressive events").
     """
 
     lo: float | Instant | None

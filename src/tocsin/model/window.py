@@ -31,7 +31,19 @@ _HEAVIEST: Final = 1e100
 
 
 class Change(NamedTuple):
-    """A change of a subscription's top-k messages: `kind` is `enter` or `exit`."""
+    """A change of a subscription's best messages.
+
+    Attributes
+    ----------
+    subscription : str or int
+        The subscription's id.
+    message : str or int
+        The message's key, or its number if messages have no keys.
+    kind : str
+        `enter` or `exit`.
+    score : float
+        The message's score for the subscription.
+    """
 
     subscription: SubscriptionId
     message: MessageKey

@@ -19,9 +19,27 @@ _OPERATORS: Final = ", ".join(COMPARISONS)
 
 @dataclass(frozen=True, slots=True)
 class SparseEvents:
-    """Events with many possible attributes, one event a row: columns `names` (lists of strings), `values` (of doubles).
+    """Events with many possible attributes, one event a row, as a source of events.
 
-    Row i has attribute `names[i][j]` with value `values[i][j]`. Raises `InvalidInput` if the table lacks a column.
+    Row `i` has the attribute `names[i][j]` with the value `values[i][j]`.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        A table, or an object that exports one, with the columns `names` (lists of strings) and `values` (lists of
+        doubles).
+
+    Raises
+    ------
+    InvalidInput
+        If the table lacks a column, or has it in another type.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, tocsin
+    >>> events = SparseEvents(pa.table({"names": [["price", "size"]], "values": [[5.0, 40.0]]}))
+    >>> tocsin.match({"id": "s", "where": "price < 9"}, events).table.to_pylist()
+    [{'event': 0, 'subscription': 's'}]
     """
 
     table: pa.Table
@@ -33,7 +51,13 @@ class SparseEvents:
         object.__setattr__(self, "table", table)
 
     def chunks(self) -> Iterator[SparseChunk]:
-        """The rows in chunks."""
+        """The rows in chunks.
+
+        Returns
+        -------
+        iterator of SparseChunk
+            The rows, in order.
+        """
         total = self.table.num_rows
         for first in range(0, total, CHUNK_ROWS):
             part = self.table.slice(first, CHUNK_ROWS).combine_chunks()
@@ -45,10 +69,25 @@ class SparseEvents:
 
 @dataclass(frozen=True, slots=True)
 class Conjunctions:
-    """Subscriptions that are ANDs of comparisons with numbers.
+    """Subscriptions that are ANDs of comparisons with numbers, one a row, as a source of subscriptions.
 
-    Columns are `id`, `predicates` (a list of structs `attribute`, `op`, `value`) and optionally `score`. `op` is one of
-    `= <> < <= > >=`. Raises `InvalidInput` if the table lacks these columns.
+    Attributes
+    ----------
+    table : pyarrow.Table
+        A table, or an object that exports one. Its columns are `id`, `predicates` and optionally `score`. `predicates`
+        are lists of structs of `attribute`, `op` (one of `= <> < <= > >=`) and `value`.
+
+    Raises
+    ------
+    InvalidInput
+        If the table lacks these columns.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, tocsin
+    >>> table = pa.table({"id": ["s"], "predicates": [[{"attribute": "price", "op": "<", "value": 9.0}]]})
+    >>> tocsin.match(Conjunctions(table), {"price": 5}).table.to_pylist()
+    [{'event': 0, 'subscription': 's'}]
     """
 
     table: pa.Table
