@@ -27,22 +27,57 @@ _AT_ONCE: Final = 8192
 
 @dataclass(slots=True)
 class Stats:
-    """What an answer cost. `seconds` is wall time; a phase has the summed time of all threads."""
+    """What an answer cost.
+
+    Attributes
+    ----------
+    subscriptions : int
+        The number of subscriptions that were matched against.
+    events : int
+        The number of events, rejected ones included.
+    matches : int
+        The number of matches.
+    candidates_examined : int
+        Pairs of event and subscription that no index ruled out.
+    verified : int
+        Candidates whose expression was evaluated.
+    unanswered : int
+        Subscriptions that the ranking cannot score: `Similar` needs a region and keywords.
+    seconds : float
+        Wall time.
+    phases : dict of str to float
+        Seconds by phase (compile, read, encode, match), summed over threads.
+    """
 
     subscriptions: int = 0
     events: int = 0
     matches: int = 0
     candidates_examined: int = 0
     verified: int = 0
-    unanswered: int = 0  # subscriptions that a ranking cannot score: `Similar` needs a region and keywords
+    unanswered: int = 0
     seconds: float = 0.0
-    phases: dict[str, float] = field(default_factory=dict)  # seconds by phase: compile, read, encode, match
+    phases: dict[str, float] = field(default_factory=dict)
 
     def add_time(self, phase: str, seconds: float) -> None:
+        """Add to the time of a phase.
+
+        Parameters
+        ----------
+        phase : str
+            The phase.
+        seconds : float
+            The time.
+        """
         self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 
     def add(self, part: Stats) -> None:
-        """Add the cost of a part of the events, except `seconds`: parts may overlap in time."""
+        """Add the cost of a part of the events, except `seconds`: parts may overlap in time.
+
+        Parameters
+        ----------
+        part : Stats
+            The cost of the part.
+        """
         self.events += part.events
         self.matches += part.matches
         self.candidates_examined += part.candidates_examined
@@ -56,12 +91,28 @@ class Stats:
 class Answer:
     """The matches of a batch of events.
 
-    `table` has one row per match: `event` (row number, int64), `subscription`, and `score` if a ranking was given. With
-    `lists=True` it has one row per event, with lists; these are null for a rejected event. Rows are ordered by event,
-    then id; with a ranking by event, score descending, then id. String ids come as a dictionary column, which pandas
-    and Polars read as plain ids. To sort in Arrow, use `table["subscription"].cast("large_string")`.
+    `len(answer)` is the number of rows; iteration gives each row as a dict. Anything that reads Arrow takes an answer:
+    `pa.table(answer)`, `polars.DataFrame(answer)`.
 
-    An answer exports itself to anything that reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
+    Attributes
+    ----------
+    table : pyarrow.Table
+        One row per match: `event` (row number, int64), `subscription`, and `score` if a ranking was given. With
+        `lists=True` one row per event, with lists, which are null for a rejected event. Rows are ordered by event, then
+        id; with a ranking by event, score descending, then id. `Fences.push_batch` has other columns.
+    event_errors, subscription_errors : list of Reject
+        The rejected events, and the rejected subscriptions.
+    stats : Stats
+        The cost.
+    complete : bool
+        Whether the table has every match.
+    noticing : callable
+        Computes `warnings`.
+
+    Notes
+    -----
+    String ids are a dictionary column, which pandas and Polars read as plain ids. To sort in Arrow, use
+    `table["subscription"].cast("large_string")`.
     """
 
     table: pa.Table
@@ -76,8 +127,10 @@ class Answer:
         """Warnings about conditions that none of these events satisfied, or that no event can; empty if there are none.
 
         A warning names an attribute that no event has, perhaps with a similar one. Or it names a type that no value
-        had, or a condition that is never or always true. Warnings are computed on each access, from the subscriptions
-        that the answer keeps in memory. Cost: linear in the subscriptions.
+        had, or a condition that is never or always true.
+
+        Notes ----- Warnings are computed on each access, from the subscriptions that the answer keeps in memory. Cost:
+        linear in the subscriptions.
         """
         return self.noticing()
 
@@ -87,7 +140,7 @@ class Answer:
 
     @property
     def errors(self) -> list[Reject]:
-        """All rejected records, subscriptions first: (row, id, field, reason)."""
+        """All rejected records, subscriptions first."""
         return self.subscription_errors + self.event_errors
 
     def __len__(self) -> int:
@@ -101,7 +154,33 @@ class Answer:
     def documents(
         self, events: Events, *, schema: Mapping[str, ColumnType] | None = None, delimiter: str | None = None
     ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """The matched events, each with its rows of the table. Reads the source once more."""
+        """The matched events, each with its matches; reads the source once more.
+
+        Parameters
+        ----------
+        events : source of events
+            The source that was matched.
+        schema, delimiter
+            As in `tocsin.match`.
+
+        Returns
+        -------
+        iterator of (dict, list of dict)
+            Each event that has a match, as a dict, and its rows of the table.
+
+        Raises
+        ------
+        InvalidInput
+            If the answer has lists, or the events are `SparseEvents`.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> events = [{"order": "x1", "price": 5}, {"order": "x2", "price": 9}]
+        >>> answer = tocsin.match({"id": "s", "where": "price < 6"}, events)
+        >>> [(event["order"], len(matches)) for event, matches in answer.documents(events)]
+        [('x1', 1)]
+        """
         return documents(self.table, events, schema, delimiter)
 
     def _repr_html_(self) -> str:
@@ -111,14 +190,36 @@ class Answer:
         return self.table.__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table as a pandas data frame."""
+        """The table as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The same columns, with plain ids.
+
+        Raises
+        ------
+        MissingExtra
+            If pandas is not installed.
+        """
         try:
             return self.table.to_pandas()
         except ImportError:
             raise MissingExtra("pandas is not installed: pip install 'pandas>=2.2,<3'") from None
 
     def to_polars(self) -> pl.DataFrame:
-        """The table as a Polars data frame."""
+        """The table as a Polars data frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same columns.
+
+        Raises
+        ------
+        MissingExtra
+            If Polars is not installed.
+        """
         try:
             import polars
         except ImportError:

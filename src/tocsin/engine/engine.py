@@ -37,14 +37,33 @@ from tocsin.segment.folder import saved_statistics
 
 
 class Engine(SubscriptionSet):
-    """Subscriptions in memory. Many threads may match while one thread at a time changes them.
+    """Subscriptions in memory that change at any time, matched against events.
 
-    A match sees one state from start to end, with every change made before it began. The engine keeps up to
-    `delta_limit` changes apart, then turns them into a segment in the background. `statistics` tell how often events
-    have each attribute and value (`tocsin.sample`, or `tocsin.Statistics`); without them the engine estimates this from
-    the subscriptions. `texts` is a schema for all events. It names the attributes that are texts, and how TEXT splits
-    them into words unless the condition says so itself (`{"title": tocsin.Text("english", stem=True)}`).
+    Many threads may match while one thread at a time changes subscriptions. A match sees one state from start to end,
+    with every change made before it began. `len(engine)`, `id in engine` and iteration are about the ids, in order. As
+    a context manager an engine closes itself.
 
+    Parameters
+    ----------
+    index : str
+        The structure that finds candidates, with options in parentheses. "auto" chooses; answers do not depend on it.
+    statistics : Statistics, optional
+        How often events have each attribute and value, from `tocsin.sample`. Default: estimated from the subscriptions.
+    delta_limit : int
+        The number of changes that the engine keeps apart before it builds a segment of them in the background.
+    texts : mapping of str to Text or str, optional
+        Attributes of all events that are texts, and how TEXT splits them into words unless a condition says so itself:
+        `{"title": tocsin.Text("english", stem=True)}`.
+
+    Raises
+    ------
+    InvalidInput
+        If `delta_limit` is not from 1 to 2**20, or `texts` is invalid.
+    UnknownIndex
+        If no index has that name, or it has no such option.
+
+    Examples
+    --------
     >>> engine = Engine()
     >>> engine.subscribe("s1", "model = 'iphone5s' AND price <= 580", score=2.0)
     >>> engine.match({"model": "iphone5s", "price": 550})
@@ -52,6 +71,11 @@ class Engine(SubscriptionSet):
     >>> engine.unsubscribe("s1")
     >>> engine.match({"model": "iphone5s", "price": 550})
     []
+
+    Notes
+    -----
+    A change takes microseconds, a match of one event tens of microseconds. A match searches every segment; merging
+    keeps their number logarithmic in the subscriptions.
     """
 
     # Questions
@@ -65,9 +89,35 @@ class Engine(SubscriptionSet):
             self._merger.wake()
 
     def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None, payload: bool = False) -> Matches:
-        """The subscriptions that an event satisfies, by id, or the best of them; a bad event raises `RecordError`.
+        """Find the subscriptions that one event satisfies.
 
-        With `payload` each match has its subscription's payload as `.payload`.
+        Parameters
+        ----------
+        event : mapping
+            Names and values. Nested objects have dotted names.
+        ranking
+            As in `tocsin.match`.
+        payload : bool
+            Whether each match has its subscription's payload, as `.payload`.
+
+        Returns
+        -------
+        Matches
+            The matches, ordered by id; with a ranking best first.
+
+        Raises
+        ------
+        RecordError
+            If the event as a whole cannot be used.
+        InvalidInput
+            If the ranking is invalid.
+
+        Examples
+        --------
+        >>> engine = Engine()
+        >>> engine.subscribe("s1", "price <= 580", payload={"mail": "a@example.org"})
+        >>> engine.match({"price": 550}, payload=True)[0].payload
+        {'mail': 'a@example.org'}
         """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
@@ -95,10 +145,35 @@ class Engine(SubscriptionSet):
         event_key: str | None = None,
         payload: bool = False,
     ) -> Answer:
-        """Match a source of events, as `tocsin.match` does. All events see one state of the engine.
+        """Match a source of events; all of them see one state of the engine.
 
-        If all events are bad, the answer has only their errors. `progress` is called with the share of the events that
-        is answered, or with None if their number is not known.
+        Parameters
+        ----------
+        events, ranking, lists, strict, schema, threads
+            As in `tocsin.match`.
+        progress : callable, optional
+            Called with the share of the events answered so far, or with None if their number is not known.
+        delimiter, points, event_key, payload
+            As in `tocsin.match`.
+
+        Returns
+        -------
+        Answer
+            The table of matches. If all events are bad, it has only their errors.
+
+        Raises
+        ------
+        InvalidInput
+            If the source cannot be read, or an option is invalid.
+        RecordError
+            With `strict`, at the first bad event.
+
+        Examples
+        --------
+        >>> engine = Engine()
+        >>> engine.subscribe("s1", "price <= 580")
+        >>> engine.match_batch([{"order": "x17", "price": 450}], event_key="order").table.to_pylist()
+        [{'event': 0, 'event_key': 'x17', 'subscription': 's1'}]
         """
         request = Request(
             *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload), texts=self._texts
@@ -120,11 +195,27 @@ class Engine(SubscriptionSet):
         threads: int | None = None,
         no_places: tuple[tuple[float, float], ...] = (),
     ) -> tuple[Answer, Witness]:
-        """One row per event, also without matches: its matches as a list, and some of its attributes.
+        """Match events for `Fences`: one row per event, with a list of its matches and some of its attributes.
 
-        `tocsin.Fences` follows objects from event to event by this method. With a trail, the line from an object's last
-        place is matched, too. `options` say how to read the source. For a subscription that does not match, the witness
-        tells whether it is FALSE or UNKNOWN.
+        Parameters
+        ----------
+        events
+            As in `tocsin.match`.
+        key : str
+            The attribute that identifies objects.
+        also : sequence of str
+            Further attributes, which become the columns `also_0`, `also_1` and so on.
+        trail : Trail, optional
+            The objects' last places. The lines from them are matched, too, into the column `passed`.
+        schema, delimiter, points, strict, threads
+            As in `tocsin.match`.
+        no_places : tuple of pairs of float
+            Points that mean "position not known".
+
+        Returns
+        -------
+        tuple of (Answer, Witness)
+            The answer. For a subscription that does not match, the witness tells whether it is FALSE or UNKNOWN.
         """
         with self._reading() as snapshots:
             witness = Witness(Held(self._store, snapshots))
@@ -154,8 +245,21 @@ class Engine(SubscriptionSet):
     ) -> list[Notice]:
         """Warnings about conditions that none of these events satisfied, or that no event can; most affected first.
 
-        A sample of a few thousand events is enough. Without events, the warnings come from the subscriptions alone.
-        Cost: linear.
+        Parameters
+        ----------
+        events : source of events, optional
+            A sample of a few thousand events is enough. Default: the warnings come from the subscriptions alone.
+        schema, delimiter, points
+            As in `tocsin.match`.
+
+        Returns
+        -------
+        list of Notice
+            The warnings, empty if there are none.
+
+        Notes
+        -----
+        Cost: linear in subscriptions and events.
         """
         with self._store.reading() as snapshots:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
@@ -164,11 +268,35 @@ class Engine(SubscriptionSet):
             return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
 
     def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
-        """Why an event matches a subscription, or not, from its source text; raises `UnknownSubscription`.
+        """Explain from its source text why a subscription matches an event, or does not.
 
-        `index` of the result tells where the subscription is stored, and in which index. With `Similar` the result
-        tells instead how similar event and subscription are, and whether that is enough; `score` is the sum of both
-        shares.
+        Parameters
+        ----------
+        id : str or int
+            The subscription's id.
+        event : mapping
+            The event.
+        ranking : Similar, optional
+            Explain how similar the two are instead. `score` of the result is the sum of both shares.
+
+        Returns
+        -------
+        Explanation
+            The predicates that hold and those that do not. Its `index` tells where the subscription is stored.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
+        RecordError, InvalidInput
+            If the event cannot be read, or for another ranking.
+
+        Examples
+        --------
+        >>> engine = Engine()
+        >>> engine.subscribe("s1", "price <= 580")
+        >>> engine.explain("s1", {"price": 600}).failed[0].needed
+        'price <= 580'
         """
         source, number = self._store.find(id)
         explained = explain_stored(source.text(number), event, self._texts, ranking)
@@ -177,9 +305,19 @@ class Engine(SubscriptionSet):
     # On disk
 
     def save(self, folder: str | Path) -> None:
-        """Write the engine into a folder, atomically. An earlier version in the folder is replaced at once.
+        """Write the engine into a folder, atomically; an earlier version in the folder is replaced at once.
 
         `Engine.load`, `tocsin.match` and Spark read the folder. Later changes of the engine do not reach it.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder, which need not exist.
+
+        Raises
+        ------
+        SegmentError
+            If the folder cannot be written. What it held before is unchanged.
         """
         save_sources(folder, self._store, self._plan, self._texts)
 
@@ -193,11 +331,36 @@ class Engine(SubscriptionSet):
         delta_limit: int = DELTA_LIMIT,
         texts: Mapping[str, Text | str] | None = None,
     ) -> Engine:
-        """Open a folder that `save` or `tocsin compile` wrote. Its files are memory-mapped and shared by processes.
+        """Open a folder that `save` or `tocsin compile` wrote.
 
-        The same index holds later subscriptions, unless `index` names another. It is planned with `statistics`, or with
-        those saved in the folder. The engine keeps the `texts` that it was saved with; further ones may be added.
-        Raises `SegmentError` for a file that is missing, damaged or of another version.
+        Parameters
+        ----------
+        folder : str or Path
+            The folder.
+        index : str, optional
+            The structure for later subscriptions. Default: the one that was saved.
+        statistics : Statistics, optional
+            Statistics for that structure. Default: those saved in the folder.
+        delta_limit
+            As in `tocsin.Engine`.
+        texts : mapping of str to Text or str, optional
+            Further texts; the engine keeps those that it was saved with.
+
+        Returns
+        -------
+        Engine
+            The engine.
+
+        Raises
+        ------
+        SegmentError
+            If a file is missing, damaged or of another version.
+        InvalidInput
+            If `texts` contradicts those that were saved.
+
+        Notes
+        -----
+        Files are memory-mapped, so that processes share their pages.
         """
         sources = open_sources(folder)
         used = [source.segment.plan.asked for source in sources]
@@ -209,7 +372,7 @@ class Engine(SubscriptionSet):
         return engine
 
     def close(self) -> None:
-        """Wait for a running merge, and start no more. The engine still answers."""
+        """Wait for a running merge, and start no more; the engine still answers."""
         self._merger.close()
 
     def __enter__(self) -> Engine:

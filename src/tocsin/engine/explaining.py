@@ -25,13 +25,36 @@ from tocsin.records import subscription_of
 def explain(
     subscription: str | Mapping[str, Any] | Subscription, event: Mapping[str, Any], *, ranking: Similar | None = None
 ) -> Explanation:
-    """Explain one subscription (its record, or just its expression as text) for one event.
+    """Explain why one subscription matches one event, or does not.
 
-    With `Similar` the result tells how similar the two are, and whether that is enough. Raises `ExpressionError` or
-    `RecordError` if either cannot be read, and `InvalidInput` for another ranking.
+    Parameters
+    ----------
+    subscription : str, mapping or Subscription
+        An expression as CQL2 text or JSON, or a subscription's record.
+    event : mapping
+        The event.
+    ranking : Similar, optional
+        Explain how similar the two are, and whether that is enough, instead of whether they match.
 
-    >>> print(explain("price <= 580", {"price": 600}).matched)
-    False
+    Returns
+    -------
+    Explanation
+        The predicates that hold and those that do not; `str` gives it as text.
+
+    Raises
+    ------
+    ExpressionError, RecordError
+        If the subscription or the event cannot be read.
+    InvalidInput
+        For another ranking.
+
+    Examples
+    --------
+    >>> print(explain("model = 'iphone5s' AND price <= 580", {"model": "iphone5s", "price": 600}))
+    does not match
+      all of:
+        holds    model = 'iphone5s': model = 'iphone5s'
+        fails    price <= 580: price = 600; needed: price <= 580
     """
     if isinstance(subscription, str) or (isinstance(subscription, Mapping) and "where" not in subscription):
         tree = parse_any(subscription)

@@ -17,8 +17,8 @@ from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences, write_fences
 from tocsin.engine.fence_notices import TimeReader
-from tocsin.engine.matching import EVENT_KEY, PASSED
-from tocsin.engine.tracking import Moved, Tracking
+from tocsin.engine.matching import EVENT_KEY
+from tocsin.engine.tracking import Moved, Tracking, problem_of, rows_of
 from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput, RecordError, UnknownSubscription
@@ -36,7 +36,7 @@ from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
-from tocsin.records.keys import MIXED, as_texts, key_values
+from tocsin.records.keys import MIXED, as_texts
 
 
 @runtime_checkable
@@ -64,40 +64,50 @@ class Matching(Protocol):
 
 
 class Fences:
-    """Objects with a sequence of events, and the subscriptions of an engine that each object is in.
+    """The objects in a stream of events, and the subscriptions of an engine that each object is in.
 
-    An object is identified by its value of `key`. It enters a subscription when one of its events is TRUE and the
-    previous one was not. It exits when an event is FALSE. An event for which the subscription is UNKNOWN, such as one
-    without a position, changes nothing. Many threads may push.
+    An object enters a subscription when one of its events is TRUE and the previous one was not. It exits when an event
+    is FALSE. An event for which the subscription is UNKNOWN, such as one without a position, changes nothing. Many
+    threads may push. `len(fences)` is the number of objects that are kept.
 
     Parameters
     ----------
-    engine
-        The `tocsin.Engine` with the subscriptions.
-    key
+    engine : Engine
+        The engine with the subscriptions.
+    key : str
         The attribute that identifies objects.
-    time, time_unit
-        The attribute with the time: an instant, a text that is one, or a number in this unit ("s", "ms", "us" or
-        "ns"). An event older than the latest one of its object is ignored and counted in the warnings.
-    order
-        "arrival": events are processed in the order of arrival. "time": those of one call are sorted by time first.
-    path
+    time : str, optional
+        The attribute with the time: an instant, a text that is one, or a number in `time_unit`. An event older than the
+        latest one of its object is ignored and counted in the warnings.
+    path : str, optional
         The attribute with the object's position. An object crosses a subscription that lies on the straight line from
-        its last position and contains neither end.
-    enter_after, exit_after, dwell, inside
-        What counts as a change: `FenceRules`.
-    most_objects, forget_after
-        Limits on what is kept: at most so many objects, and none longer than so many seconds after its last event.
-        Events that are UNKNOWN for all subscriptions do not count. Fences keep the objects inside subscriptions, or all
-        with `path`; with `time` also when other objects were last seen. The objects unseen for longest are dropped
-        first, and reported as lost.
-    no_places
+        its last position and contains neither end. It needs shapely: `pip install 'tocsin[geo]'`.
+    enter_after, exit_after : int, str or timedelta
+        How many events in a row must be TRUE to enter, or FALSE to exit. A duration such as "30 s" says how long the
+        run of events must last, from its first to its last event.
+    dwell : float, optional
+        After how many seconds inside an object dwells.
+    inside : bool
+        Whether every further event inside is reported.
+    most_objects : int
+        How many objects are kept: those inside a subscription, or all with `path`. As many times of other objects are
+        kept with `time`. Those unseen for longest are dropped first, and reported as lost.
+    forget_after : float, optional
+        After how many seconds without an event an object is dropped. Events that are UNKNOWN for all subscriptions do
+        not count.
+    time_unit : str
+        "s", "ms", "us" or "ns", if times are numbers.
+    order : str
+        "arrival": events are processed in the order of arrival. "time": those of one call are sorted by time first.
+    no_places : sequence of pairs of float
         Points that mean "position not known". Default: (181, 91), which AIS sends; add (0, 0) if your devices send it.
 
     Raises
     ------
     InvalidInput
         If options contradict each other or name nothing.
+    MissingExtra
+        If `path` is given and shapely is not installed.
 
     Examples
     --------
@@ -144,6 +154,7 @@ class Fences:
         renewed(self)
 
     def renew_locks(self) -> None:
+        """Recreate the lock as unheld; the child of a fork calls this."""
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -154,18 +165,51 @@ class Fences:
         return f"Fences({len(self)} objects by {self._tracking.followed.key!r})"
 
     def inside(self, object: ObjectKey) -> list[SubscriptionId]:
-        """The subscriptions that an object is in, by id."""
+        """The subscriptions that an object is in.
+
+        Parameters
+        ----------
+        object : str, int, float or bool
+            The object's key.
+
+        Returns
+        -------
+        list of str or int
+            The subscriptions' ids, in order; empty for an unknown object.
+        """
         with self._lock:
             return self._tracking.inside(object)
 
     def objects(self) -> Iterator[tuple[ObjectKey, list[SubscriptionId]]]:
-        """Each object that is in a subscription, with its subscriptions; those unseen for longest first."""
+        """The objects that are in a subscription, those unseen for longest first.
+
+        Returns
+        -------
+        iterator of (key, list of ids)
+            Each object with its subscriptions.
+        """
         for key in list(self._tracking.objects):
             if inside := self.inside(key):
                 yield key, inside
 
     def push(self, event: Mapping[str, Any]) -> list[FenceChange]:
-        """The changes caused by one event; raises `RecordError` if it is bad or has no key."""
+        """Process one event.
+
+        Parameters
+        ----------
+        event : mapping
+            The event.
+
+        Returns
+        -------
+        list of FenceChange
+            The changes that it causes: lost, exits, crossings, then the rest, each ordered by subscription.
+
+        Raises
+        ------
+        RecordError
+            If the event is bad or has no key. It changes nothing then.
+        """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
         answer, changes = self._pushed([event])
@@ -184,14 +228,29 @@ class Fences:
         threads: int | None = None,
         payload: bool = False,
     ) -> Answer:
-        """The changes caused by a source of events, as a table.
+        """Process a source of events, which see one state of the subscriptions.
 
-        Its columns are `event` (row), `object`, `subscription`, `change` and `seconds`.
+        Parameters
+        ----------
+        events, schema, delimiter, points, strict, threads
+            As in `tocsin.match`.
+        payload : bool
+            Whether to add the subscriptions' payloads, as JSON.
 
-        Rows are ordered by event. Within an event, lost objects come first, then exits, then the rest. `payload` adds
-        the subscriptions' payloads as JSON. The other options say how to read the source, as in `Engine.match_batch`.
-        Events that are bad or have no key change nothing and are in the answer's errors. Events that are late or
-        UNKNOWN for all subscriptions change nothing, and the warnings count them.
+        Returns
+        -------
+        Answer
+            One row per change: `event` (row), `object`, `subscription`, `change` and `seconds`. Rows are ordered by
+            event; lost objects come first, then exits, crossings and the rest. The errors have events that are bad or
+            have no key. The warnings count events that are late, or UNKNOWN for all subscriptions. None of these
+            changes anything.
+
+        Raises
+        ------
+        InvalidInput
+            If the source cannot be read, or an option is invalid.
+        RecordError
+            With `strict`, at the first bad event.
         """
         answer, changes = self._pushed(events, schema, delimiter, points, strict, threads)
         objects, ids = [change.object for _, change in changes], [change.subscription for _, change in changes]
@@ -247,10 +306,10 @@ class Fences:
                 no_places=followed.no_places,
             )
             first = tracking.events + 1  # the number of the event in row 0
-            for row, key, ids, now, passed in _rows_of(answer.table, followed, told):
+            for row, key, ids, now, passed in rows_of(answer.table, followed, told):
                 if ids is None:
                     continue  # a bad event, already reported
-                if reason := _problem_of(key, followed.key):
+                if reason := problem_of(key, followed.key):
                     answer.event_errors.append(Reject(row, None, followed.key, reason))
                     continue
                 tracking.events = first + row
@@ -268,42 +327,47 @@ class Fences:
     # Files
 
     def save(self, path: str | Path) -> None:
-        """Write the options, the rules and the place of every object as JSON lines, atomically."""
+        """Write the options and the place of every object as JSON lines, atomically.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Raises
+        ------
+        InvalidInput
+            If the file cannot be written.
+        """
         with self._lock:
             own = self._tracking
             write_fences(path, asdict(own.followed), asdict(own.rules), own.objects, own.others)
 
     @classmethod
     def load(cls, path: str | Path, engine: Matching) -> Fences:
-        """Load fences that this release or the one before saved, for an engine with the same subscriptions.
+        """Continue with fences that this release or the one before saved.
 
-        Raises `SegmentError` for a file that is damaged or of another version.
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        engine : Engine
+            An engine with the same subscriptions.
+
+        Returns
+        -------
+        Fences
+            The fences, with the options that were saved.
+
+        Raises
+        ------
+        SegmentError
+            If the file is damaged or of another version.
         """
         options, objects, others = read_fences(path)
         fences = cls(engine, **options)
         fences._tracking.restore(objects, others)
         return fences
-
-
-def _rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple[Any, ...]]:
-    """The row, key, matches, time and passed subscriptions of each event, in the order in which they count."""
-    nothing = [None] * len(table)
-    columns = [key_values(table[name]) for name in ("event", EVENT_KEY, "subscription")]
-    times = nothing if followed.time is None else [told.seconds_of(moment) for moment in key_values(table["also_0"])]
-    ways = nothing if followed.path is None else table[PASSED].to_pylist()
-    rows = list(zip(*columns, times, ways, strict=True))
-    if followed.order == "time":
-        rows.sort(key=lambda one: float("-inf") if one[3] is None else one[3])
-    return rows
-
-
-def _problem_of(key: Any, name: str) -> str:
-    """What is wrong with a key; empty if it is valid."""
-    if key is None or key != key:
-        return f"it has no value of {name!r}, by which objects are told apart"
-    if isinstance(key, list | dict):
-        return f"its {name!r} is {shown(key)}; a key is a string, a number or a boolean"
-    return ""
 
 
 def _column(keys: list[Any], kind: pa.DataType) -> pa.Array:

@@ -14,9 +14,24 @@ from tocsin.segment import Snapshots
 
 
 class Matches(Sequence[Match]):
-    """The matches of one event, in order. Ids are looked up on access.
+    """The matches of one event, a sequence in order: by id, or with a ranking best first.
 
-    `errors` lists the event's values that were rejected.
+    Ids are looked up on access. A slice is a list, and an equal list of matches is equal.
+
+    Attributes
+    ----------
+    errors : list of Reject
+        The event's values that could not be used.
+
+    Examples
+    --------
+    >>> import tocsin
+    >>> engine = tocsin.Engine()
+    >>> engine.subscribe_many([{"id": f"s{n}", "where": f"price < {n}"} for n in range(9)])
+    Report(9 accepted, no errors)
+    >>> found = engine.match({"price": 6})
+    >>> len(found), found[0], [match.subscription for match in found]
+    (2, Match(subscription='s7', score=1.0), ['s7', 's8'])
     """
 
     def __init__(
@@ -28,6 +43,7 @@ class Matches(Sequence[Match]):
         *,
         with_payloads: bool = False,
     ) -> None:
+        """Matches at places of some snapshots; only engines make them."""
         self._snapshots = snapshots
         self._places = places
         self._scores = scores

@@ -35,27 +35,71 @@ def match(
     payload: bool = False,
     payload_columns: Iterable[str] = (),
 ) -> Answer:
-    """Match events against subscriptions in one call, and keep nothing.
+    """Match events against subscriptions in one call, which keeps nothing.
 
-    Both come as dicts, Arrow tables and datasets, pandas or Polars frames, or DuckDB relations. JSON comes as bytes or
-    a path, and CSV, Parquet and Arrow as files. A list, a pattern or a folder gives several files. Subscriptions may
-    also come as a folder that `compile` made. A bad record is skipped and reported in `.errors`. If no subscription or
-    no event is left, `RecordError` says why. With `strict` the first bad record raises it.
+    A bad record is skipped and reported in the answer's `errors`.
 
-    `schema` has the types of the events' attributes: "number", "string", "boolean", "instant", "geometry", "text" or a
-    `Text`. The latter also says how TEXT splits values into words. `points` has attributes that combine two others
-    (`{"location": ("lon", "lat")}`). `delimiter` separates the fields of a CSV file (None: detected).
+    Parameters
+    ----------
+    subscriptions : source of subscriptions
+        Records with `id`, `where`, and optionally `score`, `payload` and `weights`: dicts, JSON as bytes, or tables of
+        Arrow, pandas, Polars or DuckDB. Paths name files of JSON lines, CSV, Parquet or Arrow; a list, a pattern or a
+        folder names several. A folder that `compile` or `Engine.save` wrote is read as it is.
+    events : source of events
+        In the same forms; one dict is one event.
+    ranking : Top, Relaxed or Similar, optional
+        Which matches to report, and with which score. Default: all matches, without a score.
+    index : str
+        The structure that finds candidates, with options in parentheses. "auto" chooses; answers do not depend on it.
+    lists : bool
+        Whether the table has one row per event, with lists of its matches, also where there are none.
+    strict : bool
+        Whether to raise `RecordError` at the first bad record, instead of reporting it.
+    schema : mapping of str to str or Text, optional
+        The types of attributes: "number", "string", "boolean", "instant", "instant(ms)" (seconds `s` to `ns` for
+        numbers), "geometry", "text", "text english stem", or a `tocsin.Text`. Other values of a typed attribute are
+        reported. Default: JSON and tables have types, a CSV column gets that of its values.
+    threads : int, optional
+        The number of threads that share the events. Default: one per core. The answer is the same.
+    progress : callable, optional
+        Called with the share of the subscriptions read so far, then with the share of the events answered. It gets None
+        if a size is not known.
+    delimiter : str, optional
+        The character between the fields of a CSV file. Default: detected.
+    points : mapping of str to pair of str, optional
+        Attributes that are made of two others, x and y: `{"location": ("lon", "lat")}`.
+    event_key : str, optional
+        An attribute of the events. Its value becomes the column `event_key`, after the row number.
+    payload : bool
+        Whether to add the subscriptions' payloads, as JSON, in the column `payload`.
+    payload_columns : iterable of str
+        Fields of the subscriptions' records that become part of their payloads. Other unknown fields are ignored and
+        listed in the answer's `warnings`.
 
-    `event_key` names an attribute of the events that becomes a column beside the row number. `payload` adds the
-    subscriptions' payloads, as JSON. `payload_columns` names fields of the subscriptions' records that become part of
-    their payloads. Other unknown fields are ignored and listed in `.warnings`.
+    Returns
+    -------
+    Answer
+        The table of matches, the rejected records, the cost, and warnings.
 
-    `threads` share the events, by default one per core; the answer is the same. `progress` is called with the share of
-    the subscriptions read so far, then with the share of the events answered. It gets None if a size is not known.
+    Raises
+    ------
+    InvalidInput
+        If a source cannot be read, or an option is invalid. `UnknownIndex` and `UnsuitableIndex` are about `index`.
+    RecordError
+        If no subscription or no event could be read; with `strict`, at the first bad record.
+    SegmentError
+        If a compiled folder is damaged.
 
+    Examples
+    --------
     >>> answer = match([{"id": "cheap", "where": "price <= 580"}], [{"price": 550}, {"price": 600}])
     >>> answer.table.to_pylist()
     [{'event': 0, 'subscription': 'cheap'}]
+
+    Notes
+    -----
+    Events are read piece by piece, so that memory is bounded by the subscriptions and the answer. To match against the
+    same subscriptions again, keep them in an `Engine`.
     """
     request, stats = (
         Request(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload),

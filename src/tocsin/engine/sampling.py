@@ -27,8 +27,31 @@ def sample(
     delimiter: str | None = None,
     points: Points | None = None,
 ) -> Statistics:
-    """Statistics of about the first `limit` events of a source (any that `tocsin.match` accepts).
+    """Count on a sample of events how often they have each attribute and value.
 
+    Give the result as `statistics` to `Engine` or `tocsin.spark.compile`, which then find subscriptions by rarer keys.
+
+    Parameters
+    ----------
+    events : source of events
+        Any that `tocsin.match` accepts.
+    limit : int
+        About how many events to read, from the first on.
+    schema, delimiter, points
+        As in `tocsin.match`.
+
+    Returns
+    -------
+    Statistics
+        The shares of attributes, and the sampled values.
+
+    Raises
+    ------
+    InvalidInput
+        If there are no events, or the source cannot be read.
+
+    Examples
+    --------
     >>> sample([{"a": 1, "b": 2}, {"a": 3}]).shares
     {'a': 1.0, 'b': 0.5}
     """

@@ -64,11 +64,40 @@ class SubscriptionSet:
         weights: Mapping[str, float] | None = None,
         replace: bool = False,
     ) -> None:
-        """Add a subscription: CQL2 text or JSON, a finite score (default 1.0), a payload of JSON values.
+        """Add a subscription; the next match sees it.
 
-        Raises `RecordError` for an invalid subscription, and `DuplicateSubscription` if the id is taken. Raises
-        `UnsuitableIndex` if the caller named the engine's index, and that index cannot hold the expression. Warns of
-        conditions that probably mean something else (`color = "gold"`), for the first 20 texts of each form.
+        Parameters
+        ----------
+        id : str or int
+            The id. All ids of an engine are strings, or all are integers.
+        where : str, mapping or bool
+            The condition as CQL2 text or JSON.
+        score : float, optional
+            The rank among matches, for `Top`; finite. Default: 1.0.
+        payload : any JSON value
+            What matches return with `payload=True`.
+        weights : mapping of str to float, optional
+            The weight of each attribute, for `Relaxed`; finite and at least 0. Default: 1 each.
+        replace : bool
+            Whether to replace a subscription with the same id, all its fields included.
+
+        Raises
+        ------
+        RecordError
+            If a field is invalid. `ExpressionError` says where an expression is wrong.
+        DuplicateSubscription
+            If the id exists and `replace` is False.
+        UnsuitableIndex
+            If the engine's index was named by the caller and cannot hold the expression.
+
+        Warns
+        -----
+        UserWarning
+            If a condition probably means something else (`color = "gold"`), for the first 20 texts of each form.
+
+        Notes
+        -----
+        Cost: microseconds; more for a text of a new form, which is parsed.
         """
         record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
         if not self._takes_all:
@@ -87,13 +116,34 @@ class SubscriptionSet:
         progress: Callable[[float | None], None] | None = None,
         payload_columns: Iterable[str] = (),
     ) -> Report:
-        """Add all subscriptions of a source (any that `tocsin.match` accepts); returns their number and the errors.
+        """Add all subscriptions of a source; the next match sees all of them.
 
-        The engine skips a bad record and reports it. With `strict` it raises `RecordError` at the first bad record and
-        adds nothing. Of several subscriptions with one id the first is kept, and an existing one stays. With `replace`
-        the last one is kept, and replaces an existing one. Unknown fields that `payload_columns` names become part of
-        the payload. Others are ignored and listed in the report's `warnings`. The warnings also list conditions that
-        probably mean something else.
+        Parameters
+        ----------
+        source : source of subscriptions
+            Any that `tocsin.match` accepts, except a compiled folder.
+        replace : bool
+            Whether to replace existing subscriptions, and to keep the last of several with one id. Otherwise the first
+            is kept, and existing ones stay.
+        strict : bool
+            Whether to raise `RecordError` at the first bad record, and to add nothing.
+        progress : callable, optional
+            Called with the share of the source that was read, or with None if its size is not known.
+        payload_columns
+            As in `tocsin.match`.
+
+        Returns
+        -------
+        Report
+            The number of subscriptions that were added, the rejected records, and warnings about ignored fields and
+            about conditions that probably mean something else.
+
+        Raises
+        ------
+        InvalidInput
+            If the source cannot be read.
+        RecordError
+            With `strict`, at the first bad record.
         """
         extras = extras_of(payload_columns)
         builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)
@@ -110,32 +160,91 @@ class SubscriptionSet:
         return Report(len(segment), rejects, extras.warnings())
 
     def unsubscribe(self, id: SubscriptionId) -> None:
-        """Remove a subscription; raises `UnknownSubscription`."""
+        """Remove a subscription.
+
+        Parameters
+        ----------
+        id : str or int
+            Its id.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
+        """
         self._store.remove(id)
 
     def rescore(self, id: SubscriptionId, score: float) -> None:
-        """Change a score. Raises `UnknownSubscription`, or `RecordError` if the score is not a finite number."""
+        """Change the score of a subscription.
+
+        Parameters
+        ----------
+        id : str or int
+            Its id.
+        score : float
+            The new score.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
+        RecordError
+            If the score is not a finite number.
+        """
         if score is None:
             raise RecordError("a score is a number, not None", "score")
         self._store.rescore(id, checked_score(score))
 
     def merge(self) -> None:
-        """Merge everything into one segment now, in this thread. Answers stay the same, and matches go on."""
+        """Merge everything into one segment now, in this thread.
+
+        Notes
+        -----
+        Answers stay the same, and matches go on meanwhile. Cost: that of building an index of all subscriptions.
+        """
         self._merger.merge_all()
 
     # What is held
 
     def payload(self, id: SubscriptionId) -> Any:
-        """The payload of a subscription, or None; raises `UnknownSubscription`."""
+        """The payload of a subscription.
+
+        Parameters
+        ----------
+        id : str or int
+            The subscription's id.
+
+        Returns
+        -------
+        any JSON value
+            The payload as it was given; None if there is none.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
+        """
         source, number = self._store.find(id)
         text = source.payload(number)
         return stored_payload(text) if text else None
 
     def get(self, id: SubscriptionId) -> dict[str, Any]:
-        """A subscription as a record that `subscribe_many` takes; raises `UnknownSubscription`.
+        """A subscription as a record that `subscribe_many` takes.
 
-        It has `id`, `where` (as text, even if JSON was given) and `score`, and `payload` and `weights` if there are
-        any.
+        Parameters
+        ----------
+        id : str or int
+            The subscription's id.
+
+        Returns
+        -------
+        dict
+            `id`, `where` (as text, even if JSON was given) and `score`, and `payload` and `weights` if there are any.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
         """
         source, number = self._store.find(id)
         payload, weights = source.payload(number), source.weights_of(number)
@@ -143,15 +252,33 @@ class SubscriptionSet:
         return record | optional_parts(payload, weights)
 
     def subscriptions(self) -> pa.Table:
-        """All subscriptions: `id`, `where`, `score`, `payload` and `weights` (JSON texts, null if absent), by id.
+        """All subscriptions at one moment, as a table.
 
-        The table shows one moment. Cost: linear, plus sorting the ids.
+        Returns
+        -------
+        pyarrow.Table
+            Columns `id`, `where`, `score`, `payload` and `weights` (JSON texts, null if absent), ordered by id.
+
+        Notes
+        -----
+        Cost: linear, plus sorting the ids.
         """
         with self._store.reading() as snapshots:
             return held_table(snapshots)
 
     def export(self, path: str | Path) -> None:
-        """Write all subscriptions as JSON lines, atomically; `subscribe_many` and `tocsin.match` read them."""
+        """Write all subscriptions as JSON lines, atomically; `subscribe_many` and `tocsin.match` read them.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Raises
+        ------
+        InvalidInput
+            If the file cannot be written.
+        """
         export(self.subscriptions(), path)
 
     def __iter__(self) -> Iterator[SubscriptionId]:
@@ -166,7 +293,7 @@ class SubscriptionSet:
 
     @property
     def stats(self) -> EngineStats:
-        """What the engine holds now."""
+        """What the engine holds now: segments, memory, and the choice of the index."""
         segments = [stats_of(source) for source in self._store.segments]
         waiting = [self._store.delta, *self._store.sealed]
         error = self._merger.error

@@ -7,11 +7,16 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
+
+import pyarrow as pa
 
 from tocsin.engine.fence_notices import TimeReader
+from tocsin.engine.matching import EVENT_KEY, PASSED
 from tocsin.engine.witness import Witness
 from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits
-from tocsin.model.subscription import SubscriptionId
+from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.records.keys import key_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +123,24 @@ class Tracking:
         if self.followed.forget_after is not None and visits.last is not None and key not in self._are_due:
             self._are_due.add(key)
             heapq.heappush(self._due, (visits.last, next(self._awaited), key))
+
+
+def rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple[Any, ...]]:
+    """The row, key, matches, time and passed subscriptions of each event, in the order in which they count."""
+    nothing = [None] * len(table)
+    columns = [key_values(table[name]) for name in ("event", EVENT_KEY, "subscription")]
+    times = nothing if followed.time is None else [told.seconds_of(moment) for moment in key_values(table["also_0"])]
+    ways = nothing if followed.path is None else table[PASSED].to_pylist()
+    rows = list(zip(*columns, times, ways, strict=True))
+    if followed.order == "time":
+        rows.sort(key=lambda one: float("-inf") if one[3] is None else one[3])
+    return rows
+
+
+def problem_of(key: Any, name: str) -> str:
+    """What is wrong with a key; empty if it is valid."""
+    if key is None or key != key:
+        return f"it has no value of {name!r}, by which objects are told apart"
+    if isinstance(key, list | dict):
+        return f"its {name!r} is {shown(key)}; a key is a string, a number or a boolean"
+    return ""

@@ -26,10 +26,29 @@ def idf(
     schema: Mapping[str, ColumnType] | None = None,
     delimiter: str | None = None,
 ) -> dict[str, float]:
-    """The weight of each word, `ln(1 + N / df)`: df of the N records have it in a list.
+    """Weigh words by how rare they are, for `Similar` and `Window`.
 
-    `records` is any source of events that `tocsin.match` accepts. Lists of `attribute` count, or of every attribute.
+    Parameters
+    ----------
+    records : source of events
+        Any that `tocsin.match` accepts.
+    attribute : str, optional
+        The attribute whose lists count. Default: the lists of every attribute.
+    schema, delimiter
+        As in `tocsin.match`.
 
+    Returns
+    -------
+    dict of str to float
+        The weight of each word, `ln(1 + N / df)`: `df` of the `N` records have it in a list.
+
+    Raises
+    ------
+    InvalidInput
+        If no record has a list of words, or the source cannot be read.
+
+    Examples
+    --------
     >>> weights = idf([{"words": ["fresh", "seafood"]}, {"words": ["seafood"]}])
     >>> round(weights["fresh"], 3), round(weights["seafood"], 3)
     (1.099, 0.693)
