@@ -4,7 +4,8 @@
 #   make unit     the first case of each test that was quick the last time: a minute, once kernels are compiled
 #   make thorough every test, the longest too, 250 times as many examples (hours)
 #   make pythons  the README's first example, and the default index against the oracle, on every further Python here
-#   make check    format, lint, types, imports, doctests, links, prose
+#   make check    format, lint, types, imports, doctests, links, prose, the site
+#   make docs     the site, in build/site (make docs ARGS=serve shows it while you write)
 #   make fuzz     odd inputs for five minutes (ARGS="--minutes 60 csv"); what fails is kept as a test
 #   make bench    benchmarks          make format  let ruff rewrite files
 #   make reproduce  the papers' figures (minutes)
@@ -20,7 +21,7 @@ SETUP  := pyproject.toml constraints.txt scripts/setup.sh
 # One thread for every library that would start its own: tests run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test unit thorough pythons oldest check lint format fuzz bench reproduce clean
+.PHONY: demo test unit thorough pythons oldest check docs lint format fuzz bench reproduce clean
 
 demo: $(DEMO)
 	$(BIN)/tocsin warm
@@ -57,6 +58,10 @@ check: $(DEV)
 	$(BIN)/python -m pytest -q --doctest-modules src -p no:cacheprovider
 	$(BIN)/python scripts/check_links.py
 	$(BIN)/python scripts/check_prose.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build
+
+docs: $(DEV)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build)
 
 lint: check
 
