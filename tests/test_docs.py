@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
-import re
-import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+from tests.pages import ROOT, blocks, check
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def _with_code() -> Iterator[object]:
+    for page in (ROOT / "README.md", *PAGES):
+        code = blocks(page)
+        marks = [pytest.mark.spark] if any(block.needs_spark for block in code) else []
+        if code:
+            yield pytest.param(page, marks=marks, id=page.stem)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_examples_of_pages(page: Path) -> None:
     """Those that are written as a dialogue with Python."""
     failed, _ = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
@@ -27,19 +37,24 @@ def test_there_are_some() -> None:
     assert ">>>" in (DOCS / "troubleshooting.md").read_text("utf-8")
 
 
-def test_the_readme_runs(tmp_path: Path) -> None:
-    """Its blocks, one after the other, in a folder that is empty at first; Spark's is `tests/spark/test_readme.py`."""
-    blocks = re.findall(r"```(python|sh)\n(.*?)```", (DOCS.parent / "README.md").read_text("utf-8"), re.DOTALL)
-    commands = f'tocsin() {{ {shlex.quote(sys.executable)} -m tocsin "$@"; }}\n'
-    names: dict[str, object] = {}
+@pytest.mark.parametrize("page", _with_code())
+def test_blocks_of_pages(page: Path) -> None:
+    """All blocks of a page, one after the other, in a folder that has only `examples/` at first.
 
-    with contextlib.chdir(tmp_path):
-        for language, block in blocks:
-            if language == "sh":
-                subprocess.run(["bash", "-ec", commands + block], check=True, timeout=120)
-            elif "spark" not in block:
-                exec(block, names)
+    Java keeps the folder in which it began, so pages about Spark run in a process of their own.
+    """
+    if any(block.needs_spark for block in blocks(page)):
+        command = [sys.executable, "-m", "tests.pages", "--check", str(page)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr[-4000:]
+    else:
+        check(page)
 
-    assert "answer" in names
-    assert "engine" in names
-    assert (tmp_path / "matches.csv").read_text("utf-8").splitlines() == ['"event","subscription"', '0,"cheap"']
+
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+def test_guides_show_the_files_of_examples(page: Path) -> None:
+    """The script that a guide shows is the one that its reader finds in `examples/`, and the guide shows its output."""
+    shown = {block.example: block.code for block in blocks(page) if block.example}
+
+    assert all(code == f"# {name}\n" + (ROOT / name).read_text("utf-8") for name, code in shown.items())
+    assert any(block.shown for block in blocks(page))
