@@ -27,6 +27,7 @@ from benchmarks import (
     places,
     public,
     ranked,
+    saved_searches,
     spark,
     threads,
     window_spark,
@@ -54,6 +55,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "ranked": lambda given: ranked.rows(given.subscriptions),
     "b1_ranked": lambda given: b1_ranked.rows(given.subscriptions),
     "ir_tree": lambda given: ir_tree.rows(given.subscriptions),
+    "searches": lambda given: saved_searches.rows(min(given.subscriptions, 100_000)),
     "bulk": lambda given: bulk.rows(given.subscriptions),
     "cold": lambda given: cold.rows(given.against, given.times, given.wheel, min(given.subscriptions, 100_000)),
 }
