@@ -20,17 +20,44 @@ _AT_ONCE: Final = 8192
 
 @dataclass(frozen=True, slots=True)
 class WindowStats:
-    """The work of a window since it was made, or for one batch. `seconds` is wall time."""
+    """The work of a window since it was made, or for one batch.
+
+    Attributes
+    ----------
+    messages : int
+        The number of messages.
+    candidates_examined : int
+        Subscriptions that were compared with a message.
+    reached : int
+        Those that put the message into their buffers.
+    changes : int
+        The number of changes.
+    reevaluations : int
+        Searches of the window for a subscription's best messages.
+    seconds : float
+        Wall time.
+    """
 
     messages: int = 0
-    candidates_examined: int = 0  # subscriptions compared with a message
-    reached: int = 0  # those that put it into their buffers
+    candidates_examined: int = 0
+    reached: int = 0
     changes: int = 0
-    reevaluations: int = 0  # searches of the window for a subscription's best messages
+    reevaluations: int = 0
     seconds: float = 0.0
 
     def less(self, before: WindowStats) -> WindowStats:
-        """The difference to earlier statistics."""
+        """The work since an earlier moment.
+
+        Parameters
+        ----------
+        before : WindowStats
+            The statistics at that moment.
+
+        Returns
+        -------
+        WindowStats
+            The differences.
+        """
         return WindowStats(
             self.messages - before.messages,
             self.candidates_examined - before.candidates_examined,
@@ -45,10 +72,23 @@ class WindowStats:
 class WindowAnswer:
     """The changes of a batch of messages.
 
-    `table` has one row per change: `event` (the message's row, int64), `subscription`, `message` (its key or number),
-    `kind` (`enter` or `exit`) and `score`. Rows are ordered by event, exits first, then by subscription, then by age of
-    the message, oldest first. String ids and keys are dictionary columns, which read as plain ones. An answer exports
-    itself to anything that reads Arrow: `pa.table(answer)`, `polars.DataFrame(answer)`.
+    `len(answer)` is the number of changes; iteration gives each row as a dict. Anything that reads Arrow takes an
+    answer: `pa.table(answer)`, `polars.DataFrame(answer)`.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        One row per change: `event` (the message's row, int64), `subscription`, `message` (its key or number), `kind`
+        (`enter` or `exit`) and `score`. Rows are ordered by event; then exits come first. Then they are ordered by
+        subscription, and by age of the message, oldest first.
+    errors : list of Reject
+        The rejected messages.
+    stats : WindowStats
+        The cost.
+
+    Notes
+    -----
+    String ids and keys are dictionary columns, which pandas and Polars read as plain ones.
     """
 
     table: pa.Table
@@ -67,14 +107,36 @@ class WindowAnswer:
         return self.table.__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table as a pandas data frame."""
+        """The table as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The same columns, with plain ids.
+
+        Raises
+        ------
+        MissingExtra
+            If pandas is not installed.
+        """
         try:
             return self.table.to_pandas()
         except ImportError:
             raise MissingExtra("pandas is not installed: pip install 'pandas>=2.2,<3'") from None
 
     def to_polars(self) -> pl.DataFrame:
-        """The table as a Polars data frame."""
+        """The table as a Polars data frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same columns.
+
+        Raises
+        ------
+        MissingExtra
+            If Polars is not installed.
+        """
         try:
             import polars
         except ImportError:

@@ -12,9 +12,24 @@ from tocsin.model.window import Bounds, MessageKey
 
 @dataclass(frozen=True, slots=True)
 class WindowExplanation:
-    """The score of a message for a subscription; None if they share no word, or the message expired.
+    """The score and the rank of a message for a subscription; `str` gives the explanation in words.
 
-    `rank` counts from 1; it is None if the message is not among the best. `str` gives the explanation in words.
+    Attributes
+    ----------
+    subscription : str or int
+        The subscription's id.
+    message : str or int
+        The message's key or number.
+    score : float or None
+        The score; None if the two share no word.
+    rank : int or None
+        The place among the best, from 1; None if the message is not among them.
+    common : tuple of str
+        The words in common.
+    spatial, textual : float
+        The two parts of the score, each from 0 to 1, before `alpha` weighs them.
+    reason : str
+        Why the message has this rank, or none.
     """
 
     subscription: SubscriptionId

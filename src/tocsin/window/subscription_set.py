@@ -64,6 +64,7 @@ class WindowSubscriptions:
         renewed(self)
 
     def renew_locks(self) -> None:
+        """Recreate the lock as unheld; the child of a fork calls this."""
         self._lock = threading.RLock()
 
     # Subscriptions
@@ -79,11 +80,35 @@ class WindowSubscriptions:
         alpha: float = DEFAULT_ALPHA,
         replace: bool = False,
     ) -> None:
-        """Add a subscription: from now on the window keeps its best k messages, starting with the current ones.
+        """Add a subscription; from now on the window keeps its best messages, starting with the current ones.
 
-        `alpha` is the weight of the place, from 0 to less than 1. Raises `RecordError` for an invalid subscription, and
-        `DuplicateSubscription` if the id is taken and `replace` is not set. Cost: microseconds, plus a search of the
-        window.
+        Parameters
+        ----------
+        id : str or int
+            The id. All ids of a window are strings, or all are integers.
+        words : iterable of str, optional
+            The subscription's words, at least one.
+        text : str, optional
+            A text instead, which is split into words as the window's `text` says.
+        location : pair of float, or GeoJSON point
+            The place, within the bounds.
+        k : int
+            The number of messages to keep, from 1 to 1,000,000.
+        alpha : float
+            The weight of the place, from 0 to less than 1.
+        replace : bool
+            Whether to replace a subscription with the same id.
+
+        Raises
+        ------
+        RecordError
+            If a field is invalid.
+        DuplicateSubscription
+            If the id exists and `replace` is False.
+
+        Notes
+        -----
+        Cost: microseconds, plus a search of the window.
         """
         words = words if words is None or isinstance(words, str) else list(words)
         record = {"id": id, "words": words, "text": text, "location": location, "k": k, "alpha": alpha}
@@ -97,10 +122,29 @@ class WindowSubscriptions:
             self._take(asked, [0])
 
     def subscribe_many(self, subscriptions: Events, *, replace: bool = False, strict: bool = False) -> Report:
-        """Add subscriptions from any source of records: `id`, `words` or `text`, `location`, optionally `k`, `alpha`.
+        """Add subscriptions from any source of records.
 
-        A bad subscription is skipped and reported with its row and reason; `strict` raises `RecordError` at the first
-        one.
+        Parameters
+        ----------
+        subscriptions : source of events
+            Records with `id`, `words` or `text`, `location`, and optionally `k` and `alpha`.
+        replace : bool
+            Whether to replace existing subscriptions. Otherwise these stay, and of several with one id the first is
+            kept.
+        strict : bool
+            Whether to raise `RecordError` at the first bad record. Those of earlier chunks are then in the window.
+
+        Returns
+        -------
+        Report
+            The number of subscriptions that were added, and the rejected records.
+
+        Raises
+        ------
+        InvalidInput
+            If the source cannot be read.
+        RecordError
+            With `strict`, at the first bad record.
         """
         accepted, errors = 0, list[Reject]()
         with self._lock:
@@ -114,7 +158,18 @@ class WindowSubscriptions:
         return Report(accepted, errors)
 
     def unsubscribe(self, id: SubscriptionId) -> None:
-        """Remove a subscription; raises `UnknownSubscription`."""
+        """Remove a subscription.
+
+        Parameters
+        ----------
+        id : str or int
+            Its id.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
+        """
         with self._lock:
             slot = self._names.slot(id)
             self._names.remove(id)
@@ -134,13 +189,35 @@ class WindowSubscriptions:
     # Answers
 
     def results(self, id: SubscriptionId) -> list[tuple[MessageKey, float]]:
-        """The best messages of a subscription with their scores, best first; raises `UnknownSubscription`."""
+        """The best messages of a subscription, best first.
+
+        Parameters
+        ----------
+        id : str or int
+            The subscription's id.
+
+        Returns
+        -------
+        list of (str or int, float)
+            The key or number of each message, and its score.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
+        """
         with self._lock:
             numbers, scores = self._sliding.best(self._names.slot(id))
             return list(zip(self._keys.of(numbers), scores.tolist(), strict=True))
 
     def results_table(self) -> pa.Table:
-        """The best messages of all: `subscription`, `rank` from 1, `message`, `score`; ordered by the first two."""
+        """The best messages of all subscriptions.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns `subscription`, `rank` (from 1), `message` and `score`, ordered by the first two.
+        """
         with self._lock:
             slots = np.array([self._names.slot(name) for name in self._names], np.int32)
             counts, numbers, scores = self._sliding.best_of_each(slots)
@@ -154,10 +231,26 @@ class WindowSubscriptions:
             )
 
     def explain(self, id: SubscriptionId, message: MessageKey) -> WindowExplanation:
-        """Why a message is among a subscription's best, or not.
+        """Explain why a message is among a subscription's best, or is not.
 
-        If several messages have the key, the newest is explained. Raises `UnknownSubscription`, and `InvalidInput` for
-        a message that is not in the window.
+        Parameters
+        ----------
+        id : str or int
+            The subscription's id.
+        message : str or int
+            The message's key, or its number. If several messages have the key, the newest is explained.
+
+        Returns
+        -------
+        WindowExplanation
+            The score, its parts and the rank; `str` gives it in words.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
+        InvalidInput
+            If the message is not in the window.
         """
         with self._lock:
             sliding, slot = self._sliding, self._names.slot(id)
@@ -188,7 +281,13 @@ class WindowSubscriptions:
         return WindowStats(self._sliding.taken, examined, reached, self._changes, reevaluations, self._seconds)
 
     def sizes(self) -> Mapping[str, int]:
-        """Bytes by purpose: `records`, `buffers`, `structure`, `messages`, `work`."""
+        """The memory of the window.
+
+        Returns
+        -------
+        mapping of str to int
+            Bytes by purpose: `records`, `buffers`, `structure`, `messages` and `work`.
+        """
         return self._sliding.sizes()
 
     # Internals

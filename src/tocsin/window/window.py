@@ -29,18 +29,47 @@ _TABLE: Final = ("event", "subscription", "message", "kind", "score")
 class Window(WindowSubscriptions):
     """The best k recent messages for every subscription, kept up to date as messages arrive.
 
-    The window has the last `size` messages, those of the last `time` seconds (a number or a `timedelta`), or those that
-    meet both limits. A message is a set of words at a place within `bounds` (xmin, ymin, xmax, ymax); so is a
-    subscription. A message that has a word in common with a subscription has the score
+    A message is a set of words at a place; so is a subscription. A message that has a word in common with a
+    subscription has the score
 
         alpha * (1 - distance / diagonal of the bounds) + (1 - alpha) * cosine of the words
 
-    Each word weighs 1, unless `weights` gives another weight (`tocsin.idf` computes them). Of equal scores the newer
-    message is better. `text` says how texts are split into words. `index` names the structure that finds the
-    subscriptions that a message reaches, with options in parentheses; all structures give the same answers. `threads`
-    share the subscriptions when messages come in batches (None: one per core); each thread has all messages. Any thread
-    may call; calls are serialised.
+    Of equal scores the newer message is better. Any thread may call; calls are serialised. `len(window)`, `id in
+    window` and iteration are about the subscriptions' ids, ascending.
 
+    Parameters
+    ----------
+    size : int, optional
+        How many messages the window has at most.
+    bounds : sequence of float
+        The area of all places: xmin, ymin, xmax, ymax.
+    time : float or timedelta, optional
+        For how many seconds a message stays in the window. A window needs `size` or `time`; with both, messages meet
+        both limits.
+    weights : mapping of str to float, optional
+        The weight of each word, above 0 (`tocsin.idf` computes them). A word that is not named weighs 1.
+    text : Text or str
+        How texts are split into words.
+    index : str
+        The structure that finds the subscriptions that a message reaches, with options in parentheses. Answers do not
+        depend on it.
+    threads : int, optional
+        The number of threads that share the subscriptions when messages come in batches. None: one per core.
+
+    Attributes
+    ----------
+    span : float or None
+        `time` in seconds.
+
+    Raises
+    ------
+    InvalidInput
+        If neither `size` nor `time` is given, or an option is invalid.
+    UnknownIndex
+        If no structure for windows has that name, or it has no such option.
+
+    Examples
+    --------
     >>> window = Window(size=1000, bounds=(-180, -90, 180, 90))
     >>> window.subscribe("u1", words=["seafood"], location=(2.35, 48.85), k=1, alpha=0.3)
     >>> window.push(words=["fresh", "seafood"], location=(2.29, 48.86))
@@ -50,7 +79,8 @@ class Window(WindowSubscriptions):
     >>> window.results("u1")
     [(1, 0.9999...)]
 
-    Source: Wang et al. 2016 (Skype); docs/papers/skype.md says where it departs.
+    Notes ----- Paper: Wang et al. 2016 (Skype), section 3, Equation 1, for the score. docs/papers/skype.md says where
+    tocsin departs.
     """
 
     # Messages
@@ -64,10 +94,33 @@ class Window(WindowSubscriptions):
         key: MessageKey | None = None,
         time: Moment | None = None,
     ) -> list[Change]:
-        """Push a message; returns all changes that it causes: exits, then enters, each by subscription.
+        """Push a message.
 
-        Messages are identified by `key`, or numbered from 0. `time` is seconds or an instant; a window of time requires
-        it. Raises `RecordError` for a bad message, which changes nothing.
+        Parameters
+        ----------
+        words : iterable of str, optional
+            The message's words; duplicates count once.
+        text : str, optional
+            A text instead, which is split into words as the window's `text` says.
+        location : pair of float, or GeoJSON point
+            The place, within the bounds.
+        key : str or int, optional
+            The name of the message. Either all messages have keys or none; without keys they are numbered from 0.
+        time : float, str or datetime, optional
+            Seconds or an instant, not earlier than that of the message before. A window of time requires it.
+
+        Returns
+        -------
+        list of Change
+            All changes that the message causes: exits, then enters, each by subscription.
+
+        Raises
+        ------
+        RecordError
+            If the message is bad. It changes nothing then.
+
+        Notes ----- Only the net difference is reported. While a window fills, a message causes many changes;
+        `push_batch` can leave them out.
         """
         words = words if words is None or isinstance(words, str) else list(words)
         record = {"words": words, "text": text, "location": location, "key": key, "time": time}
@@ -80,12 +133,30 @@ class Window(WindowSubscriptions):
     def push_batch(self, messages: Events, *, strict: bool = False, changes: bool = True) -> WindowAnswer:
         """Push messages from any source of records, one after the other.
 
-        They have `words` or `text`, `location`, and optionally `key` and `time`. A bad message is skipped and reported
-        with its row and reason. `strict` raises `RecordError` at the first one; the messages of earlier chunks are then
-        in the window.
+        Parameters
+        ----------
+        messages : source of events
+            Records with `words` or `text`, `location`, and optionally `key` and `time`.
+        strict : bool
+            Whether to raise `RecordError` at the first bad message. The messages of earlier chunks are then in the
+            window.
+        changes : bool
+            Whether the table has the changes. Without them many messages cost much less.
 
-        With `changes=False` the table is empty, and many messages cost much less. If a chunk is larger than an eighth
-        of the messages held, as while the window fills, best messages are searched for once, at the end.
+        Returns
+        -------
+        WindowAnswer
+            The changes, the rejected messages, and the cost.
+
+        Raises
+        ------
+        InvalidInput
+            If the source cannot be read.
+        RecordError
+            With `strict`, at the first bad message.
+
+        Notes ----- Without `changes`, a chunk that is larger than an eighth of the messages held defers the search for
+        best messages. They are then searched for once, at the end.
         """
         parts, errors = [self._table(None, np.zeros(0, np.int64))], list[Reject]()
         with self._lock:
@@ -106,7 +177,25 @@ class Window(WindowSubscriptions):
             return WindowAnswer(table, errors, self.stats.less(before))
 
     def advance(self, time: Moment) -> list[Change]:
-        """Let time pass without a message; returns the changes. Later messages must not have an earlier time."""
+        """Let time pass without a message.
+
+        Parameters
+        ----------
+        time : float, str or datetime
+            The new time. Later messages must not have an earlier one.
+
+        Returns
+        -------
+        list of Change
+            The changes that the expiry of messages causes.
+
+        Raises
+        ------
+        InvalidInput
+            If the window is not one of time, or the time is before the latest so far.
+        RecordError
+            If the time cannot be read.
+        """
         if self.span is None:
             raise InvalidInput("this window is one of a number of messages; only a window with time= can be advanced")
         with self._lock:
@@ -122,13 +211,48 @@ class Window(WindowSubscriptions):
     # Files
 
     def save(self, folder: str | Path) -> None:
-        """Write the messages and the subscriptions into a folder as two tables, atomically."""
+        """Write the messages and the subscriptions into a folder as two tables, atomically.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder, which need not exist.
+
+        Raises
+        ------
+        InvalidInput
+            If a file cannot be written.
+        """
         with self._lock:
             save_window(self, folder)
 
     @classmethod
     def load(cls, folder: str | Path, *, index: str | None = None, threads: int | None = 1) -> Window:
-        """Load a saved window, with the same index or another one; raises `SegmentError`."""
+        """Continue with a window that was saved.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder.
+        index : str, optional
+            Another structure. Default: the one that was saved.
+        threads
+            As in `tocsin.Window`.
+
+        Returns
+        -------
+        Window
+            The window.
+
+        Raises
+        ------
+        SegmentError
+            If a file is missing, damaged or of another version.
+
+        Notes
+        -----
+        Cost: the best messages of every subscription are searched for again.
+        """
         return load_window(cls, folder, index, threads)
 
     # Internals
