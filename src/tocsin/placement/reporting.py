@@ -34,16 +34,43 @@ _ENOUGH: Final = 10
 class PlacementReport:
     """The predicted cost of a placement.
 
-    `copies` is the number of copies per subscription, and `visits` the number of partitions that an event visits. `met`
-    is the number of copies there, as a share of all subscriptions (1 with `hash`). `busiest` has the events of the
-    partition that most visit, divided by the mean, and `busiest_share` its share of all events. `slowest` is what `met`
-    would be if each partition examined as many as the one that examines most. These five are None without events.
-    Partitions that every event visits do not count as the busiest. `balance` is the size of the largest partition
-    divided by the mean.
+    `visits`, `met`, `busiest`, `busiest_share` and `slowest` are None without events. Partitions that every event
+    visits do not count as the busiest.
 
-    `unplaced` is the share of subscriptions that every event meets. `split` is the number of partitions that share keys
-    which would have filled more than one. `decided` is the share of subscriptions found by conditions on places, which
-    are evaluated before an event is sent.
+    Attributes
+    ----------
+    name : str
+        The placement.
+    partitions : int
+        The number of partitions.
+    everywhere : int
+        The number of further partitions, which every event visits.
+    subscriptions, events : int
+        The numbers by which the cost was predicted.
+    copies : float
+        Copies per subscription.
+    visits : float or None
+        Partitions that an event visits.
+    met : float or None
+        Copies there, as a share of all subscriptions; 1 with "hash".
+    busiest : float or None
+        Events of the partition that most visit, divided by the mean.
+    busiest_share : float or None
+        The same events, as a share of all.
+    slowest : float or None
+        What `met` would be if each partition examined as many as the one that examines most.
+    balance : float
+        The size of the largest partition, divided by the mean.
+    largest : float
+        The largest partition's share of all subscriptions.
+    unplaced : float
+        The share of subscriptions that every event meets.
+    split : int
+        The number of partitions that share keys which would have filled more than one.
+    decided : float
+        The share of subscriptions found by conditions on places, which are evaluated before an event is sent.
+    routing : str
+        How events would be routed to the parts of the whole index, and why; empty if that is not known.
     """
 
     name: str
@@ -62,7 +89,7 @@ class PlacementReport:
     unplaced: float
     split: int
     decided: float = 0.0
-    routing: str = ""  # how events would be routed to the parts of the whole index, and why, if known
+    routing: str = ""
 
     @property
     def is_uneven(self) -> bool:
@@ -70,7 +97,13 @@ class PlacementReport:
         return self.busiest is not None and self.busiest >= _UNEVEN and self.events >= _ENOUGH * self.partitions
 
     def lines(self) -> list[str]:
-        """The report in words for the user."""
+        """The report in words for the user.
+
+        Returns
+        -------
+        list of str
+            Lines of text.
+        """
         more = f" and {self.everywhere} that every event visits" if self.everywhere else ""
         said = [f"{self.name}: {self.partitions} partitions{more}, by {self.subscriptions:,} subscriptions"]
         said.append(f"  copies of a subscription: {self.copies:.2f}")

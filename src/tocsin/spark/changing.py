@@ -39,10 +39,22 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """The outcome of a batch of changes. `version` is the index version that has them all.
+    """The outcome of a batch of changes.
 
-    `superseded` changes had no effect, because of a later change of their id. `rejects` is a folder of Parquet (id,
-    field, reason), None if there are none. `merge_due` says that the index has many small parts.
+    Attributes
+    ----------
+    version : str
+        The version of the index that has them all.
+    inserted, updated, deleted, rescored : int
+        The numbers of changes that were applied.
+    superseded : int
+        Changes without an effect, because of a later change of their id.
+    rejected : int
+        Changes that could not be applied.
+    rejects : str or None
+        A folder of Parquet with these (id, field, reason); None if there are none.
+    merge_due : bool
+        Whether the index has many small parts, so that `merge` is worth its cost.
     """
 
     version: str
@@ -65,16 +77,40 @@ def update(
     rejects: str | Path | None = None,
     keep_s: float = KEEP_S,
 ) -> UpdateReport:
-    """Apply changes of subscriptions to an index folder. A folder without an index becomes one.
+    """Apply a table of changes of subscriptions to an index folder; a folder without an index becomes one.
 
-    Columns: `id`, `change` (`insert`, `update`, `delete` or `rescore`), `version` (integer), and `where` or
-    `predicates`, `score`, `weights` as in `compile`. Of two changes of an id the one with the higher version is later,
-    in whatever order they arrive. An insert of an existing id, and an update of a missing one, store the subscription
-    all the same. All changes are in the next version, or none is. Changes that cannot be applied are written to the
-    folder `rejects` (default: `rejects/` in the index), and the others are applied. Versions younger than `keep_s`
-    seconds stay for readers.
+    All changes are in the next version of the index, or none is.
 
-    Runs one job of one task. Raises `InvalidInput` for missing columns, or for ids of another kind than the index has.
+    Parameters
+    ----------
+    changes : pyspark.sql.DataFrame
+        Columns `id`, `change` ("insert", "update", "delete" or "rescore"), `version` (integer), and `where` or
+        `predicates`, `score` and `weights` as in `compile`.
+    path : str or Path
+        The folder, which driver and workers share.
+    index : str
+        The structure for new subscriptions, with options in parentheses.
+    statistics : Statistics, optional
+        How often events have each attribute and value. Default: those saved with the index.
+    rejects : str or Path, optional
+        The folder for changes that cannot be applied. Default: `rejects/` in the index.
+    keep_s : float
+        How many seconds an older version stays for readers.
+
+    Returns
+    -------
+    UpdateReport
+        The counts and the version.
+
+    Raises
+    ------
+    InvalidInput
+        For missing columns, or for ids of another kind than the index has.
+
+    Notes
+    -----
+    Of two changes of an id the one with the higher version is later, in whatever order they arrive. An insert of an
+    existing id, and an update of a missing one, store the subscription all the same. Runs one job of one task.
     """
     amender = _amender(path, index, statistics, rejects, keep_s)
     return amender.run(changes, f"update-{uuid.uuid4().hex[:12]}")
@@ -95,9 +131,37 @@ def follow(
 ) -> StreamingQuery:
     """Apply a stream of changes to an index folder, each micro-batch as by `update`, while others match against it.
 
-    Restarted with its checkpoint, the query resumes; changes that are applied twice have no further effect. Small parts
-    are merged in the background, by jobs of one task. `trigger` is passed to `DataStreamWriter.trigger`, and `name`
-    names the query. `look` is called with the report of each micro-batch. The index exists when this returns.
+    The index exists when this returns. Restarted with its checkpoint, the query resumes.
+
+    Parameters
+    ----------
+    changes : pyspark.sql.DataFrame
+        A streaming DataFrame with the columns of `update`.
+    path
+        As in `tocsin.spark.update`.
+    checkpoint : str or Path
+        The folder for the query's checkpoint.
+    index, statistics, rejects, keep_s
+        As in `tocsin.spark.update`.
+    trigger : mapping, optional
+        Arguments of `DataStreamWriter.trigger`: `{"processingTime": "10 seconds"}`.
+    name : str, optional
+        The name of the query.
+    look : callable, optional
+        Called with the `UpdateReport` of each micro-batch.
+
+    Returns
+    -------
+    pyspark.sql.streaming.StreamingQuery
+        The running query.
+
+    Raises
+    ------
+    InvalidInput
+        For missing columns or invalid options.
+
+    Notes ----- Changes that are applied twice have no further effect. Small parts are merged in the background, by jobs
+    of one task.
     """
     amender = _amender(path, index, statistics, rejects, keep_s)
     _checked(changes)
@@ -117,9 +181,30 @@ def follow(
 
 
 def merge(session: SparkSession, path: str | Path, *, index: str = "auto", keep_s: float = KEEP_S) -> int:
-    """Merge the small parts of an index until few are left, in a job of one task; returns the number of merges.
+    """Merge the small parts of an index until few are left.
 
     Other processes may match against the index, and change it, meanwhile.
+
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+        The session.
+    path, index, keep_s
+        As in `tocsin.spark.update`.
+
+    Returns
+    -------
+    int
+        The number of merges.
+
+    Raises
+    ------
+    InvalidInput
+        For an unknown `index`. A folder without a valid index fails the job.
+
+    Notes
+    -----
+    Runs a job of one task.
     """
     return _merge(session, Path(path).absolute(), choose(index, saved_statistics(path)), keep_s)
 

@@ -49,9 +49,22 @@ _REJECT_SCHEMA = pa.schema([("id", pa.string()), ("field", pa.string()), ("reaso
 
 @dataclass(frozen=True, slots=True)
 class CompileReport:
-    """The outcome of a compilation. `rejects` is a folder of Parquet (id, field, reason), None if there are none.
+    """The outcome of a compilation.
 
-    `largest` is the largest partition's share of all subscriptions, including copies.
+    Attributes
+    ----------
+    accepted : int
+        The number of subscriptions in the index.
+    rejected : int
+        The number of bad subscriptions.
+    version : str
+        The version of the index.
+    rejects : str or None
+        A folder of Parquet with the bad subscriptions (id, field, reason); None if there are none.
+    largest : float
+        The largest partition's share of all subscriptions, copies included.
+    warnings : tuple of Notice
+        Warnings about ignored columns.
     """
 
     accepted: int
@@ -59,7 +72,7 @@ class CompileReport:
     version: str
     rejects: str | None
     largest: float = 0.0
-    warnings: tuple[Notice, ...] = ()  # ignored columns of the subscriptions
+    warnings: tuple[Notice, ...] = ()
 
 
 def compile(
@@ -74,18 +87,41 @@ def compile(
 ) -> CompileReport:
     """Compile subscriptions into an index folder, one segment per partition.
 
-    Columns: `id` (string or integer), `where` (CQL2 text) or `predicates` (see `Conjunctions`), optionally `score`
-    (double) and `weights` (map of string to double). Other columns are ignored and listed in the report's `warnings`.
-    Of several subscriptions with one id, the one with the text that sorts first is kept. A bad subscription is skipped
-    and written to the report's `rejects`. Readers of the previous version are not disturbed.
+    Readers of the previous version are not disturbed.
 
-    `statistics` of the events (`tocsin.sample`) improve the access keys. They are saved with the index, for later
-    changes and for the next compilation without any.
+    Parameters
+    ----------
+    subscriptions : pyspark.sql.DataFrame
+        Columns `id` (string or integer), `where` (CQL2 text) or `predicates` (see `Conjunctions`), and optionally
+        `score` (double) and `weights` (map of string to double). Other columns are ignored and listed in the warnings.
+    path : str or Path
+        The folder, which driver and workers share.
+    partitions : int
+        The number of partitions.
+    index : str
+        The structure that finds candidates, with options in parentheses. "auto" chooses; answers do not depend on it.
+    statistics : Statistics, optional
+        How often events have each attribute and value. They are saved with the index. Default: those saved before.
+    placement : str
+        Which subscriptions share a partition: "hash", "location", "keyword", "prefix", "access" or "auto". `plan`
+        predicts what they cost. Events are then matched only against partitions with possible matches.
+    sample : int
+        The number of subscriptions by which a placement is planned.
 
-    `placement` decides which subscriptions share a partition, so that events are matched only against partitions with
-    possible matches: `hash`, `location`, `keyword`, `prefix`, `access` or `auto`. `plan` reports on them beforehand.
-    All but `hash` take another job, which reads `sample` subscriptions, and further partitions for subscriptions that
-    cannot be placed. Raises `InvalidInput` for missing columns.
+    Returns
+    -------
+    CompileReport
+        The counts, the version, and where the rejected subscriptions are.
+
+    Raises
+    ------
+    InvalidInput
+        For missing columns or invalid options.
+
+    Notes
+    -----
+    Of several subscriptions with one id, the one with the text that sorts first is kept. All placements but "hash" take
+    another job, and further partitions for subscriptions that cannot be placed.
     """
     check_placement(placement, partitions)
     folder = Path(path).absolute()

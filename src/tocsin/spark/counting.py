@@ -29,10 +29,28 @@ Batches = Iterable[pa.RecordBatch]
 def statistics(
     events: DataFrame, *, attributes: list[str] | None = None, json: str | None = None, sample: int = 10_000
 ) -> Statistics:
-    """Statistics of events (as for `match`), for `compile` and `plan`. They hold for later events of the same kind.
+    """Count how often events have each attribute and value, for `compile` and `plan`.
 
-    All events are counted; values come from the first `sample` events of each task. Runs a job. Raises `InvalidInput`
-    if there are no events.
+    Parameters
+    ----------
+    events, attributes, json
+        As in `tocsin.spark.match`.
+    sample : int
+        The number of events of each task whose values are kept. All events are counted.
+
+    Returns
+    -------
+    Statistics
+        Statistics that hold for later events of the same kind.
+
+    Raises
+    ------
+    InvalidInput
+        If there are no events, or options do not fit the columns.
+
+    Notes
+    -----
+    Runs a job.
     """
     checked_sample(sample)
     asked = asked_of(events, attributes, json=json)

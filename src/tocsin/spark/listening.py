@@ -62,9 +62,16 @@ class Progress:
 
 
 class Metrics(StreamingQueryListener):
-    """Counts the work of streams. `path` is a file that is replaced atomically after each micro-batch.
+    """Counts the work of streams, as log lines and as a file of Prometheus text.
 
-    `observation` is the name that was given to `match` as `observe`. Each micro-batch logs a line at level INFO.
+    Each micro-batch logs a line at level INFO: `session.streams.addListener(spark.Metrics("metrics.prom"))`.
+
+    Parameters
+    ----------
+    path : str or Path, optional
+        A file that is replaced atomically after each micro-batch.
+    observation : str
+        The name that was given to `match` as `observe`.
     """
 
     def __init__(self, path: str | Path | None = None, *, observation: str = OBSERVATION) -> None:
@@ -74,7 +81,15 @@ class Metrics(StreamingQueryListener):
         self._streams: dict[str, Progress] = {}
 
     def count(self, name: str, work: Mapping[str, Any]) -> None:
-        """Add the work of a micro-batch, or of a part of it, as `match` observes it."""
+        """Add the work of a micro-batch, or of a part of it.
+
+        Parameters
+        ----------
+        name : str
+            The stream.
+        work : mapping
+            The counts, as `match` observes them.
+        """
         with self._lock:
             stream = self._streams.setdefault(name, Progress(name))
             for one in (one for one in WORK_FIELDS if one in work):
@@ -82,20 +97,58 @@ class Metrics(StreamingQueryListener):
             stream.index_version = work["index_version"] or stream.index_version
 
     def progress(self, name: str) -> Progress | None:
-        """The work of a stream; None before its first micro-batch."""
+        """The work of a stream since it was started.
+
+        Parameters
+        ----------
+        name : str
+            The name of the query; its id if it has none.
+
+        Returns
+        -------
+        Progress or None
+            `counts` and `gauges` by name, and the `index_version`; None before the first micro-batch.
+        """
         with self._lock:
             return self._streams.get(name)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+        """Spark calls this when a query starts; it is logged.
+
+        Parameters
+        ----------
+        event : QueryStartedEvent
+            Spark's event.
+        """
         _LOG.info("%s started", event.name or event.id)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """No events arrived."""
+        """Spark calls this when no events arrived; nothing is done.
+
+        Parameters
+        ----------
+        event : QueryIdleEvent
+            Spark's event.
+        """
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """Spark calls this when a query ends; it is logged, with its exception.
+
+        Parameters
+        ----------
+        event : QueryTerminatedEvent
+            Spark's event.
+        """
         _LOG.info("%s ended%s", event.id, f": {event.exception}" if event.exception else "")
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        """Spark calls this after a micro-batch, which is counted, logged and written.
+
+        Parameters
+        ----------
+        event : QueryProgressEvent
+            Spark's event.
+        """
         told = event.progress
         name = told.name or str(told.id)
         if (work := told.observedMetrics.get(self._observation)) is not None:
@@ -114,7 +167,7 @@ class Metrics(StreamingQueryListener):
         self.write()
 
     def write(self) -> None:
-        """Write the file, if there is one. A failure is logged, and the stream goes on."""
+        """Write the file, if there is one; a failure is logged, and the stream goes on."""
         if self._path is None:
             return
         with self._lock:

@@ -53,33 +53,63 @@ def match(
 ) -> DataFrame:
     """Match a DataFrame of events against a compiled index, in batch or Structured Streaming.
 
-    The result has every input column and two more. `matches: array<struct<subscription, score>>` is ordered by id, or
-    with a ranking best first. `error: string` says what could not be read; if that was the whole event, `matches` is
-    null.
+    Lazy, like any transformation.
 
-    All columns are attributes unless `attributes` names some. Structs, and maps with string keys, flatten to dotted
-    names. With `explode=True` the result has one row per match: `event_id`, `subscription`, `score`. There `event_id`
-    names the column that identifies events, and errors are not shown. `json` names a column of strings with events as
-    JSON objects, which are read like JSON lines. `corrupt` names the column in which a reader puts the text of a record
-    that it could not parse (`columnNameOfCorruptRecord`); such a row is a rejected event.
+    Parameters
+    ----------
+    events : pyspark.sql.DataFrame
+        The events, one a row. Structs, and maps with string keys, flatten to dotted names.
+    index : str or Path
+        The folder that `compile`, `update` or `Engine.save` wrote. Every worker must see it under the same path.
+    attributes : list of str, optional
+        The columns that are attributes. Default: all.
+    ranking : Top, Relaxed or Similar, optional
+        Which matches to report, and with which score. Default: all matches.
+    explode : bool
+        Whether the result has one row per match. Errors are not shown there.
+    event_id : str, optional
+        The column that identifies events, with `explode`.
+    json : str, optional
+        A column of strings with events as JSON objects, which are read like JSON lines.
+    corrupt : str, optional
+        The column in which a reader puts the text of a record that it could not parse
+        (`columnNameOfCorruptRecord`). Such a row is a rejected event.
+    schema : mapping of str to str or Text, optional
+        The types of attributes with columns of another type: "number", "string", "boolean", "instant", "geometry" or
+        "text". Texts are parsed as that type, geometries as well-known text.
+    points : mapping of str to pair of str, optional
+        Attributes that are made of two others, x and y: `{"location": ("lon", "lat")}`.
+    observe : str or pyspark.sql.Observation, optional
+        An observation of `events`, `matches`, `rejected` (whole events), `reported` (with any error), `candidates`,
+        `verified` and `index_version`. A name is for a `StreamingQueryListener`, such as `Metrics`.
+    routing : str
+        "local": each worker maps the whole index. "shuffle": events are sent to the parts that may match them, and the
+        matches are merged. "auto": shuffle if the index has several parts and more bytes than half of `memory`. The
+        rows are the same.
+    memory : int, optional
+        The memory of a worker's machine, in bytes. Default: that of the calling machine.
 
-    `schema` gives types to attributes with columns of another type, as in `Engine.match_batch` (`number`, `string`,
-    `boolean`, `instant`, `geometry`, `text`). Texts are parsed as that type, geometries as well-known text. `points`
-    has attributes that combine two others, as there: `{"location": ("lon", "lat")}`.
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        All columns of `events` and two more. `matches: array<struct<subscription, score>>` is ordered by id, or with a
+        ranking best first. `error: string` says what could not be read; if that was the whole event, `matches` is null.
+        With `explode` the columns are `event_id`, `subscription` and `score`.
 
+    Raises
+    ------
+    InvalidInput
+        If options do not fit the columns.
+    SegmentError
+        If there is no valid index.
+
+    Notes
+    -----
     In batch, all tasks use the version of the index that is current at the call. In a stream, each micro-batch uses the
-    version that is current when it begins. The index folder records that version, and a replay uses it again. `observe`
-    names an observation (for a `StreamingQueryListener`, or a `pyspark.sql.Observation`) of `events`, `matches`,
-    `rejected` (whole events), `reported` (with any error), `candidates`, `verified` and `index_version`.
+    version that is current when it begins. The index folder records that version, and a replay uses it again.
 
-    `routing` is `local`, `shuffle` or `auto`. With `local` each worker maps the whole index. With `shuffle` events are
-    sent to the parts that may match them, and the matches are merged. This takes two shuffles, and a worker maps only
-    the parts that it is given. `auto` shuffles if the index has several parts and more bytes than half of a machine's
-    `memory` (bytes; default: the memory of the calling machine). The rows are the same. A shuffle needs events that are
-    the same when they are read again.
-
-    Lazy, like any transformation. Raises `InvalidInput` for options that do not fit the columns, and `SegmentError` if
-    there is no valid index.
+    With "local" nothing is shuffled. "shuffle" takes two shuffles, and a worker maps only the parts that it is given.
+    It needs events that are the same when they are read again.
     """
     asked = asked_of(
         events,

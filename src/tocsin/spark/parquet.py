@@ -71,12 +71,38 @@ def match_parquet(
 ) -> DataFrame:
     """Match the events of a Parquet file, or of a folder of such files, which workers read themselves.
 
-    The answer is that of `match(session.read.option("mergeSchema", True).parquet(path), index, ...)`, but the events do
-    not pass through Java. Each file is matched by its own columns and types. The answer has the columns of all files; a
-    column with several types gets a type that holds them all. `columns` are those to read and keep (default: all). With
-    `stream=True` the result is a streaming DataFrame, and each file that arrives in the folder is read once. Names of
-    folders are not columns (`year=2024/`). Raises `InvalidInput` for a path without Parquet files, for a table of
-    Delta, Iceberg or Hudi, and as `match` does.
+    The answer is that of `match` on the same files, read with `mergeSchema`. The events do not pass through Java.
+
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+        The session.
+    path : str or Path
+        The file or folder. Every worker must see it under the same path.
+    index
+        As in `tocsin.spark.match`.
+    columns : list of str, optional
+        The columns to read and keep. Default: all.
+    attributes, ranking, explode, event_id, json, schema, points, observe
+        As in `tocsin.spark.match`.
+    stream : bool
+        Whether the result is a streaming DataFrame, which reads each file that arrives in the folder once.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The columns of all files, and those that `match` adds. A column with several types gets one that holds them all.
+
+    Raises
+    ------
+    InvalidInput
+        For a path without Parquet files, for a table of Delta, Iceberg or Hudi, or if options do not fit the columns.
+    SegmentError
+        If there is no valid index.
+
+    Notes
+    -----
+    Each file is matched by its own columns and types. Names of folders (`year=2024/`) are not columns.
     """
     events = read_events(session, path, columns)
     asked = asked_of(

@@ -52,11 +52,40 @@ def plan(
 ) -> PlacementReport:
     """Predict the cost of a placement before building it: copies, visits of events, and the balance of partitions.
 
-    The prediction uses `sample` subscriptions, chosen by the hashes of their ids, and the first 10,000 `events`, as for
-    `match`. `placement` is `hash`, `location`, `keyword`, `prefix`, `access` or `auto`. `auto` chooses the placement
-    with the fewest subscriptions examined per event; if events are sent to parts, the busiest part counts. The report
-    also says whether the expected size of the index fits half of a machine's `memory` (bytes; default: that of this
-    machine), or events are sent to its parts. Raises `InvalidInput` as `compile` and `match` do.
+    Parameters
+    ----------
+    subscriptions
+        As in `tocsin.spark.compile`.
+    partitions : int
+        The number of partitions.
+    placement : str
+        "hash", "location", "keyword", "prefix", "access" or "auto". "auto" chooses the placement with the fewest
+        subscriptions examined per event; if events are sent to parts, by the busiest part.
+    statistics : Statistics, optional
+        How often events have each attribute and value. Default: estimated from the subscriptions.
+    events : pyspark.sql.DataFrame, optional
+        Events as for `match`, of which the first 10,000 are used. Default: the shares of the keys are used instead.
+    attributes, json
+        As in `tocsin.spark.match`.
+    sample : int
+        The number of subscriptions by which to plan, chosen by the hashes of their ids.
+    memory : int, optional
+        The memory of a worker's machine, in bytes. Default: that of the calling machine.
+
+    Returns
+    -------
+    PlacementReport
+        The prediction. It also says whether the index is expected to fit half of `memory`, or events are sent to its
+        parts.
+
+    Raises
+    ------
+    InvalidInput
+        For missing columns or invalid options.
+
+    Notes
+    -----
+    Runs a few jobs over the subscriptions, and one over the events.
     """
     check_placement(placement, partitions)
     part = part_of(some_of(read(subscriptions), checked_sample(sample)))

@@ -73,10 +73,27 @@ _LONGEST_FOLDER: Final = 60
 def local_session(master: str = "local[*]", *, app: str = "tocsin", **conf: str | int | float | bool) -> SparkSession:
     """Start Spark on this machine, or return the session that the process already has.
 
-    `conf` are further settings, which override the defaults: `local_session(**{"spark.sql.shuffle.partitions": 2})`.
-    The output of the Java process does not go to the terminal, but to a log file in a temporary folder.
-    `spark.tocsin.log` in the session's conf names it. If the start fails, the error carries the last lines. Cost: 3 to
-    5 seconds. Raises `MissingExtra` if PySpark or Java is missing.
+    Parameters
+    ----------
+    master : str
+        Spark's master.
+    app : str
+        The name of the application.
+    **conf : str, int, float or bool
+        Further settings, which override the defaults: `local_session(**{"spark.sql.shuffle.partitions": 2})`.
+
+    Returns
+    -------
+    pyspark.sql.SparkSession
+        The session.
+
+    Raises
+    ------
+    MissingExtra
+        If PySpark or Java is missing.
+
+    Notes ----- Cost: 3 to 5 seconds. The output of the Java process goes to a log file in a temporary folder, which
+    `spark.tocsin.log` in the session's conf names. If the start fails, the error carries the last lines.
     """
     try:
         from pyspark import SparkConf

@@ -19,10 +19,29 @@ if TYPE_CHECKING:
 
 
 def warm(session: SparkSession, index: str | Path, ranking: Ranking | None = None) -> int:
-    """Map an index in the workers and match an event without attributes; returns the number of tasks.
+    """Map an index in the workers and match an event without attributes, before the first event comes.
 
-    Kernels that are not in the cache are compiled now (`tocsin warm` prepares the cache). Workers keep their mappings.
-    A stream that starts without this does the same in its first micro-batch.
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+        The session.
+    index, ranking
+        As in `tocsin.spark.match`.
+
+    Returns
+    -------
+    int
+        The number of tasks.
+
+    Raises
+    ------
+    SegmentError
+        If there is no valid index.
+
+    Notes
+    -----
+    Kernels that are not in the cache are compiled now; `tocsin warm` prepares the cache. Workers keep their mappings. A
+    stream that starts without this does the same in its first micro-batch.
     """
     folder = IndexFolder.read(Path(index).absolute())
     cores = session.sparkContext.defaultParallelism

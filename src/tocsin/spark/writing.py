@@ -41,7 +41,27 @@ _SUCCESS: Final = "_SUCCESS"
 
 
 class WriteReport(NamedTuple):
-    """The counts of what was written. `rejected` events were rejected whole; `reported` ones have some error."""
+    """The counts of what `match_to_parquet` read and wrote.
+
+    Attributes
+    ----------
+    files : int
+        The number of files that were written.
+    events : int
+        The number of events.
+    matches : int
+        The number of matches.
+    rejected : int
+        Events that were rejected whole.
+    reported : int
+        Events with an error, whole or of one attribute.
+    candidates : int
+        Pairs of event and subscription that no index ruled out.
+    verified : int
+        Candidates whose expression was evaluated.
+    version : str
+        The version of the index.
+    """
 
     files: int
     events: int
@@ -71,11 +91,37 @@ def match_to_parquet(
 ) -> WriteReport:
     """Match the events of Parquet files into Parquet files, which workers read and write themselves.
 
-    The rows are those of `match_parquet(session, path, index, ...).write.parquet(out)`, with the same options, but no
-    row passes through Java. `out` is a new folder, or with `overwrite` replaces an existing one. It appears when
-    everything is written, with `_SUCCESS` in it. A run that fails or is killed leaves the existing folder, and beside
-    it a folder `out.<hex>.part`. A retried task writes the same file. Raises `InvalidInput` for paths that cannot be
-    read or written, and as `match` does.
+    The rows are those of `match_parquet`, but none passes through Java.
+
+    Parameters
+    ----------
+    session, path
+        As in `tocsin.spark.match_parquet`.
+    index
+        As in `tocsin.spark.match`.
+    out : str or Path
+        A new folder. It appears when everything is written, with `_SUCCESS` in it.
+    columns
+        As in `tocsin.spark.match_parquet`.
+    attributes, ranking, explode, event_id, json, schema, points
+        As in `tocsin.spark.match`.
+    overwrite : bool
+        Whether `out` replaces an existing folder.
+
+    Returns
+    -------
+    WriteReport
+        The counts.
+
+    Raises
+    ------
+    InvalidInput
+        For paths that cannot be read or written, or if options do not fit the columns.
+    SegmentError
+        If there is no valid index.
+
+    Notes ----- A retried task writes the same file. A run that fails or is killed leaves the existing folder, and
+    beside it a folder `out.<hex>.part`.
     """
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 

@@ -39,20 +39,45 @@ def write_kafka(
     timeout_s: float = 120.0,
     options: Mapping[str, str | float | bool] | None = None,
 ) -> int:
-    """Write rows to a Kafka topic, one message each: all columns as a JSON object. Returns the number of rows.
+    """Write rows to a Kafka topic, one message each: all columns as a JSON object.
 
-    For `foreachBatch`: `stream.writeStream.foreachBatch(lambda rows, _: write_kafka(rows, servers=..., topic=...))`.
-    `key` names the column with the message's key. Equal keys go to one partition, the same one as with Java clients.
+    It is for `foreachBatch`: `stream.writeStream.foreachBatch(lambda rows, _: write_kafka(rows, servers=...,
+    topic=...))`.
 
-    Delivery is at least once: a repeated micro-batch is written again, with the same header `tocsin-key` for each row.
-    The header has the query's id, the micro-batch, a hash of the row, and its number among equal rows. To count equal
-    rows, a shuffle brings them into one task. `identity` names columns that identify a row: they are hashed instead of
-    the row, and no shuffle is needed. For a table outside of a stream, `job` replaces query and micro-batch (default: a
-    new name each time). In a stream `job` follows them, and distinguishes several writes of one micro-batch.
+    Parameters
+    ----------
+    rows : pyspark.sql.DataFrame
+        The rows.
+    servers : str
+        The brokers: "host:port", several with commas.
+    topic : str
+        The topic.
+    key : str, optional
+        The column with the message's key. Equal keys go to one partition, the same one as with Java clients.
+    identity : sequence of str, optional
+        Columns that identify a row. Default: the whole row.
+    job : str, optional
+        For a table outside of a stream, a name that stands for query and micro-batch; by default a new one each time.
+        In a stream it follows them, and distinguishes several writes of one micro-batch.
+    timeout_s : float
+        How many seconds the broker may take to acknowledge all messages. After that an error ends the query.
+    options : mapping of str to str, float or bool, optional
+        Properties of librdkafka.
 
-    Runs one job, and returns when the broker has acknowledged all messages. If that takes longer than `timeout_s`, it
-    raises an error, which ends the query. `options` are properties of librdkafka. Raises `InvalidInput` for missing
-    columns.
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Raises
+    ------
+    InvalidInput
+        For missing columns or unknown options.
+
+    Notes ----- Delivery is at least once. A repeated micro-batch is written again, with the same header `tocsin-key`
+    for each row. The header has the query's id, the micro-batch, a hash of the row's identity, and its number among
+    equal ones. To count equal rows, a shuffle brings them into one task; with `identity` no shuffle is needed. Runs one
+    job, and returns when the broker has acknowledged all messages.
     """
     broker = writing(servers, topic, timeout_s, options)
     _check_properties(broker)

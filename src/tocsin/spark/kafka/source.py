@@ -45,21 +45,50 @@ def read_kafka(
     options: Mapping[str, str | float | bool] | None = None,
     batch: bool = False,
 ) -> DataFrame:
-    """The events of a Kafka topic as a stream, or with `batch=True` the current ones as a table.
+    r"""The events of a Kafka topic, as a stream or as a table.
 
-    Columns: `key`, `value`, `bad` (strings), `partition`, `offset`, `timestamp`. A value that is not UTF-8 is null, and
-    `bad` has its bytes, one per character (Latin-1). Such bytes in a key are written as `\\xff`. `match(events, index,
-    json="value", corrupt="bad")` rejects such an event with a reason, and goes on.
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+        The session.
+    servers : str
+        The brokers: "host:port", several with commas.
+    topic : str
+        The topic.
+    starting : str
+        Where a new query begins: "earliest" or "latest". A restarted one continues at its checkpoint.
+    gone : str
+        What happens if events were deleted before they were read: "fail" raises an error, "skip" continues without
+        them.
+    most_per_batch : int, optional
+        The most events in a micro-batch. Default: all that there are.
+    most_per_task : int
+        The most events that a task reads.
+    timeout_s : float
+        How many seconds a broker may be silent.
+    options : mapping of str to str, float or bool, optional
+        Properties of librdkafka: `{"security.protocol": "SSL"}`.
+    batch : bool
+        Whether to return the current events as a table.
 
-    A new query begins at the topic's `starting` ("earliest" or "latest"), a restarted one at its checkpoint. Partitions
-    added later are read from their first event. A micro-batch has at most `most_per_batch` events, a task at most
-    `most_per_task`. If events were deleted before they were read, `gone="fail"` raises an error, and `gone="skip"`
-    continues without them. `timeout_s` limits how long a broker may be silent. `options` are properties of librdkafka
-    (`{"security.protocol": "SSL"}`). Of transactions only committed events are read, unless `isolation.level` says
-    otherwise.
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        Columns `key`, `value`, `bad` (strings), `partition`, `offset` and `timestamp`. A value that is not UTF-8 is
+        null, and `bad` has its bytes, one per character (Latin-1). Such bytes in a key are written as `\xff`.
 
-    Asks the broker once whether the topic exists. Raises `InvalidInput` for a missing topic, for a broker that does not
-    answer, and for unknown options. Raises `MissingExtra` without confluent-kafka, or with PySpark before 4.2.
+    Raises
+    ------
+    InvalidInput
+        For a missing topic, a broker that does not answer, or unknown options.
+    MissingExtra
+        Without confluent-kafka, or with PySpark before 4.2.
+
+    Notes
+    -----
+    `match(events, index, json="value", corrupt="bad")` rejects an event that is not UTF-8 with a reason, and goes on.
+    Partitions added later are read from their first event. Of transactions only committed events are read, unless
+    `isolation.level` says otherwise. Asks the broker once whether the topic exists.
     """
     reading = Reading(
         servers, topic, starting, gone, most_per_batch, most_per_task, timeout_s, client=properties(options)

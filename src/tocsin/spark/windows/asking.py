@@ -51,28 +51,50 @@ def window(
 ) -> DataFrame:
     """Keep the best k recent messages of a stream for every subscription, like `tocsin.Window`.
 
-    `messages` is a streaming DataFrame with `words` (array of strings) or `text`, `location` (array of two numbers) and
-    optionally `key` (string or integer) and `time`. `subscriptions` is a table with `id`, `words` or `text`,
-    `location`, and optionally `k` and `alpha`; it is read when the query starts for the first time. A window needs one
-    order of all messages. Within a micro-batch they are ordered by the columns `order` (default: `time`), then by all
-    their columns. Micro-batches follow one another.
+    The window is the same as in one process, for any number of partitions, and after a restart from the checkpoint.
 
-    Returns a streaming DataFrame with one row per change: `event`, `subscription`, `message`, `kind`, `score` and
-    `error`. `event` is the number of the message that caused the change. `message` is the key or number of the message
-    that the change is about, and `kind` is `enter` or `exit`. A rejected message or subscription has the `kind`
-    `refused`, and the reason in `error`. With `lists=True` there is one row for each subscription with a list that
-    changed in a micro-batch: `event`, `subscription`, `best` and `error`. Here `event` is the number of the last
-    message, and `best` is an array of struct<message, score>, best first.
+    Parameters
+    ----------
+    messages : pyspark.sql.DataFrame
+        A streaming DataFrame with `words` (array of strings) or `text`, `location` (array of two numbers), and
+        optionally `key` (string or integer) and `time`.
+    subscriptions : pyspark.sql.DataFrame
+        A table with `id`, `words` or `text`, `location`, and optionally `k` and `alpha`. It is read when the query
+        starts for the first time.
+    size, time, bounds
+        As in `tocsin.Window`.
+    partitions : int
+        The number of partitions, from 1 to 64.
+    order : str or sequence of str
+        The columns that order the messages of a micro-batch; ties are ordered by all columns. Default: `time`, in a
+        window of time. Micro-batches follow one another.
+    placement : str
+        "hash": subscriptions are spread evenly, and every message goes to all partitions. "prefix": subscriptions with
+        a rare word in common share a partition, and a message goes only to partitions with one of its words.
+    weights, text, index
+        As in `tocsin.Window`.
+    lists : bool
+        Whether each row is a list of best messages that changed, instead of a change.
 
-    `placement` decides which subscriptions share a partition. With `hash` they are spread evenly, and every message
-    goes to all partitions. With `prefix` subscriptions with a rare word in common share one, and a message goes only to
-    partitions with one of its words. This takes two jobs over the subscriptions at the call, and they must not change
-    afterwards.
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        A streaming DataFrame with one row per change: `event` (the number of the message that caused it),
+        `subscription`, `message` (its key or number), `kind` (`enter` or `exit`), `score` and `error`. A rejected
+        message or subscription has the kind `refused`, and the reason in `error`. With `lists` there is one row for
+        each list that changed in a micro-batch: `event` (the number of the last message), `subscription`, `best` (array
+        of struct<message, score>, best first) and `error`.
 
-    The window is the same as in one process, for any number of `partitions` from 1 to 64, and after a restart from the
-    checkpoint. A checkpoint of another window is rejected. The other options are those of `tocsin.Window`. Needs the
-    state store of RocksDB (`spark.sql.streaming.stateStore.providerClass`). Cost: all messages of a micro-batch go
-    through one task. Raises `InvalidInput` for invalid options.
+    Raises
+    ------
+    InvalidInput
+        For missing columns or invalid options, and without the state store of RocksDB
+        (`spark.sql.streaming.stateStore.providerClass`).
+    MissingExtra
+        If protobuf is not installed.
+
+    Notes ----- All messages of a micro-batch go through one task. "prefix" takes two jobs over the subscriptions at the
+    call, and they must not change afterwards. A checkpoint of another window is rejected.
     """
     _check(messages, partitions, placement)
     kept_order = _order(messages, order, has_time=time is not None)
