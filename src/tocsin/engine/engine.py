@@ -257,6 +257,13 @@ class Engine(SubscriptionSet):
         list of Notice
             The warnings, empty if there are none.
 
+        Examples
+        --------
+        >>> engine = Engine()
+        >>> engine.subscribe("s1", "colour = 'red'")
+        >>> [warning.attribute for warning in engine.warnings([{"color": "red"}])]
+        ['colour']
+
         Notes
         -----
         Cost: linear in subscriptions and events.

@@ -251,6 +251,14 @@ class Fences:
             If the source cannot be read, or an option is invalid.
         RecordError
             With `strict`, at the first bad event.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> engine.subscribe("speeding", "speed > 120")
+        >>> tocsin.Fences(engine, key="car").push_batch([{"car": 7, "speed": 130}]).table.to_pylist()
+        [{'event': 0, 'object': 7, 'subscription': 'speeding', 'change': 'enter', 'seconds': None}]
         """
         answer, changes = self._pushed(events, schema, delimiter, points, strict, threads)
         objects, ids = [change.object for _, change in changes], [change.subscription for _, change in changes]
@@ -289,7 +297,6 @@ class Fences:
     ) -> tuple[Answer, list[tuple[int, FenceChange]]]:
         tracking, followed = self._tracking, self._tracking.followed
         also = [] if followed.time is None else [followed.time]
-        changes: list[tuple[int, FenceChange]] = []
         told = TimeReader(followed.time, followed.time_unit)
         with self._lock:
             trail = None if followed.path is None else Trail(followed.path, tracking.last_place)
@@ -305,24 +312,33 @@ class Fences:
                 threads=threads,
                 no_places=followed.no_places,
             )
-            first = tracking.events + 1  # the number of the event in row 0
-            for row, key, ids, now, passed in rows_of(answer.table, followed, told):
-                if ids is None:
-                    continue  # a bad event, already reported
-                if reason := problem_of(key, followed.key):
-                    answer.event_errors.append(Reject(row, None, followed.key, reason))
-                    continue
-                tracking.events = first + row
-                start = 0 if trail is None else first + trail.starts.get(row, BEFORE)
-                event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
-                changes += ((row, change) for change in tracking.move(event, witness, told))
-            for key, (at, row) in {} if trail is None else trail.moved.items():
-                visits = tracking.objects.get(key)
-                if visits is not None and visits.began <= first + row:
-                    visits.at = at
+            changes = self._changes(answer, witness, trail, told)
         answer.event_errors.sort(key=lambda reject: reject.row)
         changes.sort(key=lambda one: one[0])
         return replace(answer, noticing=partial(told.notices, answer.noticing)), changes
+
+    def _changes(
+        self, answer: Answer, witness: Witness, trail: Trail | None, told: TimeReader
+    ) -> list[tuple[int, FenceChange]]:
+        """Process the events of an answer; returns each change with its row. Events without a key are errors."""
+        tracking, followed = self._tracking, self._tracking.followed
+        changes: list[tuple[int, FenceChange]] = []
+        first = tracking.events + 1  # the number of the event in row 0
+        for row, key, ids, now, passed in rows_of(answer.table, followed, told):
+            if ids is None:
+                continue  # a bad event, already reported
+            if reason := problem_of(key, followed.key):
+                answer.event_errors.append(Reject(row, None, followed.key, reason))
+                continue
+            tracking.events = first + row
+            start = 0 if trail is None else first + trail.starts.get(row, BEFORE)
+            event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
+            changes += ((row, change) for change in tracking.move(event, witness, told))
+        for key, (at, row) in {} if trail is None else trail.moved.items():
+            visits = tracking.objects.get(key)
+            if visits is not None and visits.began <= first + row:
+                visits.at = at
+        return changes
 
     # Files
 

@@ -95,6 +95,14 @@ class SubscriptionSet:
         UserWarning
             If a condition probably means something else (`color = "gold"`), for the first 20 texts of each form.
 
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> engine.subscribe("s1", "model = 'iphone5s' AND price <= 580", score=2.0, payload={"mail": "a@example.org"})
+        >>> len(engine), "s1" in engine, engine.payload("s1")
+        (1, True, {'mail': 'a@example.org'})
+
         Notes
         -----
         Cost: microseconds; more for a text of a new form, which is parsed.
@@ -144,6 +152,14 @@ class SubscriptionSet:
             If the source cannot be read.
         RecordError
             With `strict`, at the first bad record.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> accepted, errors = engine.subscribe_many([{"id": "s1", "where": "price < 5"}, {"id": "s2"}])
+        >>> accepted, [(error.row, error.id, error.field) for error in errors]
+        (1, [(1, 's2', 'where')])
         """
         extras = extras_of(payload_columns)
         builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)
@@ -190,6 +206,15 @@ class SubscriptionSet:
             If no subscription has the id.
         RecordError
             If the score is not a finite number.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> engine.subscribe("s1", "price <= 580")
+        >>> engine.rescore("s1", 3.0)
+        >>> engine.match({"price": 550})
+        [Match(subscription='s1', score=3.0)]
         """
         if score is None:
             raise RecordError("a score is a number, not None", "score")
@@ -245,6 +270,14 @@ class SubscriptionSet:
         ------
         UnknownSubscription
             If no subscription has the id.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> engine.subscribe("s1", "price <= 580")
+        >>> engine.get("s1")
+        {'id': 's1', 'where': 'price <= 580', 'score': 1.0}
         """
         source, number = self._store.find(id)
         payload, weights = source.payload(number), source.weights_of(number)

@@ -217,6 +217,15 @@ class WindowSubscriptions:
         -------
         pyarrow.Table
             Columns `subscription`, `rank` (from 1), `message` and `score`, ordered by the first two.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> window = tocsin.Window(size=1000, bounds=(0, 0, 10, 10))
+        >>> window.subscribe("u1", words=["seafood"], location=(2, 5), alpha=0)
+        >>> changes = window.push(words=["seafood"], location=(2, 5))
+        >>> window.results_table().to_pylist()
+        [{'subscription': 'u1', 'rank': 1, 'message': 0, 'score': 1.0}]
         """
         with self._lock:
             slots = np.array([self._names.slot(name) for name in self._names], np.int32)
@@ -251,6 +260,16 @@ class WindowSubscriptions:
             If no subscription has the id.
         InvalidInput
             If the message is not in the window.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> window = tocsin.Window(size=1000, bounds=(0, 0, 10, 10))
+        >>> window.subscribe("u1", words=["seafood"], location=(2, 5), alpha=0.5)
+        >>> changes = window.push(words=["fresh", "seafood"], location=(2, 5))
+        >>> why = window.explain("u1", 0)
+        >>> why.rank, why.common, why.spatial
+        (1, ('seafood',), 1.0)
         """
         with self._lock:
             sliding, slot = self._sliding, self._names.slot(id)

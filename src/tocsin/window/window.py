@@ -157,6 +157,13 @@ class Window(WindowSubscriptions):
 
         Notes ----- Without `changes`, a chunk that is larger than an eighth of the messages held defers the search for
         best messages. They are then searched for once, at the end.
+
+        Examples
+        --------
+        >>> window = Window(size=1000, bounds=(0, 0, 10, 10))
+        >>> window.subscribe("u1", words=["seafood"], location=(2, 5), alpha=0)
+        >>> window.push_batch([{"words": ["seafood"], "location": [2, 5], "key": "offer-17"}]).table.to_pylist()
+        [{'event': 0, 'subscription': 'u1', 'message': 'offer-17', 'kind': 'enter', 'score': 1.0}]
         """
         parts, errors = [self._table(None, np.zeros(0, np.int64))], list[Reject]()
         with self._lock:
@@ -195,6 +202,14 @@ class Window(WindowSubscriptions):
             If the window is not one of time, or the time is before the latest so far.
         RecordError
             If the time cannot be read.
+
+        Examples
+        --------
+        >>> window = Window(time=60, bounds=(0, 0, 10, 10))
+        >>> window.subscribe("u1", words=["seafood"], location=(2, 5), alpha=0)
+        >>> changes = window.push(words=["seafood"], location=(2, 5), time=0)
+        >>> window.advance(61)
+        [Change(subscription='u1', message=0, kind='exit', score=1.0)]
         """
         if self.span is None:
             raise InvalidInput("this window is one of a number of messages; only a window with time= can be advanced")
