@@ -85,6 +85,9 @@ def test_parameters_are_described(name: str) -> None:
             there = described(other, "Parameters", "Attributes")
             assert one in there, f"{name} refers for {one} to {other}, which does not have it"
             assert not REFERENCE.search(there[one]), f"{name} refers for {one} to {other}, which refers further"
+    for names in ENTRY.findall(sections(name).get("Parameters", "")):
+        kinds = {parameters(name)[one].annotation for one in names.split(", ")}
+        assert len(kinds) == 1, f"{name} describes {names} in one entry, but they have several types"
     assert ("Returns" in sections(name)) == (inspect.signature(REFERENCE_OF[name]).return_annotation != "None")
 
 

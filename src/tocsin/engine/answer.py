@@ -160,7 +160,9 @@ class Answer:
         ----------
         events : source of events
             The source that was matched.
-        schema, delimiter
+        schema
+            As in `tocsin.match`.
+        delimiter
             As in `tocsin.match`.
 
         Returns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 from tocsin.columns.events.objects import encode_objects
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.explaining import explain_stored
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.misnamed import misnamed, no_degrees
@@ -25,9 +23,8 @@ from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Held, Witness
 from tocsin.errors import RecordError
 from tocsin.index import Statistics
-from tocsin.language import Explanation
-from tocsin.model.ranking import Ranking, Similar
-from tocsin.model.subscription import Notice, SubscriptionId, shown
+from tocsin.model.ranking import Ranking
+from tocsin.model.subscription import Notice, shown
 from tocsin.model.texts import Text
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
@@ -149,11 +146,27 @@ class Engine(SubscriptionSet):
 
         Parameters
         ----------
-        events, ranking, lists, strict, schema, threads
+        events
+            As in `tocsin.match`.
+        ranking
+            As in `tocsin.match`.
+        lists
+            As in `tocsin.match`.
+        strict
+            As in `tocsin.match`.
+        schema
+            As in `tocsin.match`.
+        threads
             As in `tocsin.match`.
         progress : callable, optional
             Called with the share of the events answered so far, or with None if their number is not known.
-        delimiter, points, event_key, payload
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        event_key
+            As in `tocsin.match`.
+        payload
             As in `tocsin.match`.
 
         Returns
@@ -207,7 +220,15 @@ class Engine(SubscriptionSet):
             Further attributes, which become the columns `also_0`, `also_1` and so on.
         trail : Trail, optional
             The objects' last places. The lines from them are matched, too, into the column `passed`.
-        schema, delimiter, points, strict, threads
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        strict
+            As in `tocsin.match`.
+        threads
             As in `tocsin.match`.
         no_places : tuple of pairs of float
             Points that mean "position not known".
@@ -249,7 +270,11 @@ class Engine(SubscriptionSet):
         ----------
         events : source of events, optional
             A sample of a few thousand events is enough. Default: the warnings come from the subscriptions alone.
-        schema, delimiter, points
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
             As in `tocsin.match`.
 
         Returns
@@ -273,41 +298,6 @@ class Engine(SubscriptionSet):
             own = notices_of(snapshots, seen)
             others = no_degrees(seen, snapshots.wanted)
             return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
-
-    def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
-        """Explain from its source text why a subscription matches an event, or does not.
-
-        Parameters
-        ----------
-        id : str or int
-            The subscription's id.
-        event : mapping
-            The event.
-        ranking : Similar, optional
-            Explain how similar the two are instead. `score` of the result is the sum of both shares.
-
-        Returns
-        -------
-        Explanation
-            The predicates that hold and those that do not. Its `index` tells where the subscription is stored.
-
-        Raises
-        ------
-        UnknownSubscription
-            If no subscription has the id.
-        RecordError, InvalidInput
-            If the event cannot be read, or for another ranking.
-
-        Examples
-        --------
-        >>> engine = Engine()
-        >>> engine.subscribe("s1", "price <= 580")
-        >>> engine.explain("s1", {"price": 600}).failed[0].needed
-        'price <= 580'
-        """
-        source, number = self._store.find(id)
-        explained = explain_stored(source.text(number), event, self._texts, ranking)
-        return explained if ranking is not None else replace(explained, index=source.place(number))
 
     # On disk
 

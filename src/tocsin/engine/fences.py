@@ -36,7 +36,7 @@ from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
-from tocsin.records.keys import MIXED, as_texts
+from tocsin.records.keys import keys_column
 
 
 @runtime_checkable
@@ -232,7 +232,17 @@ class Fences:
 
         Parameters
         ----------
-        events, schema, delimiter, points, strict, threads
+        events
+            As in `tocsin.match`.
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        strict
+            As in `tocsin.match`.
+        threads
             As in `tocsin.match`.
         payload : bool
             Whether to add the subscriptions' payloads, as JSON.
@@ -265,7 +275,7 @@ class Fences:
         table = pa.table(
             {
                 "event": pa.array([row for row, _ in changes], pa.int64()),
-                "object": _column(objects, answer.table[EVENT_KEY].type),
+                "object": keys_column(objects, answer.table[EVENT_KEY].type),
                 "subscription": pa.array(ids, answer.table["subscription"].type.value_type),
                 "change": pa.array([change.change for _, change in changes], pa.string()).dictionary_encode(),
                 "seconds": pa.array([change.seconds for _, change in changes], pa.float64()),
@@ -384,13 +394,3 @@ class Fences:
         fences = cls(engine, **options)
         fences._tracking.restore(objects, others)
         return fences
-
-
-def _column(keys: list[Any], kind: pa.DataType) -> pa.Array:
-    """Keys in the type of the events' keys, or texts if types are mixed or lost objects had another type."""
-    try:
-        if kind != MIXED:
-            return pa.array(keys, kind)
-    except (pa.ArrowException, TypeError):
-        pass
-    return as_texts(pa.array([{"json": json.dumps(one)} for one in keys], MIXED))

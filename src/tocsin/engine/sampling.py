@@ -37,7 +37,11 @@ def sample(
         Any that `tocsin.match` accepts.
     limit : int
         About how many events to read, from the first on.
-    schema, delimiter, points
+    schema
+        As in `tocsin.match`.
+    delimiter
+        As in `tocsin.match`.
+    points
         As in `tocsin.match`.
 
     Returns

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
 from tocsin.engine.engine_stats import EngineStats, stats_of
+from tocsin.engine.explaining import explain_stored
 from tocsin.engine.holdings import export, held_table, optional_parts
 from tocsin.engine.loading import checked_rejects, collect, extras_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Statistics, choose, find_index
-from tocsin.language import Templates
+from tocsin.language import Explanation, Templates
 from tocsin.language.stored import stored_payload
+from tocsin.model.ranking import Similar
 from tocsin.model.subscription import Report, SubscriptionId, checked_score
 from tocsin.model.texts import Text
 from tocsin.records import parsed_record, subscription_of
@@ -230,6 +233,42 @@ class SubscriptionSet:
         self._merger.merge_all()
 
     # What is held
+
+    def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
+        """Explain from its source text why a subscription matches an event, or does not.
+
+        Parameters
+        ----------
+        id : str or int
+            The subscription's id.
+        event : mapping
+            The event.
+        ranking : Similar, optional
+            Explain how similar the two are instead. `score` of the result is the sum of both shares.
+
+        Returns
+        -------
+        Explanation
+            The predicates that hold and those that do not. Its `index` tells where the subscription is stored.
+
+        Raises
+        ------
+        UnknownSubscription
+            If no subscription has the id.
+        RecordError, InvalidInput
+            If the event cannot be read, or for another ranking.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> engine.subscribe("s1", "price <= 580")
+        >>> engine.explain("s1", {"price": 600}).failed[0].needed
+        'price <= 580'
+        """
+        source, number = self._store.find(id)
+        explained = explain_stored(source.text(number), event, self._texts, ranking)
+        return explained if ranking is not None else replace(explained, index=source.place(number))
 
     def payload(self, id: SubscriptionId) -> Any:
         """The payload of a subscription.

@@ -34,7 +34,9 @@ def idf(
         Any that `tocsin.match` accepts.
     attribute : str, optional
         The attribute whose lists count. Default: the lists of every attribute.
-    schema, delimiter
+    schema
+        As in `tocsin.match`.
+    delimiter
         As in `tocsin.match`.
 
     Returns

@@ -114,3 +114,13 @@ def _mixed(values: list[Any]) -> pa.Array:
 
 def _text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, default=str)
+
+
+def keys_column(keys: list[Any], kind: pa.DataType) -> pa.Array:
+    """Keys in the type of the events' keys, or texts if types are mixed or lost objects had another type."""
+    try:
+        if kind != MIXED:
+            return pa.array(keys, kind)
+    except (pa.ArrowException, TypeError):
+        pass
+    return as_texts(pa.array([{"json": json.dumps(one)} for one in keys], MIXED))

@@ -141,7 +141,13 @@ def follow(
         As in `tocsin.spark.update`.
     checkpoint : str or Path
         The folder for the query's checkpoint.
-    index, statistics, rejects, keep_s
+    index
+        As in `tocsin.spark.update`.
+    statistics
+        As in `tocsin.spark.update`.
+    rejects
+        As in `tocsin.spark.update`.
+    keep_s
         As in `tocsin.spark.update`.
     trigger : mapping, optional
         Arguments of `DataStreamWriter.trigger`: `{"processingTime": "10 seconds"}`.
@@ -189,7 +195,11 @@ def merge(session: SparkSession, path: str | Path, *, index: str = "auto", keep_
     ----------
     session : pyspark.sql.SparkSession
         The session.
-    path, index, keep_s
+    path
+        As in `tocsin.spark.update`.
+    index
+        As in `tocsin.spark.update`.
+    keep_s
         As in `tocsin.spark.update`.
 
     Returns

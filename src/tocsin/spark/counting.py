@@ -33,7 +33,11 @@ def statistics(
 
     Parameters
     ----------
-    events, attributes, json
+    events
+        As in `tocsin.spark.match`.
+    attributes
+        As in `tocsin.spark.match`.
+    json
         As in `tocsin.spark.match`.
     sample : int
         The number of events of each task whose values are kept. All events are counted.

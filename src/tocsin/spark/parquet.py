@@ -83,7 +83,21 @@ def match_parquet(
         As in `tocsin.spark.match`.
     columns : list of str, optional
         The columns to read and keep. Default: all.
-    attributes, ranking, explode, event_id, json, schema, points, observe
+    attributes
+        As in `tocsin.spark.match`.
+    ranking
+        As in `tocsin.spark.match`.
+    explode
+        As in `tocsin.spark.match`.
+    event_id
+        As in `tocsin.spark.match`.
+    json
+        As in `tocsin.spark.match`.
+    schema
+        As in `tocsin.spark.match`.
+    points
+        As in `tocsin.spark.match`.
+    observe
         As in `tocsin.spark.match`.
     stream : bool
         Whether the result is a streaming DataFrame, which reads each file that arrives in the folder once.

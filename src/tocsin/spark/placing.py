@@ -65,7 +65,9 @@ def plan(
         How often events have each attribute and value. Default: estimated from the subscriptions.
     events : pyspark.sql.DataFrame, optional
         Events as for `match`, of which the first 10,000 are used. Default: the shares of the keys are used instead.
-    attributes, json
+    attributes
+        As in `tocsin.spark.match`.
+    json
         As in `tocsin.spark.match`.
     sample : int
         The number of subscriptions by which to plan, chosen by the hashes of their ids.

@@ -25,7 +25,9 @@ def warm(session: SparkSession, index: str | Path, ranking: Ranking | None = Non
     ----------
     session : pyspark.sql.SparkSession
         The session.
-    index, ranking
+    index
+        As in `tocsin.spark.match`.
+    ranking
         As in `tocsin.spark.match`.
 
     Returns

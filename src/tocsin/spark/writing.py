@@ -95,7 +95,9 @@ def match_to_parquet(
 
     Parameters
     ----------
-    session, path
+    session
+        As in `tocsin.spark.match_parquet`.
+    path
         As in `tocsin.spark.match_parquet`.
     index
         As in `tocsin.spark.match`.
@@ -103,7 +105,19 @@ def match_to_parquet(
         A new folder. It appears when everything is written, with `_SUCCESS` in it.
     columns
         As in `tocsin.spark.match_parquet`.
-    attributes, ranking, explode, event_id, json, schema, points
+    attributes
+        As in `tocsin.spark.match`.
+    ranking
+        As in `tocsin.spark.match`.
+    explode
+        As in `tocsin.spark.match`.
+    event_id
+        As in `tocsin.spark.match`.
+    json
+        As in `tocsin.spark.match`.
+    schema
+        As in `tocsin.spark.match`.
+    points
         As in `tocsin.spark.match`.
     overwrite : bool
         Whether `out` replaces an existing folder.

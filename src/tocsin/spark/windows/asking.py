@@ -61,7 +61,11 @@ def window(
     subscriptions : pyspark.sql.DataFrame
         A table with `id`, `words` or `text`, `location`, and optionally `k` and `alpha`. It is read when the query
         starts for the first time.
-    size, time, bounds
+    size
+        As in `tocsin.Window`.
+    time
+        As in `tocsin.Window`.
+    bounds
         As in `tocsin.Window`.
     partitions : int
         The number of partitions, from 1 to 64.
@@ -71,7 +75,11 @@ def window(
     placement : str
         "hash": subscriptions are spread evenly, and every message goes to all partitions. "prefix": subscriptions with
         a rare word in common share a partition, and a message goes only to partitions with one of its words.
-    weights, text, index
+    weights
+        As in `tocsin.Window`.
+    text
+        As in `tocsin.Window`.
+    index
         As in `tocsin.Window`.
     lists : bool
         Whether each row is a list of best messages that changed, instead of a change.
