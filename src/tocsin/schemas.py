@@ -106,7 +106,7 @@ def with_schema(batch: EventBatch, schema: Mapping[str, Any]) -> EventBatch:
         problems = _convert_texts(batch.strings, odd[is_text], schema[name], entries)
         for place in odd[~is_text].tolist():
             word = WORDS.get(int(arrays.types[place]), "a range")
-            problems[place] = f"{word}, where the schema says {schema[name]!r}"
+            problems[place] = f"it is {word}, but the schema says {schema[name]!r}"
             entries.types[place], entries.payloads[place] = codes.UNTYPED, 0
         rejects += [
             Reject(int(batch.rows[owners[place]]), None, name, reason) for place, reason in sorted(problems.items())
@@ -124,7 +124,7 @@ def checked_texts(texts: Mapping[str, Text | str] | None) -> dict[str, Text]:
     """Check attributes that are texts, and their settings; raises `InvalidInput` for another type."""
     for name, kind in (texts or {}).items():
         if text_type(kind) is None:
-            raise InvalidInput(f"texts says {kind!r:.40} of {name!r}; it is a Text, or 'text'")
+            raise InvalidInput(f"texts gives {name!r} the type {kind!r:.40}; give a Text, or 'text'")
     return texts_in(texts)
 
 
@@ -134,8 +134,8 @@ def require_asked(wanted: Wanted, texts: Mapping[str, Text]) -> None:
         asked = sorted({reading_of(one).rest for one in wanted.texts.get(name, ())})
         if asked and how != PLAIN and str(how) not in asked:
             raise InvalidInput(
-                f"the schema says 'text {how}' of {name!r}, of which the subscriptions ask for words that are made as "
-                f"{' and as '.join(map(repr, asked))}; say it where they are taken, by Engine(texts=...), or in each: "
+                f"the schema gives {name!r} the type 'text {how}', but the subscriptions ask for its words as "
+                f"{' and as '.join(map(repr, asked))}; pass Engine(texts=...), or write it in each subscription: "
                 f"TEXT({name_text(name)}, 'words', '{how}')"
             )
 
@@ -208,7 +208,7 @@ def _convert_places(
     entries.types[places], entries.payloads[places] = types[which], payloads[which]
     forms = "well-known text or binary such as POINT(2.35 48.85), GeoJSON, or two or four numbers in a list"
     return {
-        int(place): f"{texts[number]!r:.60} is no place that is known here: {wrong[number]}; give {forms}"
+        int(place): f"{texts[number]!r:.60} is not a place: {wrong[number]}; give {forms}"
         for place, number in zip(places.tolist(), which.tolist(), strict=True)
         if number in wrong
     }
@@ -221,7 +221,7 @@ def _place(text: str) -> Point | Shape:
         return place_of(shape_of_text(text))
     x, y = map(float, match.groups())
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise ValueError("a coordinate is no finite number")
+        raise ValueError("a coordinate is not a finite number")
     return Point(x, y)
 
 

@@ -244,7 +244,7 @@ def test_what_came_is_told() -> None:
     ("where", "reason"),
     [
         ("ANY(items)", "ANY takes two arguments"),
-        ("ANY(items, 3)", "ANY asks for a condition that some element fulfils; the number 3 is none"),
+        ("ANY(items, 3)", "ANY takes a condition for elements; the number 3 is not a condition"),
         ("ANY('items', price > 3)", "ANY needs the attribute of a list, not the string 'items'"),
         ("ANY(a, " * (MAX_LISTS + 1) + "x" + ")" * (MAX_LISTS + 1), f"nests more than {MAX_LISTS} deep"),
         ("ANY(items, price > 3", "unclosed"),

@@ -236,17 +236,23 @@ def test_many_polygons_answer_as_shapely_does() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, 1 0)))", "this is no geometry: a ring is not closed; its last point is"),
-        ("S_INTERSECTS(p, LINESTRING(0 0))", "this is no geometry: a line has two points or more, and a ring four"),
-        ("S_INTERSECTS(p, LINESTRING(0 0, 0 0))", "two different points or more, .* there are fewer at 0 0"),
-        ("S_INTERSECTS(p, POLYGON EMPTY)", "an empty geometry has no place"),
-        ("S_INTERSECTS(p, POLYGON((0 0, 2 2, 2 0, 0 2, 0 0)))", "this is no geometry: it crosses itself at 1 1"),
-        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, x 0, 0 0)))", "this is no geometry: expected number, found word: 'x'"),
-        ("S_INTERSECTS(p, POLYGON())", "this is no geometry"),
+        (
+            "S_INTERSECTS(p, POLYGON((0 0, 1 1, 1 0)))",
+            "this is not a geometry: a ring is not closed; repeat its first",
+        ),
+        (
+            "S_INTERSECTS(p, LINESTRING(0 0))",
+            "this is not a geometry: a line needs at least two points, and a ring at least four",
+        ),
+        ("S_INTERSECTS(p, LINESTRING(0 0, 0 0))", "at least two different points, .* at 0 0"),
+        ("S_INTERSECTS(p, POLYGON EMPTY)", "a geometry cannot be empty"),
+        ("S_INTERSECTS(p, POLYGON((0 0, 2 2, 2 0, 0 2, 0 0)))", "this is not a geometry: it crosses itself at 1 1"),
+        ("S_INTERSECTS(p, POLYGON((0 0, 1 1, x 0, 0 0)))", "this is not a geometry: expected number, found word: 'x'"),
+        ("S_INTERSECTS(p, POLYGON())", "this is not a geometry"),
         ("S_INTERSECTS(p, POLYGON((0 0, 1 1", "expected"),
         ("S_WITHIN(p, 5)", "S_WITHIN needs an attribute, or a geometry"),
         ("S_WITHIN(p)", "S_WITHIN takes two arguments"),
-        ("p = POLYGON((0 0, 1 1, 1 0, 0 0))", "a geometry has no place here"),
+        ("p = POLYGON((0 0, 1 1, 1 0, 0 0))", "a geometry is not allowed here"),
     ],
 )
 def test_what_is_refused(text: str, reason: str) -> None:

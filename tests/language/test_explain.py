@@ -153,11 +153,11 @@ def test_the_deepest_tree_is_explained() -> None:
 @pytest.mark.parametrize(
     ("came", "needed", "told"),
     [
-        ("Sa\u0303o", "S\u00e3o", "U+00E3 where U+0061 U+0303 came, at character 2; the two look the same"),
-        ("a\u00a0b", "a b", "U+0020 where U+00A0 came, at character 2"),
-        ("ab ", "ab", "nothing where U+0020 came, at character 3"),
-        ("a\u200bb", "ab", "nothing where U+200B came, at character 2"),
-        ("\uff35SB", "USB", "U+0055 where U+FF35 came, at character 1"),
+        ("Sa\u0303o", "S\u00e3o", "U+00E3, but the event has U+0061 U+0303 at character 2; the two look the same"),
+        ("a\u00a0b", "a b", "U+0020, but the event has U+00A0 at character 2"),
+        ("ab ", "ab", "nothing, but the event has U+0020 at character 3"),
+        ("a\u200bb", "ab", "nothing, but the event has U+200B at character 2"),
+        ("\uff35SB", "USB", "U+0055, but the event has U+FF35 at character 1"),
     ],
 )
 def test_texts_that_look_the_same_are_told_apart(came: str, needed: str, told: str) -> None:

@@ -189,10 +189,10 @@ HOSTILE = {
     "'[' * 100_000": "arrays are written with parentheses",
     "'a' + ' ' * 1_000_000 + '!'": "write NOT",
     "'CASEI(' * 10_000": "parentheses nest more than 256 deep",
-    "'a,' * 50_000": "conditions are joined with AND or OR",
+    "'a,' * 50_000": "join conditions with AND or OR",
     "'a IN (' + ','.join('1' * 50_000) + ')'": "",
     "'a = ' + '1' * 1_000_000": "cannot be represented exactly",
-    '\'{"op":"not","args":[\' * 100_000': "nests too deep",
+    '\'{"op":"not","args":[\' * 100_000': "nested too deep",
 }
 
 _PROGRAM = """

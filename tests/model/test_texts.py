@@ -30,9 +30,9 @@ def test_settings_are_words(settings: Text) -> None:
     ("given", "reason"),
     [
         ({"language": "english"}, "changes nothing without stem or drop_stop_words"),
-        ({"stem": True}, "are of a language"),
-        ({"language": "klingon", "stem": True}, "no stems of the language 'klingon'"),
-        ({"language": "klingon", "drop_stop_words": True}, "no stop words of the language"),
+        ({"stem": True}, "need a language"),
+        ({"language": "klingon", "stem": True}, "no stems for the language 'klingon'"),
+        ({"language": "klingon", "drop_stop_words": True}, "no stop words for the language"),
         ({"language": "English", "stem": True}, "in small letters"),
         ({"language": 5, "stem": True}, "language is 5"),
         ({"stem": "yes"}, "stem is 'yes'; it is True or False"),

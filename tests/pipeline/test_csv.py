@@ -91,7 +91,9 @@ def test_events_match_as_by_the_command(spark: Any, tmp_path: Path) -> None:
     assert (counts["events"], counts["rejected"], counts["reported"]) == (7, 1, 2)
     told = sorted(row["error"] for row in lines(tmp_path, "rejects/events/*/*.json"))
     assert "c.csv: line 3: 2 fields; the header has 4: c2,x" in told[0]
-    assert told[1].startswith("at: 'yesterday' is no date or time") or told[1].startswith("n: 'none' is no number")
+    assert told[1].startswith("at: 'yesterday' is not a date or time") or told[1].startswith(
+        "n: 'none' is not a number"
+    )
 
 
 @pytest.mark.spark

@@ -86,7 +86,7 @@ def test_misfits_are_present_and_of_no_type(tmp_path: Path) -> None:
 
     assert pairs(answer) == [(0, "present"), (1, "b"), (1, "present"), (2, "null")]
     assert places(answer) == [(1, "v")]
-    assert "'abc' is no number" in answer.errors[0].reason
+    assert "'abc' is not a number" in answer.errors[0].reason
 
 
 @pytest.mark.parametrize(("kind", "text"), [("number", "1x"), ("boolean", "maybe"), ("instant", "2024-13-01")])
@@ -208,5 +208,5 @@ def test_a_type_that_there_is_not_is_refused(events: object, tmp_path: Path) -> 
     for schema in ("n:number", 5):
         with pytest.raises(tocsin.InvalidInput, match=r"schema is .*; it maps names of attributes to types"):
             tocsin.match([{"id": "a", "where": "n > 1"}], [{"n": 2}], schema=schema)  # type: ignore[arg-type]
-    with pytest.raises(tocsin.InvalidInput, match="'date' of 'n'; the types are number, string"):
+    with pytest.raises(tocsin.InvalidInput, match="'n' the type 'date'; the types are number, string"):
         tocsin.match(ONE, events, schema={"n": "date"})

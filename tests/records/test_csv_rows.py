@@ -135,7 +135,7 @@ def test_a_quote_that_is_never_closed_is_told(tmp_path: Path, column: int) -> No
 
     assert [(row["event"], row["subscription"]) for row in answer] == [(0, "five")]
     [reject] = answer.errors
-    assert (reject.row, reject.reason[:50]) == (1, "line 3: a quote is opened and never closed, so tha")
+    assert (reject.row, reject.reason[:50]) == (1, "line 3: a quote is never closed, so that everythin")
 
 
 def test_a_quote_that_ends_with_the_file_is_closed(tmp_path: Path) -> None:

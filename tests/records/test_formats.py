@@ -122,7 +122,9 @@ def test_a_row_of_objects_is_read_and_written(tmp_path: Path, pairs: None) -> No
         tocsin.match(subscriptions, events, delimiter=";")
     packed = tmp_path / "e.pairs.gz"
     packed.write_bytes(gzip.compress(events.read_bytes()))
-    with pytest.raises(tocsin.InvalidInput, match="JSON lines and CSV may be packed; pairs files pack themselves"):
+    with pytest.raises(
+        tocsin.InvalidInput, match="JSON lines and CSV may be compressed from outside; pairs files compress themselves"
+    ):
         tocsin.match(subscriptions, packed)
 
 

@@ -96,7 +96,7 @@ def test_a_list_of_arrow_batches_is_a_table() -> None:
     assert pairs(tocsin.match(held, tuple(batches[:2]))) == [(0, "a"), (1, "b")]
     assert pairs(tocsin.match(ONE, [batches[0], pa.table({"n": [1]})])) == [(0, "one"), (1, "one")]
     for odd in (pa.record_batch({"m": [1]}), {"n": 1}, 5):
-        with pytest.raises(tocsin.InvalidInput, match="a list of Arrow batches that are no table"):
+        with pytest.raises(tocsin.InvalidInput, match="a list of Arrow batches that do not make one table"):
             tocsin.match(ONE, [batches[0], odd])
 
 

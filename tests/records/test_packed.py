@@ -63,7 +63,7 @@ def test_what_cannot_be_unpacked(ending: str, inner: str, tmp_path: Path) -> Non
 
 
 def test_what_packs_itself(tmp_path: Path) -> None:
-    with pytest.raises(tocsin.InvalidInput, match="parquet files pack themselves"):
+    with pytest.raises(tocsin.InvalidInput, match="parquet files compress themselves"):
         tocsin.match(SUBSCRIPTIONS, tmp_path / "events.parquet.gz")
 
 

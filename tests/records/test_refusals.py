@@ -52,7 +52,7 @@ def test_a_folder_is_no_file_of_events(ending: str, tmp_path: Path) -> None:
 
 def test_a_folder_of_subscriptions_must_be_an_index(tmp_path: Path) -> None:
     """Any other folder is refused as no index."""
-    with pytest.raises(tocsin.SegmentError, match=r"is no tocsin index.*manifest"):
+    with pytest.raises(tocsin.SegmentError, match=r"is not a tocsin index.*manifest"):
         tocsin.match(tmp_path, [])
 
 
@@ -72,8 +72,8 @@ def test_a_file_that_is_not_what_it_says(ending: str, data: bytes, tmp_path: Pat
     path = tmp_path / f"bad.{ending}"
     path.write_bytes(data)
 
-    assert f"{path} is no readable" in refusal(ONE, path)
-    assert f"{path} is no readable" in refusal(path, [])
+    assert f"{path} is not a readable" in refusal(ONE, path)
+    assert f"{path} is not a readable" in refusal(path, [])
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])

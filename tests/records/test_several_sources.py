@@ -83,7 +83,7 @@ def test_subscriptions_come_in_several_files(folder: Path) -> None:
     assert answer.table["subscription"].to_pylist() == ["7", "dear"]
     assert [(reject.row, reject.id) for reject in answer.subscription_errors] == [(1, "bad"), (3, "dear")]
     assert tocsin.Engine().subscribe_many(["s/2.csv"]).accepted == 2
-    with pytest.raises(tocsin.SegmentError, match="is no tocsin index"):
+    with pytest.raises(tocsin.SegmentError, match="is not a tocsin index"):
         tocsin.match("s", [{"price": 8}])
     Path("p").mkdir()
     pq.write_table(pa.table({"id": ["p"], "where": ["price > 7"]}), "p/1.parquet")
@@ -161,12 +161,12 @@ def test_file_systems_are_named_by_url(folder: Path) -> None:
     ("source", "reason"),
     [
         ("x*.jsonl", "no file fits the pattern"),
-        ("none", "is a folder without a file of .jsonl"),
+        ("none", "is a folder without files that end in .jsonl"),
         (["data/a.jsonl", "data/missing.jsonl"], "there is no file data/missing.jsonl"),
         ("file:///nowhere/e.jsonl", "cannot be read"),
         ("nope://x/e.jsonl", "cannot be read"),
-        (b'[{"price": 1},\n{"pr', "begins like a JSON array, and is damaged at line 2"),
-        ("data/cut.json", "data/cut.json begins like a JSON array, and is damaged at line 1"),
+        (b'[{"price": 1},\n{"pr', "begins like a JSON array, but is damaged at line 2"),
+        ("data/cut.json", "data/cut.json begins like a JSON array, but is damaged at line 1"),
     ],
 )
 def test_what_cannot_be_read_is_named(folder: Path, source: Any, reason: str) -> None:

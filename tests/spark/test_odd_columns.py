@@ -95,7 +95,7 @@ WKB = "X'0101000000000000000000F03F000000000000F03F'"
         ("interval '1' month", ["v IS NOT NULL"], "v: values of the type interval month have no type here"),
         ("make_interval(1, 2)", ["v IS NOT NULL"], "v: values of the type interval have no type here"),
         ("cast(null as interval month)", ["v IS NULL"], None),
-        ("interval '1' day", ["v IS NOT NULL"], "v: a timedelta is no value"),
+        ("interval '1' day", ["v IS NOT NULL"], "v: a timedelta is not a value"),
         ("named_struct('i', interval '1' month)", ["v IS NOT NULL"], None),
     ],
 )

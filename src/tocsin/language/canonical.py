@@ -82,7 +82,7 @@ def quote(value: Any) -> str:
     if problems:
         raise InvalidInput(f"{value!r:.60} cannot be written as a constant: {problems[0].reason}")
     if found is None or found is UNTYPED or isinstance(found, Range):
-        raise InvalidInput(f"{value!r:.60} is not a constant; whether a value is missing is asked by IS NULL")
+        raise InvalidInput(f"{value!r:.60} is not a constant; to ask whether a value is missing, write IS NULL")
     return constant_text(found)
 
 

@@ -132,11 +132,11 @@ class Circle(NamedTuple):
         """Parse the canonical text of an `is_circle` condition; raises `ValueError`."""
         found = _CIRCLE.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r:.80} is no condition on a distance")
+            raise ValueError(f"{text!r:.80} is not a condition on a distance")
         x, y, op, metres = found.groups()
         circle = cls(Point(float(x), float(y)), float(metres), op == "<=")
         if not is_on_globe(circle.centre.x, circle.centre.y) or not 0 <= circle.metres < math.inf:
-            raise ValueError(f"{text!r:.80} is no circle on the globe")
+            raise ValueError(f"{text!r:.80} is not a circle on the globe")
         return circle
 
 

@@ -23,11 +23,11 @@ _ELSEWHERE: Final = {
     **dict.fromkeys(("LOWER", "UPPER", "LCASE", "UCASE"), f"to ignore case {_IGNORING_CASE}"),
     **dict.fromkeys(("UNACCENT", "NORMALIZE"), "to ignore accents write ACCENTI(name) = ACCENTI('Zürich')"),
     **dict.fromkeys(
-        ("CAST", "CONVERT", "TRY_CAST", "TO_NUMBER", "TO_DATE", "TO_TIMESTAMP"), "a schema types attributes"
+        ("CAST", "CONVERT", "TRY_CAST", "TO_NUMBER", "TO_DATE", "TO_TIMESTAMP"), "a schema gives attributes their types"
     ),
     **dict.fromkeys(("COALESCE", "IFNULL", "NVL", "ISNULL"), "write name IS NULL OR name = 'x'"),
-    "EXISTS": "whether a value is there is asked by name IS NOT NULL; " + _ELEMENTS,
-    "CONTAINS": "for a text " + _PART_OF_TEXT + " or TEXT(name, 'word'), for a list A_CONTAINS(tags, ('a', 'b'))",
+    "EXISTS": "to ask whether a value is there, write name IS NOT NULL; " + _ELEMENTS,
+    "CONTAINS": "for a text " + _PART_OF_TEXT + " or TEXT(name, 'word'); for a list write A_CONTAINS(tags, ('a', 'b'))",
     **dict.fromkeys(("STARTSWITH", "STARTS_WITH"), "write name LIKE 'part%'"),
     **dict.fromkeys(("ENDSWITH", "ENDS_WITH"), "write name LIKE '%part'"),
     **dict.fromkeys(("STRPOS", "INSTR", "POSITION", "CHARINDEX", "LOCATE"), _PART_OF_TEXT),
@@ -38,11 +38,11 @@ _ELSEWHERE: Final = {
     **dict.fromkeys(("ALL", "EVERY", "SOME"), _ELEMENTS + ", NOT ANY(items, NOT price > 3) for all of them"),
     **dict.fromkeys(
         ("NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "GETDATE", "TODAY"),
-        "a subscription knows no present time; give events an attribute that has it",
+        "a subscription does not know the present time; give events an attribute that has it",
     ),
     **dict.fromkeys(
         ("COUNT", "SUM", "AVG", "MIN", "MAX"),
-        "a subscription looks at one event; aggregate before, and match the result",
+        "a subscription looks at one event; aggregate first, and match the results",
     ),
     **dict.fromkeys(
         ("LENGTH", "LEN", "SIZE", "CARDINALITY"), "lengths are not computed; give events an attribute for it"
@@ -71,7 +71,7 @@ def unknown_function(name: str) -> str:
     if capital in _ELSEWHERE:
         return f"there is no function {name[:60]!r}; {_ELSEWHERE[capital]}"
     near = difflib.get_close_matches(capital, sorted({*FUNCTIONS, *LITERAL_FUNCTIONS, *SHAPES}), n=1)
-    hint = f"did you mean {near[0]}?" if near else "docs/language.md lists those that there are"
+    hint = f"did you mean {near[0]}?" if near else "docs/language.md lists all functions"
     return f"there is no function {name[:60]!r}; {hint}"
 
 

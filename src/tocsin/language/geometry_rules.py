@@ -55,4 +55,4 @@ def _shape(read: Callable[[], Shape], span: Span | None) -> Constant:
     except UnsupportedError as error:
         raise Misplaced(error.reason, unsupported=True) from None
     except ValueError as error:
-        raise Misplaced(f"this is no geometry: {error}") from None
+        raise Misplaced(f"this is not a geometry: {error}") from None

@@ -139,7 +139,7 @@ def _read(value: Json, array_allowed: bool) -> tuple[Make, _Parts]:
         return _read_object(value)
     if isinstance(value, list | tuple):
         if not array_allowed:
-            raise Misplaced("an array has no place here; it is an argument of, say, a_contains")
+            raise Misplaced("an array is not allowed here; it is an argument of functions such as a_contains")
         return array, [(f"[{i}]", item, True) for i, item in enumerate(value)]
     return _constant(_literal(value)), []
 
@@ -152,8 +152,10 @@ def _literal(value: Json) -> Constant:
     if isinstance(value, int | float):
         return _number(value)
     if value is None:
-        raise Misplaced("null is no value; whether one is missing is asked by the operator isNull")
-    raise Misplaced(f"{type(value).__name__} is no JSON; write numbers, strings, booleans, arrays and objects")
+        raise Misplaced("null is not a value; to ask whether a value is missing, use the operator isNull")
+    raise Misplaced(
+        f"{type(value).__name__} is not a type of JSON; write numbers, strings, booleans, arrays and objects"
+    )
 
 
 def _number(value: float) -> Constant:
@@ -225,7 +227,7 @@ def _geometry(value: Mapping[str, Json]) -> Constant:
         return geometry_rules.point(_numbers(value.get("coordinates"), "coordinates"))
     if isinstance(kind, str) and kind.upper() in SHAPES:
         return geometry_rules.geojson_shape(dict(value))
-    raise Misplaced(f"{str(kind)[:40]!r} is no GeoJSON geometry, as Point and Polygon are")
+    raise Misplaced(f"{str(kind)[:40]!r} is not a type of GeoJSON geometry, such as Point or Polygon")
 
 
 def _numbers(values: Json, key: str) -> list[float]:
@@ -276,21 +278,21 @@ def decode(text: str) -> Json:
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=object_of)
     except json.JSONDecodeError as error:
-        raise ExpressionError(f"this is no JSON: {error.msg}", text, error.pos) from None
+        raise ExpressionError(f"this is not JSON: {error.msg}", text, error.pos) from None
     except DuplicateKey as error:
         raise ExpressionError(str(error)) from None
     except ExpressionError:  # raised by object_pairs_hook; it is a ValueError too
         raise
     except RecursionError:
         raise ExpressionError(
-            f"the JSON nests too deep; at most {MAX_DEPTH} levels of expressions are allowed"
+            f"the JSON is nested too deep; at most {MAX_DEPTH} levels of expressions are allowed"
         ) from None
     except ValueError:  # an integer of thousands of digits
         raise ExpressionError("an integer in the JSON cannot be represented exactly; write a string") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ExpressionError(f"{name} is no number that can be compared")
+    raise ExpressionError(f"{name} is not a number that can be compared")
 
 
 # ---- from the expression back to the document

@@ -73,12 +73,12 @@ _OPERATOR: Final = re.compile(
     re.VERBOSE,
 )
 _ADVICE: Final = {
-    "without": "what a text must not have is asked by NOT TEXT(...)",
-    "either": "one word or another is asked by TEXT(...) OR TEXT(...)",
-    "all": "all words are asked for in any case",
-    "part": "a word is asked for whole; beginnings of words take LIKE or MATCHES",
-    "nearly": "words are asked for as they are, and none weighs more; other spellings are asked by OR",
-    "field": "words are looked for in the attribute before them, TEXT(title, 'words')",
+    "without": "write NOT TEXT(...) for words that a text must not have",
+    "either": "write TEXT(...) OR TEXT(...) for one word or another",
+    "all": "TEXT always asks for all words; leave it out",
+    "part": "TEXT asks for whole words; write LIKE or MATCHES for parts of words",
+    "nearly": "TEXT asks for words as they are written, all with one weight; write OR for other spellings",
+    "field": "TEXT looks for words in its first argument: TEXT(title, 'words')",
 }
 
 
@@ -91,14 +91,14 @@ def _refuse_operators(outside: str) -> None:
     start = before[-1] if before and not outside[found.start() - 1].isspace() else ""
     end = after[0] if after and not outside[found.end()].isspace() else ""
     run = (start + found[0] + end)[:40]
-    hint = f"; as a word it is written {run.lower()!r}" if run in ("AND", "OR", "NOT") else ""
+    hint = f"; to ask for the word, write {run.lower()!r}" if run in ("AND", "OR", "NOT") else ""
     raise ValueError(f"{run!r}: {_ADVICE[str(found.lastgroup)]}{hint}")
 
 
 def _no_words(query: str, how: Text) -> str:
     if how.drop_stop_words and words_of(query, Text(keep_accents=how.keep_accents)):
-        return f"{query[:40]!r} has none but stop words of {how.language}; name a word that counts"
-    return f"{query[:40]!r} has no word in it; name at least one, as in 'seafood paris'"
+        return f"{query[:40]!r} has only stop words of {how.language}; name another word"
+    return f"{query[:40]!r} has no word; name at least one, as in 'seafood paris'"
 
 
 def text_truth(value: Value | None, query: str, settings: str = str(PLAIN)) -> bool | None:

@@ -52,7 +52,7 @@ def _apart(came: str, wanted: str) -> str:
     end = _in_common(rests[0][::-1], rests[1][::-1])
     pieces = [rest[: len(rest) - end][:_MOST_SHOWN] for rest in rests]
     first, second = (" ".join(f"U+{ord(letter):04X}" for letter in piece) or "nothing" for piece in pieces)
-    return f"{second} where {first} came, at character {start + 1}; the two look the same"
+    return f"{second}, but the event has {first} at character {start + 1}; the two look the same"
 
 
 def _in_common(first: str, second: str) -> int:

@@ -36,7 +36,7 @@ def check_size(root: Expression) -> None:
 
 def attribute(name: str, *, span: Span | None = None) -> Attribute:
     if "\x00" in name[1:]:  # NUL separates a name from its reading. Templates use names that begin with NUL.
-        raise Misplaced("an attribute's name has no character NUL in it")
+        raise Misplaced("the name of an attribute cannot have the character NUL in it")
     return Attribute(name, span=span)
 
 
@@ -56,7 +56,7 @@ def number(value: float, written: str, is_integer: bool, *, span: Span | None = 
     if abs(value) >= LARGEST_INTEGER and not (_is_exact(written) if is_integer else _keeps_digits(written, value)):
         raise Misplaced(f"{written[:40]} cannot be represented exactly; write it as a string")
     if math.isnan(value):
-        raise Misplaced("NaN is no number that can be compared; whether a value is missing is asked by IS NULL")
+        raise Misplaced("NaN cannot be compared; to ask whether a value is missing, write IS NULL")
     if not math.isfinite(value):
         raise Misplaced(f"{written[:40]} is beyond the largest number (about 1.8e308)")
     return Constant(value + 0.0, span=span)  # + 0.0 turns negative zero into zero

@@ -39,7 +39,7 @@ def stored_weights(text: str) -> Mapping[str, float]:
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise _changed("weights", text, str(error)) from None
     if not is_sound:
-        raise _changed("weights", text, "it is no object of finite numbers")
+        raise _changed("weights", text, "it is not an object of finite numbers")
     return weights
 
 

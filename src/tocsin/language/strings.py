@@ -92,7 +92,7 @@ def like_problem(pattern: str) -> str | None:
     r"""The error for a LIKE pattern with a `\` before anything but `%`, `_` and `\`; None if there is none.
 
     >>> like_problem(r"%\cmd.exe"), like_problem(r"50\%")
-    ('in LIKE \\ escapes %, _ and \\ alone; a backslash itself is written \\\\, as in %\\\\cmd.exe', None)
+    ('in LIKE, \\ escapes only %, _ and \\; a backslash itself is written \\\\, as in %\\\\cmd.exe', None)
     """
     if _ESCAPE not in pattern:
         return None

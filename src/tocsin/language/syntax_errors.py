@@ -99,7 +99,7 @@ _STRAY_ADVICE: Final = {
     "\u201c": "names are quoted with straight double quotes, strings with single quotes",
     "\u201d": "names are quoted with straight double quotes, strings with single quotes",
     "{": "CQL2 JSON begins with { as a whole",
-    ";": "one expression has no end mark",
+    ";": "an expression ends without ;",
 }
 
 
@@ -135,7 +135,7 @@ _WORDS_ELSEWHERE: Final = {
     "ILIKE": "write CASEI(name) LIKE CASEI('a%')",
     **dict.fromkeys(("RLIKE", "REGEXP", "SIMILAR", "MATCHES"), "write MATCHES(name, '^a.*z$')"),
     **dict.fromkeys(("CONTAINS", "STARTSWITH", "ENDSWITH"), "write name LIKE '%part%', 'part%' or '%part'"),
-    "ESCAPE": "\\ is what escapes in LIKE",
+    "ESCAPE": "LIKE escapes with \\",
     **dict.fromkeys(("EQ", "EQUALS"), "write ="),
     "NE": "write <>",
     "MOD": "write %",
@@ -153,7 +153,7 @@ def _geometry(stop: _Stop) -> ExpressionError | None:
         reason = not_supported(f"{name} {stop.found.value.upper()}")
         return UnsupportedError(reason, stop.text, previous.start_pos)
     if stop.found.value.upper() == "EMPTY" and name in SHAPES | {"POINT"}:
-        return _error(stop, f"an empty geometry has no place anywhere; give {name} its coordinates", previous)
+        return _error(stop, f"a geometry cannot be empty; give {name} its coordinates", previous)
     if stop.found.type == "COMMA" and "NUMBER" in stop.expected and not stop.wants_value:
         return _error(stop, "POINT is written POINT(x y), without a comma")
     return None
@@ -167,7 +167,7 @@ def _missing_value(stop: _Stop) -> ExpressionError | None:
         if stop.found.type == _END:
             return _error(stop, "the expression is empty; write a condition such as price <= 580")
         return _error(stop, f"expected a condition such as price <= 580, found {_show(stop.found)}")
-    hint = "; whether a value is missing is asked by IS NULL" if stop.found.type == "NULL" else ""
+    hint = "; to ask whether a value is missing, write IS NULL" if stop.found.type == "NULL" else ""
     return _error(stop, f"expected a value after {_show(stop.previous)}, found {_show(stop.found)}{hint}")
 
 
@@ -176,7 +176,7 @@ def _parentheses(stop: _Stop) -> ExpressionError | None:
     if stop.found.type == _END and opening:
         return _error(stop, "unclosed '(': the closing ) is missing", opening[-1])
     if stop.found.type == "RPAR" and not opening:
-        return _error(stop, "')' closes nothing; there is no '(' before it")
+        return _error(stop, "this ')' has no '(' before it")
     return None
 
 
@@ -198,8 +198,8 @@ def _misplaced_list(stop: _Stop) -> ExpressionError | None:
         return None
     opening = _open_parentheses(stop.before)
     if not opening:
-        return _error(stop, "',' has no place here; conditions are joined with AND or OR")
-    reason = "a list has no place here; it follows IN, or is the argument of a function such as A_CONTAINS"
+        return _error(stop, "',' is not allowed here; join conditions with AND or OR")
+    reason = "a list is not allowed here; it follows IN, or is the argument of a function such as A_CONTAINS"
     return _error(stop, reason, opening[-1])
 
 

@@ -86,7 +86,7 @@ def _refuse_surrogates(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        reason = "half of a surrogate pair is no character; the text is not valid Unicode"
+        reason = "half of a surrogate pair is not a character; the text is not valid Unicode"
         raise ExpressionError(reason, text, error.start) from None
 
 
@@ -240,7 +240,7 @@ class _Nodes(lark.Transformer[Token, Expression]):
         sign, digits = c
         if digits.value[0] in "+-":
             here = Constant(False, span=Span(sign.start_pos, digits.end_pos))
-            raise Misplaced("a number has one sign at most", here)
+            raise Misplaced("a number has at most one sign", here)
         return _number(sign.value + digits.value, Span(sign.start_pos, digits.end_pos))
 
     @staticmethod

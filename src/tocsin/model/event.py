@@ -193,7 +193,7 @@ def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None
             return None
         if type(plain) is not type(raw):
             return _scalar(plain, name, problems)
-    raise _Unrepresentable(f"{_named(raw)} is no value")
+    raise _Unrepresentable(f"{_named(raw)} is not a value")
 
 
 def _numpy_instant(raw: Any, name: str, problems: list[Problem]) -> Instant | None:
@@ -294,7 +294,7 @@ def _shape(read: Callable[[], Shape]) -> Point | Shape:
     except UnsupportedError as error:
         raise _Unrepresentable(error.reason) from None
     except (ValueError, RecursionError) as error:
-        raise _Unrepresentable(f"this is no geometry: {error}") from None
+        raise _Unrepresentable(f"this is not a geometry: {error}") from None
 
 
 def _is_finite_number(raw: object) -> bool:

@@ -74,7 +74,9 @@ class Followed:
                 raise InvalidInput(f"{name} is {value!r:.40}; it names an attribute of the events")
         for name, value in (("time", self.time), ("key", self.key)):
             if self.path is not None and self.path == value:
-                raise InvalidInput(f"path and {name} are both {value!r:.40}; path names what has the object's place")
+                raise InvalidInput(
+                    f"path and {name} are both {value!r:.40}; path names the attribute with the object's place"
+                )
         if not isinstance(self.most_objects, int) or isinstance(self.most_objects, bool) or self.most_objects < 1:
             raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
         if self.forget_after is not None and not (
@@ -82,7 +84,7 @@ class Followed:
         ):
             raise InvalidInput(
                 f"forget_after is {self.forget_after!r:.40}, time is {self.time!r:.40}; it is a number of seconds "
-                "above 0, by the attribute that time names."
+                "above 0, and needs time, the attribute with the time of an event."
             )
         if self.time_unit not in MICROSECONDS:
             raise InvalidInput(f"time_unit is {self.time_unit!r:.40}; it is one of {', '.join(MICROSECONDS)}.")

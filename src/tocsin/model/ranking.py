@@ -105,7 +105,7 @@ class Top(Ranking):
     question = "all matches"
     numbers = (("k", int),)
     example = "20"
-    help = "only the K matches of highest score for each event"
+    help = "for each event, only the K matches with the highest scores"
 
     k: int
 
@@ -152,14 +152,14 @@ class Relaxed(Ranking):
     question = "the best first"
     numbers = (("k", int),)
     example = "20"
-    help = "the K subscriptions of which most holds, by weight, for each event"
+    help = "for each event, the K subscriptions with the most weight in conditions that hold"
 
     k: int
     combine: str | Callable[[list[float]], float] = "sum"
     drop: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        advice = "For every subscription of which anything holds give as many as there are."
+        advice = "For every subscription with a condition that holds, give the number of subscriptions."
         object.__setattr__(self, "k", _checked_k(self.k, advice))
         if not callable(self.combine) and self.combine not in COMBINATIONS:
             known = ", ".join(map(repr, COMBINATIONS))
@@ -226,8 +226,8 @@ class Similar(Ranking):
     question = "similar enough"
     numbers = (("alpha", float), ("threshold", float))
     example = "0.5:0.6"
-    help = "the subscriptions of a region and keywords that an event resembles enough"
-    unanswered = "of no region with keywords"
+    help = "the subscriptions with a region and keywords that are similar enough to an event"
+    unanswered = "without a region and keywords"
 
     alpha: float
     threshold: float

@@ -83,13 +83,13 @@ def plain_reason(said: str) -> str:
 
 _PLACE: Final = re.compile(r"\[([^\[\]]*)\]\s*$")
 _REASONS: Final = {
-    "closed linestring": "a ring is not closed; its last point is its first again",
-    "point array must contain": "a line has two points or more, and a ring four",
-    "Too few points": "a line has two different points or more, and a ring three; there are fewer",
+    "closed linestring": "a ring is not closed; repeat its first point as its last",
+    "point array must contain": "a line needs at least two points, and a ring at least four",
+    "Too few points": "a line needs at least two different points, and a ring at least three",
     "Ring Self-intersection": "a ring touches itself",
     "Self-intersection": "it crosses itself",
-    "Invalid Coordinate": "a coordinate is no finite number",
-    "parsing JSON": "its coordinates are not those that GeoJSON has for its type",
+    "Invalid Coordinate": "a coordinate is not a finite number",
+    "parsing JSON": "its coordinates are not those of its GeoJSON type",
     "EOF": "the bytes end too early",
 }
 """Reasons by a part of what GEOS reports. The first part that occurs decides."""
@@ -104,7 +104,7 @@ def shape_of_geometry(geometry: Any) -> Shape:
         raise ValueError(plain_reason(str(library.is_valid_reason(geometry))))
     flat = library.force_2d(geometry)
     if not all(abs(edge) < float("inf") for edge in flat.bounds):
-        raise ValueError("a coordinate is no finite number")
+        raise ValueError("a coordinate is not a finite number")
     return Shape(library.to_wkt(flat, rounding_precision=-1))
 
 

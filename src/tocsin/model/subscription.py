@@ -159,7 +159,7 @@ def checked_id(raw: object) -> SubscriptionId:
             return int(raw)
         raise RecordError(f"id {shown(raw)} does not fit 64 bits; use a string", "id")
     if raw is None:
-        raise RecordError("the subscription has no id; give each one a string or an integer", "id")
+        raise RecordError("the subscription has no id; give it a string or an integer", "id")
     raise RecordError(f"an id is a string or an integer, not a {type(raw).__name__}", "id")
 
 

@@ -60,7 +60,7 @@ class Text:
                 raise InvalidInput(f"{name} is {getattr(self, name)!r:.40}; it is True or False")
         if self.language is None:
             if self.stem or self.drop_stop_words:
-                raise InvalidInput("stems and stop words are of a language: Text('english', stem=True)")
+                raise InvalidInput("stems and stop words need a language: Text('english', stem=True)")
             return
         if not isinstance(self.language, str) or not self.language.islower():
             raise InvalidInput(f"language is {self.language!r:.40}; it is a name in small letters, such as 'english'")
@@ -95,7 +95,7 @@ class Text:
         languages = [word for word in words if word not in _FLAGS]
         if not words or len(languages) > 1 or len(set(words)) < len(words):
             raise InvalidInput(
-                f"{settings[:60]!r} does not say how words are made; write 'plain', or a language, "
+                f"{settings[:60]!r} is not a way to make words; write 'plain', or a language, "
                 f"{', '.join(_FLAGS)}: 'english stem'"
             )
         return cls(languages[0] if languages else None, *(name in words for name in _FLAGS))
@@ -140,7 +140,7 @@ def analyzer_of(kind: str, language: str) -> Any:
     except ValueError:
         what = "stems" if kind == "stemmer" else "stop words"
         raise InvalidInput(
-            f"there are no {what} of the language {language[:40]!r}; there are those of english, french, german, "
+            f"there are no {what} for the language {language[:40]!r}; the languages are english, french, german, "
             "spanish, italian, portuguese, dutch, swedish, danish, norwegian, finnish, hungarian and russian"
         ) from None
 

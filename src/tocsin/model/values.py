@@ -67,8 +67,8 @@ class Instant:
 
 def _no_instant(text: str) -> str:
     if _LEAP_SECOND.search(text):
-        return f"{text!r} is a leap second, which no instant is; write the second before or after it"
-    return f"{text!r} is no date or time; write 2024-05-31 or 2024-05-31T08:15:00Z"
+        return f"{text!r} is a leap second, which instants cannot hold; write the second before or after it"
+    return f"{text!r} is not a date or time; write 2024-05-31 or 2024-05-31T08:15:00Z"
 
 
 _LEAP_SECOND: Final = re.compile(r"\d:\d\d:60(?!\d)")
@@ -128,7 +128,7 @@ class Range:
         if isinstance(low, float) or isinstance(high, float):
             low, high = -math.inf if low is None else low, math.inf if high is None else high
         if (low, high) in ((None, None), (-math.inf, math.inf)):
-            raise InvalidInput("a range needs an end; leave the attribute out where nothing is known of it")
+            raise InvalidInput("a range needs at least one end; leave the attribute out if nothing is known of it")
         if low is not None and high is not None:
             if isinstance(low, float) is not isinstance(high, float):
                 raise InvalidInput(f"a range from {lo!r:.40} to {hi!r:.40} has ends of two types; give two of one")
@@ -153,7 +153,7 @@ def _end(end: object) -> float | Instant | None:
     if isinstance(plain, int) and abs(plain) > LARGEST_INTEGER:
         raise InvalidInput(f"integer {plain!r:.40} is beyond 2**53; float64 cannot hold it")
     if math.isnan(plain):
-        raise InvalidInput("an end of a range is NaN; give a number, or None where there is no end")
+        raise InvalidInput("an end of a range is NaN; give a number, or None for an open end")
     return float(plain) + 0.0
 
 

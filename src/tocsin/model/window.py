@@ -93,7 +93,7 @@ def _point(raw: Any) -> tuple[float, float]:
     if isinstance(raw, Point):
         return raw.x, raw.y
     if raw is None:
-        raise RecordError("there is none; give two numbers: [x, y]", "location")
+        raise RecordError("it is missing; give two numbers: [x, y]", "location")
     pair = raw.get("coordinates") if isinstance(raw, Mapping) and is_geometry(raw) else raw
     if isinstance(pair, np.ndarray):
         pair = pair.tolist()
@@ -109,7 +109,7 @@ def checked_words(raw: Any) -> list[str]:
     words = list(dict.fromkeys(raw))
     for word in words:
         if not isinstance(word, str):
-            raise RecordError(f"{shown(word)} is no word; words are strings", "words")
+            raise RecordError(f"{shown(word)} is not a word; words are strings", "words")
         _check_unicode(word, "words")
     return words
 

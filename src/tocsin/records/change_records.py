@@ -67,7 +67,7 @@ def read_change_records(source: Any, kind: type | None = None, extras: Extras | 
                 if type(found["id"]) is not kind:
                     this = _KINDS[type(found["id"])].words
                     raise RecordError(
-                        f"the index's ids are {_KINDS[kind].words}s, this is one {this}; use one kind", "id"
+                        f"the ids of the index are {_KINDS[kind].words}s, but this is one {this}; use one kind", "id"
                     )
                 taken.append((row, found))
             except RecordError as error:
@@ -126,5 +126,5 @@ def _is_integer(text: Any) -> bool:
 def _version(version: Any) -> int:
     version = int(version) if _is_integer(version) else version
     if isinstance(version, bool) or not isinstance(version, int) or not -(2**63) <= version < 2**63:
-        raise RecordError(f"the version is {version!r:.40}; it must be an integer, the higher the later", "version")
+        raise RecordError(f"the version is {version!r:.40}; it must be an integer, higher for later changes", "version")
     return version

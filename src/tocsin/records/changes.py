@@ -109,11 +109,11 @@ def _checked(table: pa.Table) -> pa.DataType:
     missing = [name for name in REQUIRED if name not in table.column_names]
     if missing:
         raise InvalidInput(
-            f"changes need the columns {', '.join(REQUIRED)}; {missing[0]} is missing of {table.column_names}"
+            f"changes need the columns {', '.join(REQUIRED)}; {missing[0]} is missing in {table.column_names}"
         )
     types = {name: table.schema.field(name).type for name in REQUIRED}
     if not pa.types.is_integer(types["version"]):
-        raise InvalidInput(f"the column version is {types['version']}; versions are integers, the higher the later")
+        raise InvalidInput(f"the column version is {types['version']}; versions are integers, higher for later changes")
     if pa.types.is_integer(types["id"]):
         return pa.int64()
     if not (pa.types.is_string(types["id"]) or pa.types.is_large_string(types["id"])):
@@ -150,11 +150,11 @@ def _score(record: dict[str, Any]) -> float:
     if record["id"] is None:
         raise RecordError("the id is missing; it must be a string or an integer", "id")
     if record["version"] is None:
-        raise RecordError("the version is missing; it must be an integer, the higher the later", "version")
+        raise RecordError("the version is missing; it must be an integer, higher for later changes", "version")
     if change not in CHANGES:
         raise RecordError(f"the change is {change!r:.40}; it must be one of {', '.join(CHANGES)}", "change")
     if change == RESCORE and record.get("score") is None:
-        raise RecordError("the score is missing; a rescore gives one", "score")
+        raise RecordError("the score is missing; a rescore needs one", "score")
     return checked_score(record["score"]) if change == RESCORE else np.nan
 
 

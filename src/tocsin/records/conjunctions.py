@@ -111,7 +111,7 @@ def _refusal(table: pa.Table, place: int, row: int) -> Reject:
         checked_score(record.get("score"))
     except RecordError as error:
         return Reject(row, name, error.field, error.reason)
-    raise AssertionError(f"row {row} was refused, but nothing is wrong with it")
+    raise AssertionError(f"row {row} was rejected in bulk, but is valid by itself")
 
 
 def _columns(lists: pa.Array) -> tuple[ConjunctionColumns, pa.Array]:

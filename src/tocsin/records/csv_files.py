@@ -7,7 +7,7 @@ records, so each keeps its row and line number whatever other records hold. Arro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -88,7 +88,7 @@ def read_csv(
             good, rejects = _without_bad_rows(block, row, len(names), "header" if has_header else "schema")
             raw = _split(path, block, good, names)
             kinds |= inferred(raw, undecided(names, kinds))
-            yield _converted(raw, kinds, row + good, rejects, block.done)
+            yield _converted(raw, kinds, schema, row + good, rejects, block.done)
             row += len(block.places)
 
 
@@ -145,13 +145,13 @@ def _header(path: str | Path, block: _Block) -> list[str]:
     try:
         line = block.text[start:stop].decode()
     except UnicodeDecodeError:
-        raise InvalidInput(f"{path} is no CSV in UTF-8: its header cannot be decoded") from None
+        raise InvalidInput(f"{path} is not a CSV file in UTF-8: its header cannot be decoded") from None
     if "\0" in line:
-        raise InvalidInput(f"{path} is no CSV in UTF-8: its header holds zero bytes")
+        raise InvalidInput(f"{path} is not a CSV file in UTF-8: its header holds zero bytes")
     try:
         header = arrow_csv.read_csv(pa.BufferReader((line + "\n").encode()), parse_options=_parsing(block.delimiter))
     except pa.ArrowInvalid:
-        raise InvalidInput(f"{path} is no CSV: its header is {line[:60]!r}; names of columns are needed") from None
+        raise InvalidInput(f"{path} is not a CSV file: its header {line[:60]!r} does not name columns") from None
     names: list[str] = header.column_names
     doubled = [name for name in names if names.count(name) > 1]
     if doubled:
@@ -175,7 +175,7 @@ def checked_types(schema: Mapping[str, ColumnType] | None) -> Mapping[str, Colum
     types = named_types(schema)
     for name, kind in types.items():
         if text_type(kind) is None and kind not in COLUMN_TYPES:
-            raise InvalidInput(f"the schema says {kind!r} of {name!r}; the types are {', '.join(COLUMN_TYPES)}")
+            raise InvalidInput(f"the schema gives {name!r} the type {kind!r}; the types are {', '.join(COLUMN_TYPES)}")
     return types
 
 
@@ -194,7 +194,7 @@ def _without_bad_rows(
 
 def _misfit(fields: int, width: int, of: str) -> str:
     if fields < 0:
-        return "a quote is opened and never closed, so that all behind it is one record; close it, or double it"
+        return "a quote is never closed, so that everything after it is one record; close the quote, or double it"
     return f"{fields} fields; the {of} has {width}"
 
 
@@ -235,14 +235,22 @@ def _split(
 
 
 def _converted(
-    raw: pa.Table, kinds: Mapping[str, str], rows: NDArray[np.int64], rejects: list[Reject], done: float
+    raw: pa.Table,
+    kinds: Mapping[str, str],
+    schema: Container[str],
+    rows: NDArray[np.int64],
+    rejects: list[Reject],
+    done: float,
 ) -> TableChunk:
-    """The block with typed columns; each value that does not fit is a misfit and a reject."""
+    """The block with typed columns; each value that does not fit is a misfit and a reject.
+
+    `schema` has the columns whose types were given; the other types come from the values.
+    """
     columns: list[pa.Array] = []
     misfits: dict[str, NDArray[np.bool_]] = {}
     rejects = list(rejects)
     for name, column in zip(raw.column_names, raw.columns, strict=True):
-        array, problems = convert_column(column.combine_chunks(), kinds.get(name))
+        array, problems = convert_column(column.combine_chunks(), kinds.get(name), None if name in schema else name)
         columns.append(array)
         if problems:
             misfits[name] = np.zeros(len(rows), bool)

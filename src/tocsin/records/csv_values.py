@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import numpy as np
@@ -30,17 +31,18 @@ _NULL_WORDS: Final = pa.array(
 Problems = list[tuple[int, str]]
 
 
-def convert_column(fields: pa.Array, kind: str | None) -> tuple[pa.Array, Problems]:
+def convert_column(fields: pa.Array, kind: str | None, inferred: str | None = None) -> tuple[pa.Array, Problems]:
     """Convert fields (bytes, null for empty) to values of a type; also returns the places that do not fit, and why.
 
-    `kind` is None for a column that had only blanks and null words so far.
+    `kind` is None for a column that had only blanks and null words so far. `inferred` is the column's name if its type
+    comes from its values, and None if a schema gave it.
     """
     if kind is None:
         return pa.nulls(len(fields), pa.string()), []
     try:
         return _whole(fields, kind)
     except pa.ArrowInvalid:
-        values = [_single(fields[place], kind) for place in range(len(fields))]
+        values = [_single(fields[place], kind, inferred) for place in range(len(fields))]
         array = pa.array([value for value, _ in values], ARROW_TYPES[kind])
         return array, [(place, reason) for place, (_, reason) in enumerate(values) if reason is not None]
 
@@ -110,7 +112,7 @@ def _instants(texts: pa.Array, unit: str | None) -> pa.Array:
 _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
-def _single(field: pa.Scalar, kind: str) -> tuple[object, str | None]:
+def _single(field: pa.Scalar, kind: str, inferred: str | None) -> tuple[object, str | None]:
     """Convert one value, and give the reason if that fails."""
     data = field.as_py()
     if data is None:
@@ -122,9 +124,16 @@ def _single(field: pa.Scalar, kind: str) -> tuple[object, str | None]:
             text = data.decode()
         except UnicodeDecodeError:
             return None, "not valid UTF-8"
-        reason = f"{_short(text)!r} is no {_WORDS[kind.partition('(')[0]]}, which this column's values are"
-        return None, f"{reason}; the schema can say that it is text: 'string'"
+        return None, f"{_short(text)!r} is not a {_WORDS[kind.partition('(')[0]]}, {_advice(inferred)}"
     return array[0].as_py(), problems[0][1] if problems else None
+
+
+def _advice(inferred: str | None) -> str:
+    """Why a value of another type is wrong, and how to read the column as text."""
+    if inferred is None:
+        return "the type in the schema. To read the values as text, give the type 'string'."
+    schema = json.dumps({inferred: "string"}, ensure_ascii=False)
+    return f"but the other values of column {inferred} are. To read the column as text, pass schema={schema}."
 
 
 def _short(text: str) -> str:

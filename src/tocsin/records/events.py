@@ -102,13 +102,13 @@ def _one_table(parts: Sequence[Any], what: str) -> pa.Table:
     try:
         return pa.concat_tables([one if isinstance(one, pa.Table) else pa.Table.from_batches([one]) for one in parts])
     except (pa.ArrowException, TypeError, AttributeError) as error:
-        reason = f"{what} are a list of Arrow batches that are no table: {error}"
-        raise InvalidInput(f"{reason}; give one schema to all") from None
+        reason = f"{what} are a list of Arrow batches that do not make one table: {error}"
+        raise InvalidInput(f"{reason}; give all of them one schema") from None
 
 
 def _refuse_delimiter(path: str, delimiter: str | None) -> None:
     if delimiter is not None:
-        raise InvalidInput(f"{path}a delimiter is for CSV files; other sources say themselves where a value ends")
+        raise InvalidInput(f"{path}a delimiter is for CSV files only; leave it out")
 
 
 def _read_path(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:

@@ -25,7 +25,10 @@ class Extras:
         self.kept = dict.fromkeys(payload_columns)
         for name in self.kept:
             if not isinstance(name, str) or name in fields:
-                raise InvalidInput(f"payload_columns has {name!r:.40}; it names what is not a field by itself")
+                raise InvalidInput(
+                    f"payload_columns has {name!r:.40}; it takes names of columns that are not already fields "
+                    "of a subscription"
+                )
         self._fields = fields
         self._what = what
         self._ignored: dict[str, None] = {}
@@ -70,7 +73,7 @@ class Extras:
     def _reason(self, name: str) -> str:
         close = difflib.get_close_matches(name, list(self._fields), 1)
         kept = f"; payload_columns=[{name!r}] keeps it in the payload" if self._what == "subscription" else ""
-        return f"ignored, for a {self._what} has no such field" + (f"; did you mean {close[0]}?" if close else kept)
+        return f"ignored, because a {self._what} has no such field" + (f"; did you mean {close[0]}?" if close else kept)
 
 
 def _plain(value: Any) -> Any:

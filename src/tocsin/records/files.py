@@ -116,7 +116,7 @@ def _located(url: str) -> tuple[Any, str]:
 
         return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme))), inner
     except ImportError:
-        hint = f"; fsspec knows more file systems than Arrow: pip install fsspec, and what {scheme} takes"
+        hint = f"; fsspec reads more file systems than Arrow: pip install fsspec and its package for {scheme}"
         raise InvalidInput(f"{url} cannot be read: {reason}{hint}") from None
     except Exception as error:  # noqa: BLE001  (whatever a file system's own code raises)
         raise InvalidInput(f"{url} cannot be read: {error}") from None
@@ -128,6 +128,6 @@ def readable(path: str | Path) -> Path:
         raise InvalidInput(f"{path} is a folder; give a file")
     if os.path.exists(path):  # noqa: PTH110
         return Path(path)
-    hint = "; JSON lines that are no file are given as bytes" if str(path).lstrip().startswith(("{", "[")) else ""
+    hint = "; to give JSON lines instead of a file, pass bytes" if str(path).lstrip().startswith(("{", "[")) else ""
     name = str(path) if len(str(path)) <= 200 and str(path).isprintable() else repr(str(path)[:60]) + "..."
     raise InvalidInput(f"there is no file {name}{hint}")

@@ -168,9 +168,10 @@ def format_of(path: str | Path) -> Format:
         readable(path)
     if named is None:
         raise InvalidInput(
-            f"{str(path) or repr('')}: the ending {Path(path).suffix.lower()!r} names no format; use one of "
+            f"{str(path) or repr('')}: the ending {Path(path).suffix.lower()!r} is not that of a known format; "
+            "use one of "
             f"{', '.join(endings())}, or - for {JSON.name}; "
-            f"the command line says others by --format {'|'.join(FORMATS)}"
+            f"on the command line, --format {'|'.join(FORMATS)} names the format of other files"
         )
     return named
 
@@ -185,4 +186,6 @@ def input_format(path: str | Path) -> Format:
     if found.is_packed_outside:
         return found
     may_be = either(tuple(row.name for row in FORMATS.values() if row.is_packed_outside), "and")
-    raise InvalidInput(f"{path}: {may_be} may be packed; {found.word} files pack themselves: unpack it")
+    raise InvalidInput(
+        f"{path}: {may_be} may be compressed from outside; {found.word} files compress themselves. Decompress it"
+    )

@@ -79,7 +79,7 @@ def _document_records(text: bytes, name: str) -> list[Any] | None:
     except json.JSONDecodeError as error:
         if text.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"[") and not error.msg.startswith("Extra data"):
             where = f"line {error.lineno}, column {error.colno}"
-            raise InvalidInput(f"{name} begins like a JSON array, and is damaged at {where}: {error.msg}") from None
+            raise InvalidInput(f"{name} begins like a JSON array, but is damaged at {where}: {error.msg}") from None
         return None
     except (ValueError, RecursionError):
         return None

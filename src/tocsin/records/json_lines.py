@@ -120,7 +120,7 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
     except DuplicateKey as error:
         raise RecordError(f"line {number}: {error}", error.key) from None
     except (RecursionError, ValueError) as error:
-        reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise RecordError(f"line {number}: invalid JSON: {reason}") from None
     if not isinstance(record, dict):
         raise RecordError(f"line {number}: a record is a JSON object, not {_kind(record)}")
@@ -143,7 +143,7 @@ def _integer(digits: str) -> int:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _kind(value: object) -> str:

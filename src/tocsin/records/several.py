@@ -37,7 +37,7 @@ def files_of(source: Any) -> list[str | Path] | None:
         else:
             files = [*_files_in(Path(source))]
         if not files:
-            raise InvalidInput(f"{source} is a folder without a file of {', '.join(endings())}; give a file")
+            raise InvalidInput(f"{source} is a folder without files that end in {', '.join(endings())}; give a file")
         refuse_table_formats([Path(file) for file in files])
         return files
     if isinstance(source, str) and _is_pattern(source):
@@ -73,7 +73,7 @@ def refuse_table_formats(files: Sequence[Path]) -> None:
             if next(folder.glob(sign), None) is not None:
                 raise InvalidInput(
                     f"{folder} is a table of {name}: its Parquet files also hold rows that were deleted or replaced. "
-                    f"Read it with a library of {name}, as in {instead}"
+                    f"Read it with a {name} library, as in {instead}"
                 )
 
 

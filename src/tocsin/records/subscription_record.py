@@ -80,7 +80,7 @@ def _payload(payload: Any) -> str | None:
     try:
         return payload_text(payload)
     except (TypeError, ValueError, RecursionError) as error:
-        raise RecordError(f"the payload is no JSON: {error}", "payload") from None
+        raise RecordError(f"the payload is not JSON: {error}", "payload") from None
 
 
 def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tuple[Expression | Instance, str]:

@@ -26,7 +26,7 @@ def read_parquet(
     try:
         file = pq.ParquetFile(opened_file(path))
     except (pa.ArrowInvalid, OSError) as error:
-        raise InvalidInput(f"{path} is no readable Parquet file: {error}") from None
+        raise InvalidInput(f"{path} is not a readable Parquet file: {error}") from None
     columns = [name for name in needed(file.schema_arrow.names, choose) if name not in parts]
     total = file.metadata.num_rows
     try:
@@ -54,7 +54,7 @@ def parquet_columns(path: str | Path) -> list[str]:
     try:
         names: list[str] = pq.read_schema(opened_file(path)).names
     except (pa.ArrowInvalid, OSError) as error:
-        raise InvalidInput(f"{path} is no readable Parquet file: {error}") from None
+        raise InvalidInput(f"{path} is not a readable Parquet file: {error}") from None
     return names
 
 
@@ -77,7 +77,7 @@ def read_arrow_file(path: str | Path) -> Iterator[TableChunk]:
             batches = pa.ipc.open_stream(source)
         yield from chunks_of_batches(map(_validated, batches), None)
     except (pa.ArrowException, OSError, OverflowError) as error:
-        raise InvalidInput(f"{path} is no readable Arrow file: {error}") from None
+        raise InvalidInput(f"{path} is not a readable Arrow file: {error}") from None
 
 
 def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:

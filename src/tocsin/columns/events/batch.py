@@ -68,7 +68,7 @@ class EventBatch:
     def require_values(self) -> None:
         """Raise `ValueError` if an event has a range or a shape. A lookup by value would read past its tables."""
         if self.may_have_extents and self.with_extents().any():
-            raise ValueError("a matcher takes no events with ranges or shapes; they go by ExtentMatching")
+            raise ValueError("a matcher does not take events with ranges or shapes; use ExtentMatching for them")
 
     def only(self, chosen: NDArray[np.int64]) -> EventBatch:
         """The chosen events, in that order, over the same tables. Elements are not kept."""

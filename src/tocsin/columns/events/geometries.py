@@ -57,14 +57,14 @@ def _problems(library: Any, read: NDArray[Any]) -> NDArray[Any]:
     """The reason why each geometry is wrong; empty if it is valid."""
     reasons = np.full(len(read), "", object)
     missing = library.is_missing(read)
-    reasons[missing] = "bytes are read as well-known binary, and these say no geometry"
+    reasons[missing] = "bytes are read as well-known binary, but these are not a geometry"
     there = np.flatnonzero(~missing)
-    reasons[there[library.is_empty(read[there])]] = "this is no geometry: the geometry is empty"
+    reasons[there[library.is_empty(read[there])]] = "this is not a geometry: the geometry is empty"
     there = np.flatnonzero(reasons == "")
     finite = np.isfinite(library.bounds(read[there])).all(axis=1)
-    reasons[there[~finite]] = "this is no geometry: a coordinate is no finite number"
+    reasons[there[~finite]] = "this is not a geometry: a coordinate is not a finite number"
     there = there[finite]
     wrong = there[~library.is_valid(read[there])]
     said = map(plain_reason, library.is_valid_reason(read[wrong]).tolist())
-    reasons[wrong] = [f"this is no geometry: {reason}" for reason in said]
+    reasons[wrong] = [f"this is not a geometry: {reason}" for reason in said]
     return reasons

@@ -26,7 +26,7 @@ def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wa
     count = len(rows)
     lengths, other = _lengths(names), _lengths(values)
     refused = {
-        int(i): "names and values differ in length, or are null"
+        int(i): "its names and values differ in length, or are null"
         for i in np.flatnonzero((lengths != other) | (lengths < 0))
     }
     good = np.ones(count, bool)

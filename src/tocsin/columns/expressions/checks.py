@@ -75,7 +75,7 @@ def check_expressions(compiled: CompiledExpressions) -> None:
     check_below("transform of a leaf", arrays.leaf_transforms, len(compiled.transforms))
     check_below("type of an element", arrays.set_types, codes.LIST)
     check_below("token of a pattern", arrays.pattern_tokens, codes.ANY_ONE + 1)
-    require(arrays.boxes.shape[1] == 4, "a box has not four edges")
+    require(arrays.boxes.shape[1] == 4, "a box does not have four edges")
     require(np.isfinite(arrays.boxes).all() and np.isfinite(arrays.constants).all(), "a constant is not finite")
     _check_leaves(arrays, attributes, len(compiled.regexes), eager)
     _check_constants(arrays, len(compiled.vocabulary))
@@ -93,7 +93,7 @@ def _check_names(compiled: CompiledExpressions) -> None:
     require(all(set(t) <= {"c", "a"} for t in compiled.transforms), "a transform is unknown")
     for pattern, transform in compiled.regexes:
         require(transform < len(compiled.transforms), "the transform of a regular expression is unknown")
-        require(regex_problem(pattern) is None, "a regular expression is none")
+        require(regex_problem(pattern) is None, "a regular expression is not valid")
 
 
 def _check_leaves(arrays: Expressions, attributes: int, regexes: int, eager: int) -> None:
@@ -132,12 +132,12 @@ def _check_constants(arrays: Expressions, strings: int) -> None:
 
 def check_payloads(name: str, types: NDArray[np.uint8], payloads: NDArray[np.int64], strings: int) -> None:
     """Raise `ValueError` unless each payload is a constant of its type, or a gap beside one."""
-    require(not len(types) or types.max() <= codes.INSTANT, f"an {name} is of no type that has constants")
+    require(not len(types) or types.max() <= codes.INSTANT, f"an {name} has a type without constants")
     for kind in (codes.NUMBER, codes.STRING, codes.BOOLEAN, codes.INSTANT):
         of_kind = payloads[types == kind]
         least, greatest = first_and_last(kind, strings)
         sound = not len(of_kind) or (of_kind.min() >= least and of_kind.max() <= greatest)
-        require(sound, f"an {name} is no constant of its type")
+        require(sound, f"an {name} is not a constant of its type")
 
 
 def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> None:
@@ -176,6 +176,6 @@ def _check_stack(what: str, starts: NDArray[np.int64], change: NDArray[np.int64]
     running = np.cumsum(change)
     before = np.concatenate([[0], running])[starts[:-1]]
     depth = running - np.repeat(before, np.diff(starts))
-    require((depth - change >= need).all(), f"{what} takes more than it has")
+    require((depth - change >= need).all(), f"{what} takes more values than it has")
     require((depth[starts[1:] - 1] == 1).all(), f"{what} leaves more than one value")
-    require(depth.max() < codes.STACK, f"{what} nests too deep")
+    require(depth.max() < codes.STACK, f"{what} is nested too deep")

@@ -41,7 +41,7 @@ class SomeElement(ByReading, Function):
         items, condition = arguments
         if not isinstance(items, Attribute):
             raise Misplaced(f"ANY needs the attribute of a list, not {describe(items)}", items)
-        require_condition(condition, "ANY asks for a condition that some element fulfils")
+        require_condition(condition, "ANY takes a condition for elements")
         if _lists_in(condition) == MAX_LISTS:
             raise Misplaced(f"ANY nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", condition)
         return AnyElement(items, condition, span=span)
@@ -64,7 +64,11 @@ class SomeElement(ByReading, Function):
 
     def needed(self, node: Any, wanted: bool, values: Values) -> str:
         items, condition = name_text(node.items.name), to_text(node.condition)
-        return f"an element of {items} with {condition}" if wanted else f"a list {items} of which all fail {condition}"
+        return (
+            f"an element of {items} with {condition}"
+            if wanted
+            else f"a list {items} where {condition} fails for every element"
+        )
 
     def came(self, node: Any, values: Values) -> str | None:
         elements = _elements(node, values)

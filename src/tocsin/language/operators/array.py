@@ -47,7 +47,9 @@ ARRAY_FUNCTIONS: Final = ("A_EQUALS", "A_CONTAINS", "A_CONTAINEDBY", "A_OVERLAPS
 _MIRRORED: Final = {"A_CONTAINS": "A_CONTAINEDBY", "A_CONTAINEDBY": "A_CONTAINS"}
 """The function to use when the arguments are swapped; the other functions are symmetric."""
 
-NO_LISTS_IN_LISTS: Final = "{} is not supported, for a list of an event holds no lists; leave the inner parentheses out"
+NO_LISTS_IN_LISTS: Final = (
+    "{} is not supported, because lists of events cannot hold lists; leave the inner parentheses out"
+)
 
 # ---- the literal
 
@@ -70,7 +72,7 @@ def _element(item: Expression) -> Constant | Attribute:
         raise Misplaced(reason, item, unsupported=True)
     value = value_of(item, {})
     if not isinstance(value, str | float):
-        raise Misplaced(f"{describe(item)} inside an array has no value; write one that has", item)
+        raise Misplaced(f"{describe(item)} inside an array has no value; write a value", item)
     return Constant(value, span=item.span)
 
 
@@ -84,7 +86,7 @@ def _is_computed(item: Expression) -> bool:
 
 class Arrays(Operator):
     nodes, described = Array, "an array"
-    no_scalar = "an array has no place here; it is an argument of, say, A_CONTAINS"
+    no_scalar = "an array is not allowed here; it is an argument of functions such as A_CONTAINS"
 
     def is_condition(self, node: Array) -> bool:
         return False

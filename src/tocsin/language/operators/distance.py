@@ -87,12 +87,12 @@ class Distance(Function):
         """Require <, <=, > or >= and a constant that can be a distance."""
         call, metres = (left, right) if _is_distance(left) else (right, left)
         if op in ("=", "<>"):
-            raise Misplaced(f"a distance is hardly ever equal to anything; ask for a limit, {_AS_IN}", call)
+            raise Misplaced(f"a distance is compared with <, <=, > or >=, not with = or <>, {_AS_IN}", call)
         if not isinstance(metres, Constant) or not isinstance(metres.value, float):
             reason = f"{self.no_scalar}, not with {describe(metres)}"
             raise Misplaced(reason, metres)
         if metres.value < 0:
-            raise Misplaced(f"a distance is no negative number of metres, and {metres.value:g} is one", metres)
+            raise Misplaced(f"a distance is a number of metres from 0 on, not {metres.value:g}", metres)
 
     def is_condition(self, node: Call) -> bool:
         return False

@@ -319,7 +319,7 @@ def is_condition(node: Expression) -> bool:
 def require_condition(node: Expression, rule: str) -> None:
     """Raise `Misplaced` unless a node is a condition. A bare attribute is one: TRUE when its value is true."""
     if not is_condition(node):
-        raise Misplaced(f"{rule}; {describe(node)} is none", node)
+        raise Misplaced(f"{rule}; {describe(node)} is not a condition", node)
 
 
 _COUNTED: Final = ("no", "one", "two", "three", "four")

@@ -148,7 +148,7 @@ class Matching(Function):
         if not (isinstance(pattern, Constant) and isinstance(pattern.value, str)):
             raise Misplaced(f"{name} needs a regular expression in single quotes, not {describe(pattern)}", pattern)
         if problem := regex_problem(pattern.value):
-            raise Misplaced(f"{pattern.value[:60]!r} is no regular expression (RE2 syntax): {problem}", pattern)
+            raise Misplaced(f"{pattern.value[:60]!r} is not a regular expression (RE2 syntax): {problem}", pattern)
 
     def value(self, node: Call, parts: Sequence[Any], values: Values) -> bool | None:
         return _fits(regex_matches, *parts)

@@ -27,7 +27,9 @@ def is_place(node: Expression) -> bool:
 def require_scalar(node: Expression) -> None:
     """Raise `Misplaced` for a node that cannot be compared or computed with."""
     if is_place(node):
-        raise Misplaced("a geometry has no place here; it is an argument of spatial functions, say S_INTERSECTS", node)
+        raise Misplaced(
+            "a geometry is not allowed here; it is an argument of spatial functions such as S_INTERSECTS", node
+        )
     if reason := operator_of(node).no_scalar:
         raise Misplaced(reason, node)
 
@@ -64,10 +66,11 @@ class Constants(Operator):
         value = node.value
         if isinstance(value, Box) and crosses(value.bounds()):
             width = 360 - (value.xmin - value.xmax)
-            return f"the box is {width:g} degrees wide; are its left and right edge exchanged?" if width > 180 else ""
+            return f"the box is {width:g} degrees wide; are its left and right edges exchanged?" if width > 180 else ""
         if isinstance(value, Shape) and longest_step(value) > 180:
             return (
-                "an edge is longer than 180 degrees, and goes the long way round; cut the shape at the antimeridian, "
+                "an edge is longer than 180 degrees, and takes the long way around the globe; cut the shape at "
+                "the antimeridian, "
                 "as RFC 7946 says: MULTIPOLYGON(((170 ..., 180 ...)), ((-180 ..., -170 ...)))"
             )
         return ""

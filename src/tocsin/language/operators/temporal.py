@@ -181,7 +181,7 @@ def _interval_end(node: Expression) -> Expression:
 
 class Intervals(Operator):
     nodes, described = Interval, "an interval"
-    no_scalar = "an interval has no place here; it is an argument of, say, T_DURING"
+    no_scalar = "an interval is not allowed here; it is an argument of functions such as T_DURING"
 
     def is_condition(self, node: Interval) -> bool:
         return False

@@ -41,7 +41,7 @@ class Keywords(Function):
             raise Misplaced(f"TEXT takes two or three arguments ({what}), not {len(arguments)}")
         text, *strings = arguments
         if not isinstance(text, Attribute):
-            raise Misplaced(f"TEXT looks at an attribute, and folds its case itself, not at {describe(text)}", text)
+            raise Misplaced(f"TEXT needs an attribute, whose case it folds itself, not {describe(text)}", text)
         for node in strings:
             if not (isinstance(node, Constant) and isinstance(node.value, str)):
                 raise Misplaced(f"TEXT needs words in single quotes, {_AS_IN}, not {describe(node)}", node)
@@ -77,9 +77,9 @@ class Keywords(Function):
         query = cast(str, cast(Constant, node.arguments[1]).value)
         dropped = [one for one in query if unicodedata.category(one) in _SYMBOLS or one in "&#@*%/\\"]
         if dropped:
-            return f"{constant_text(''.join(dict.fromkeys(dropped)))} is not part of a word, and not asked for"
+            return f"{constant_text(''.join(dict.fromkeys(dropped)))} is not part of a word, so TEXT ignores it"
         if any("\uac00" <= one <= "\ud7a3" for one in query):
-            return "a Korean word with a particle is another word; LIKE finds it within others"
+            return "a Korean word with a particle is another word; LIKE finds words within others"
         return ""
 
     def meant(self, node: Call) -> Expression:
