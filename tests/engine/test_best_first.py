@@ -144,12 +144,12 @@ def test_what_is_below_the_floor_is_not_verified(other: Callable[[random.Random]
     engine.merge()
 
     (told,) = (segment.best_first for segment in engine.stats.segments)
-    assert told.startswith("those of one range in order of score") and "in a list of 10,000" in told
+    assert told.startswith("subscriptions with one range by descending score") and "has 10,000 entries" in told
 
     none = tocsin.Engine()
     none.subscribe(1, "a IN (1, 2) OR b = 1")
     none.merge()
-    assert none.stats.segments[0].best_first == "all matches, then ranked: no subscription is one range"
+    assert none.stats.segments[0].best_first == "all matches, then ranked: no subscription consists of one range"
 
     every = engine.match_batch([event])
     best = engine.match_batch([event], ranking=tocsin.Top(10))

@@ -83,8 +83,8 @@ def test_it_is_parsed_from_a_command_line(folder: Path, above: None, capfd: Any)
     ]
 
     for text, words in (
-        ("2", "--above: '2' is no K:FLOOR; write two numbers, such as 20:1.5"),
-        ("2:x", "--above: '2:x' is no K:FLOOR; write two numbers, such as 20:1.5"),
+        ("2", "--above: '2' is not K:FLOOR; write two numbers, such as 20:1.5"),
+        ("2:x", "--above: '2:x' is not K:FLOOR; write two numbers, such as 20:1.5"),
         ("0:1", "match: k is 0; it must be at least 1."),
     ):
         assert main(["match", "s.csv", "e.csv", "--above", text]) == 2

@@ -94,12 +94,12 @@ def test_a_third_party_publishes_an_index(folder: Path) -> None:
         ("theirs:MINE", "raise RuntimeError('it is broken')", "cannot be loaded: RuntimeError('it is broken')"),
         ("theirs:OTHER", PACKAGE, "cannot be loaded: AttributeError"),
         ("nowhere:MINE", PACKAGE, "cannot be loaded: ModuleNotFoundError"),
-        ("theirs:MINE", "MINE = 5", "its entry point theirs:MINE is 5, and no Registration of that name"),
-        ("theirs:MINE", PACKAGE.replace('"mine"', '"yours"'), "no Registration of that name"),
+        ("theirs:MINE", "MINE = 5", "its entry point theirs:MINE is 5, not a Registration of that name"),
+        ("theirs:MINE", PACKAGE.replace('"mine"', '"yours"'), "not a Registration of that name"),
     ],
 )
 def test_a_broken_one_is_told_and_skipped(folder: Path, point: str, code: str, reason: str) -> None:
-    """Where it is asked for it is refused; where all are listed it is left out, and the others are there."""
+    """Where it is asked for it is refused; where all are listed tocsin ignores it, and the others are there."""
     installed(folder, "theirs", {"mine": point}, code)
 
     asked = python("import tocsin; tocsin.Engine('mine')", folder)
@@ -110,7 +110,7 @@ def test_a_broken_one_is_told_and_skipped(folder: Path, point: str, code: str, r
     assert "mine" not in listed.stdout
     assert "'opindex'" in listed.stdout
     assert f"{reason}" in listed.stderr
-    assert "it is left out" in listed.stderr
+    assert "tocsin ignores it" in listed.stderr
 
 
 def test_a_name_counts_once(folder: Path) -> None:
@@ -122,9 +122,9 @@ def test_a_name_counts_once(folder: Path) -> None:
     listed = python("from tocsin.index import registrations; print([one.name for one in registrations()])", folder)
     built_in = python("import tocsin; print(tocsin.Engine('scan'))", folder)
 
-    assert "the index 'mine' is published by ours 1.0 and theirs 1.0; one of these must go" in asked.stderr
+    assert "the index 'mine' is published by ours 1.0 and theirs 1.0; uninstall one of them" in asked.stderr
     assert "is published by ours 1.0 and theirs 1.0" in listed.stderr
-    assert "the index 'scan' of theirs 1.0 has the name of a built-in one; it is left out" in listed.stderr
+    assert "the index 'scan' of theirs 1.0 has the name of a built-in one; tocsin ignores it" in listed.stderr
     assert listed.stdout.count("'scan'") == 1
     assert built_in.returncode == 0, built_in.stderr
 
@@ -136,13 +136,13 @@ def test_a_checkout_that_is_not_installed_says_how(folder: Path) -> None:
     done = python(code, folder, isolated=True)
 
     assert "0 subscriptions" in done.stdout
-    assert "Those of papers are found where tocsin is installed: pip install tocsin, or pip install -e ." in done.stderr
+    assert "The indexes of papers need an installed tocsin: pip install tocsin, or pip install -e ." in done.stderr
 
 
 def test_what_is_for_windows_is_no_index_for_expressions() -> None:
-    with pytest.raises(tocsin.UnknownIndex, match="'skype' answers 'the best recent messages', and is asked for"):
+    with pytest.raises(tocsin.UnknownIndex, match="'skype' answers 'the best recent messages', and cannot be used"):
         tocsin.Engine("skype")
-    with pytest.raises(tocsin.UnknownIndex, match="'opindex' answers 'all matches', and is asked for something else"):
+    with pytest.raises(tocsin.UnknownIndex, match="'opindex' answers 'all matches', and cannot be used here"):
         tocsin.Window(5, bounds=(0, 0, 1, 1), index="opindex")
 
 

@@ -66,7 +66,7 @@ def test_a_table_that_grows_keeps_what_it_holds() -> None:
 
 def test_a_layout_that_does_not_say_how_long_an_array_is_makes_none() -> None:
     """A builder computes such an array."""
-    with pytest.raises(TypeError, match=r"Built\.owners does not say how long it is"):
+    with pytest.raises(TypeError, match=r"Built\.owners does not give its length"):
         new_table(Built)
 
 

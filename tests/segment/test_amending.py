@@ -268,7 +268,9 @@ def test_a_pinned_version_that_is_gone_is_told(tmp_path: Path) -> None:
     version = pinned(tmp_path, "stream", 3).version
     (tmp_path / f"version-{version}" / "version.json").unlink()
 
-    with pytest.raises(SegmentError, match=rf"batch 3 of stream stream began with version {version}, which is gone"):
+    with pytest.raises(
+        SegmentError, match=rf"batch 3 of stream stream began with version {version}, which was deleted"
+    ):
         pinned(tmp_path, "stream", 3)
 
 
@@ -283,7 +285,7 @@ def test_changes_that_no_row_could_be_right_in_are_refused(tmp_path: Path) -> No
     ):
         with pytest.raises(InvalidInput, match=words):
             read_changes(bad)
-    with pytest.raises(InvalidInput, match="has ids that are strings, and the changes' are integers"):
+    with pytest.raises(InvalidInput, match="are strings, but those of the changes are integers"):
         amend(tmp_path, read_changes(good.set_column(0, "id", pa.array([1]))), choose())
 
 
@@ -331,5 +333,5 @@ def test_a_damaged_note_of_changes_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_constants_are_what_the_documents_say() -> None:
-    """docs/spark.md names them."""
+    """docs/spark.md and docs/internals.md name them."""
     assert (amending.KEEP_S, *RULE) == (600.0, 4096, 4, 0.25)

@@ -187,14 +187,14 @@ OUT_OF_RANGE: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
     "patterns beyond the end": (E + "pattern_starts", last(LARGE)),
     "terms not monotone": (E + "term_starts", swapped),
     "step of a term": (E + "term_codes", first(99)),
-    "term that takes more than it has": (E + "term_codes", whole(codes.TERM_ADD)),
+    "term that takes more values than it has": (E + "term_codes", whole(codes.TERM_ADD)),
     "term that leaves two values": (E + "term_codes", whole(codes.TERM_NULL)),
     "argument of a term": (E + "term_arguments", whole(LARGE)),
     "negative argument of a term": (E + "term_arguments", whole(-1)),
     "transform of a term": (E + "term_transforms", whole(99)),
     "truth programs beyond the end": (E + "truth_starts", last(LARGE)),
     "step of a truth program": (E + "truth_codes", first(99)),
-    "truth program that takes more than it has": (E + "truth_codes", whole(codes.TRUTH_OR)),
+    "truth program that takes more values than it has": (E + "truth_codes", whole(codes.TRUTH_OR)),
     "truth program that leaves two values": (E + "truth_codes", last(codes.TRUTH_NOT)),
     "leaf of a truth program": (E + "truth_arguments", whole(LARGE)),
     "negative leaf of a truth program": (E + "truth_arguments", whole(-1)),
@@ -267,5 +267,5 @@ def test_a_damaged_index_is_one_clear_line_for_match(tmp_path: Path) -> None:
     assert len(tocsin.match(tmp_path, [{"n": 1}])) == 1
     manifest.write_text(manifest.read_text().replace('"subscriptions": 1', '"subscriptions": 2'))
 
-    with pytest.raises(SegmentError, match=r"checksum does not fit\. Compile the index again\."):
+    with pytest.raises(SegmentError, match=r"checksum does not match\. Compile the index again\."):
         tocsin.match(tmp_path, [{"n": 1}])

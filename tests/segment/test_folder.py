@@ -90,7 +90,7 @@ def test_a_first_compile_that_failed_leaves_no_index(tmp_path: Path) -> None:
     """A folder with parts and no manifest is no index."""
     write_part(tmp_path, "half", 0, build([{"id": "half", "where": "n = 1"}]))
 
-    with pytest.raises(SegmentError, match="no tocsin index"):
+    with pytest.raises(SegmentError, match="not a tocsin index"):
         open_index(tmp_path)
 
 

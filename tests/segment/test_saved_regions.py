@@ -118,7 +118,7 @@ WRONG: dict[str, tuple[str, Callable[[np.ndarray], None]]] = {
     "keywords of a subscription beyond the end": ("regions.token_starts", put(-1, 10**7)),
     "a keyword of a subscription that is none": ("regions.tokens", put(0, 10**5)),
     "a negative keyword": ("regions.tokens", put(-1, -1)),
-    "what asks for more": ("asks_more", put(0, 2)),
+    "marks of further conditions": ("asks_more", put(0, 2)),
     "keywords that lists are of": ("found.lists.tokens", put(0, 3)),
     "blocks beyond the end": ("found.lists.starts", put(-1, 10**6)),
     "entries beyond the end": ("found.everyone.entry_starts", put(-1, 10**6)),

@@ -23,11 +23,11 @@ THE_BEST_FIRST: Final = "the best first"
 BEST_MESSAGES: Final = "the best recent messages"
 SIMILAR_ENOUGH: Final = "similar enough"
 ANY_EXPRESSION: Final = "any expression"
-RECTANGLES: Final = "a range of an attribute, or a box, that the outermost AND needs; what else it asks for is verified"
+RECTANGLES: Final = "a range of an attribute, or a box, that the outermost AND needs; other conditions are verified"
 PLACES_WITH_WORDS: Final = "a place and words"
 REGIONS_WITH_KEYWORDS: Final = (
     "a box that an attribute meets and keywords that a list contains, both needed by the outermost AND; "
-    "what else it asks for is verified"
+    "other conditions are verified"
 )
 ALL_THEN_RANKED: Final = "all matches, then ranked"
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]

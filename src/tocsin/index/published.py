@@ -48,7 +48,7 @@ def published(name: str) -> Registration | None:
     several = _published().get(name, ())
     if len(several) > 1:
         who = " and ".join(sorted(_package(one) for one in several))
-        raise UnknownIndex(f"the index {name!r} is published by {who}; one of these must go, or take another name")
+        raise UnknownIndex(f"the index {name!r} is published by {who}; uninstall one of them, or rename its index")
     if not several:
         return None
     (one,) = several
@@ -57,7 +57,7 @@ def published(name: str) -> Registration | None:
     except Exception as error:  # a package's import may raise anything
         raise UnknownIndex(f"the index {name!r} of {_package(one)} cannot be loaded: {error!r:.200}") from error
     if not isinstance(loaded, Registration) or loaded.name != name:
-        what = f"its entry point {one.value} is {loaded!r:.80}, and no Registration of that name"
+        what = f"its entry point {one.value} is {loaded!r:.80}, not a Registration of that name"
         raise UnknownIndex(f"the index {name!r} of {_package(one)} cannot be loaded: {what}")
     return loaded
 
@@ -71,7 +71,7 @@ def all_published(built_in: Collection[str]) -> list[Registration]:
                 raise UnknownIndex(f"the index {name!r} of {_package(several[0])} has the name of a built-in one")
             registration = published(name)
         except UnknownIndex as error:
-            warnings.warn(f"{error}; it is left out", stacklevel=2)
+            warnings.warn(f"{error}; tocsin ignores it", stacklevel=2)
             continue
         if registration is not None:
             found.append((several[0].value.partition(":")[0], registration))

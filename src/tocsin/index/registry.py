@@ -127,7 +127,7 @@ def find_index(name: str, *, for_windows: bool = False) -> Registration:
     if registration is not None and (registration.question == BEST_MESSAGES) == for_windows:
         return registration
     if registration is not None:
-        raise UnknownIndex(f"index {name!r} answers {registration.question!r}, and is asked for something else")
+        raise UnknownIndex(f"index {name!r} answers {registration.question!r}, and cannot be used here")
     near = difflib.get_close_matches(name, [*names, *published_names()], 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise UnknownIndex(f"no index is named {name!r}{hint} {_known(names, for_windows)}")
@@ -139,7 +139,7 @@ def _known(names: list[str], for_windows: bool) -> str:
     told = f"There are: {', '.join([*([] if for_windows else ['auto']), *names])}"
     if others:
         return f"{told}, and of packages, for expressions or for windows: {', '.join(others)}."
-    return f"{told}. Those of papers are found where tocsin is installed: pip install tocsin, or pip install -e ."
+    return f"{told}. The indexes of papers need an installed tocsin: pip install tocsin, or pip install -e ."
 
 
 def matcher_builder(name: str, options: Mapping[str, int]) -> Builder:
@@ -212,7 +212,7 @@ def parse_index(text: str, *, for_windows: bool = False) -> tuple[Registration, 
     given = [_option(registration, part) for part in match[2].split(",") if part.strip()]
     options = dict(given)
     if len(options) < len(given):
-        raise UnknownIndex(f"{text!r:.80} gives an option twice; say each once.")
+        raise UnknownIndex(f"{text!r:.80} gives an option twice; give each one once.")
     return registration, options
 
 
@@ -225,7 +225,8 @@ def _option(registration: Registration, text: str) -> tuple[str, int]:
     if match is None or match[1] not in registration.options:
         allowed = ", ".join(f"{name}={default}" for name, default in registration.options.items()) or "none"
         raise UnknownIndex(
-            f"{text.strip()!r:.60} is no option of {registration.name}; it has (with their defaults): {allowed}."
+            f"{text.strip()!r:.60} is not an option of {registration.name}; its options (with their defaults) "
+            f"are {allowed}."
         )
     return match[1], int(match[2])
 
@@ -250,12 +251,12 @@ def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:
         registration.builder(**options)
         if registration.question != ALL_MATCHES:
             return _for_another_question(Chosen(registration.name, options), registration.question, known, statistics)
-        return Plan(registration.name, f"asked for by name; {known}", statistics, options)
-    return Plan("access", f"exact for every expression and the fastest that is; {known}", statistics)
+        return Plan(registration.name, f"given by name; {known}", statistics, options)
+    return Plan("access", f"the fastest index that takes every expression; {known}", statistics)
 
 
 def _for_another_question(index: Chosen, name: str, known: str, statistics: Statistics | None) -> Plan:
     """Use `access` for all matches, and the named index for its own question."""
     (question,) = [one for one in questions() if one.name == name]
-    reason = f"{index.name} is asked for by name, for {question.purpose}; {known}"
+    reason = f"{index.name} is given by name, for {question.purpose}; {known}"
     return Plan("access", reason, statistics, others={question.name: index})

@@ -87,7 +87,7 @@ class Statistics:
             raise InvalidInput(f"shares is {given!r:.60}; it maps attributes to shares of events: {{'price': 0.5}}")
         for name, share in given.items():
             if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0 <= share <= _ALL:
-                what = "it is that of the events that have it, from 0 to 1"
+                what = "it must be the share of events with the attribute, from 0 to 1"
                 raise InvalidInput(f"the share of {name!r:.40} is {share!r:.40}; {what}")
 
     def share(self, attribute: str) -> float:

@@ -46,7 +46,7 @@ def _extents(layout: type) -> dict[str, _Extent | type]:
         dtype, _ = array_of(hint)
         _, lengths, filled, *_ = (*get_args(hint), 0, 0)
         if not isinstance(lengths, str):
-            raise TypeError(f"{layout.__name__}.{field} does not say how long it is: Annotated[NDArray[...], lengths]")
+            raise TypeError(f"{layout.__name__}.{field} does not give its length: Annotated[NDArray[...], lengths]")
         found[field] = _Extent(dtype, compile(lengths, field, "eval"), constants, filled)
     return found
 

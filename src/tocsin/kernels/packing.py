@@ -242,7 +242,7 @@ def viewed(typing_context: Any, table: Any) -> Any:
                     lay_out(part, value)
             elif isinstance(kind, numba.types.Array):
                 if kind.layout != "C":
-                    raise TypeError(f"a table holds C-contiguous arrays, not {kind}")
+                    raise TypeError(f"a table takes C-contiguous arrays, not {kind}")
                 array = make_array(kind)(context, builder, given)
                 put(builder.ptrtoint(array.data, _WORD))
                 for extent in cgutils.unpack_tuple(builder, array.shape, kind.ndim):

@@ -110,7 +110,9 @@ class _Draft:
     def __init__(self, folder: IndexFolder | None, kind: pa.DataType, plan: Plan) -> None:
         if folder is not None and folder.subscriptions and folder.id_type != kind:
             mine, others = ("integers", "strings") if pa.types.is_integer(folder.id_type) else ("strings", "integers")
-            raise InvalidInput(f"{folder.path} has ids that are {mine}, and the changes' are {others}; use one kind")
+            raise InvalidInput(
+                f"the ids of {folder.path} are {mine}, but those of the changes are {others}; use one kind"
+            )
         self._folder = folder
         self._plan = plan
         self._kind = kind
@@ -177,7 +179,7 @@ class _Draft:
     def _refuse(self, rows: Rows, places: NDArray[np.int64], done: Amendment) -> None:
         """Reject new scores for subscriptions that do not exist."""
         for row, name in zip(rows.rows[places].tolist(), rows.ids.take(pa.array(places)).to_pylist(), strict=True):
-            done.rejects.append(Reject(row, name, "id", "there is no subscription of this id to have a new score"))
+            done.rejects.append(Reject(row, name, "id", "no subscription has this id, so that its score cannot change"))
 
     def _bring(
         self,

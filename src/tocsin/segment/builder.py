@@ -77,7 +77,7 @@ class SegmentBuilder:
         for rows, part in given:
             if part.ids.type != kind:
                 most, this = _KIND_NAMES[kind][0], _KIND_NAMES[part.ids.type][1]
-                self._reject(rows, part.ids, f"most ids are {most}, this one is {this}; use one kind")
+                self._reject(rows, part.ids, f"most ids are {most}, but this one is {this}; use one kind")
         return [(rows, part) for rows, part in given if part.ids.type == kind]
 
     def _distinct(

@@ -131,7 +131,7 @@ class IndexFolder:
         named = all(isinstance(name, str) and _PLACE.fullmatch(name) for name in names)
         versioned = isinstance(version, str) and _NAME.fullmatch(version)
         if not versioned or not named or len(set(names)) < len(names) or ids not in ("string", "int64"):
-            what = "its manifest names no version, odd parts or an odd kind of ids"
+            what = "its manifest has no version, or invalid parts or types of ids"
             raise SegmentError(f"{path} is damaged: {what}. Compile the index again.")
         return cls(path, version, places, count, ids, texts, tombstones, placed, statistics)
 
@@ -189,7 +189,7 @@ class IndexFolder:
             now = IndexFolder.read(self.path)
             if now.version == self.version or (self.path / version_folder(self.version)).exists():
                 raise
-        what = f"its version {self.version} was replaced by {now.version}, and is gone"
+        what = f"its version {self.version} was replaced by {now.version} and deleted"
         raise SegmentError(f"{self.path} changed while it was opened: {what}. Open it again.")
 
     def open(self) -> Snapshots:

@@ -36,7 +36,7 @@ class Newest(Generic[Opened]):
                 try:
                     self._now = self._opened(self._folder)
                 except (TocsinError, OSError) as error:
-                    self._failed(f"{self._folder} cannot be opened, and the version before goes on: {error}")
+                    self._failed(f"{self._folder} cannot be opened, and the earlier version stays in use: {error}")
             return self._now
 
     def _look(self) -> tuple[int, int, int] | None:

@@ -39,9 +39,9 @@ def pinned(path: Path, stream: str, batch: int) -> IndexFolder:
         return IndexFolder.read(path, recorded)
     except SegmentError as error:
         raise SegmentError(
-            f"{path}: batch {batch} of stream {stream} began with version {recorded}, which is gone or damaged "
-            f"({error}). Remove {pin} to let the batch begin again with the current version; its answers may differ "
-            "from those that it wrote before."
+            f"{path}: batch {batch} of stream {stream} began with version {recorded}, which was deleted or is damaged "
+            f"({error}). Remove {pin} to match the batch again with the current version. Its answers may then differ "
+            "from those already written."
         ) from None
 
 

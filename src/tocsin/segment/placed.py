@@ -53,7 +53,7 @@ class Placed(NamedTuple):
             return None
         splits = tuple(float(split) for split in entry["splits"])
         if len(splits) & (len(splits) + 1) or not np.isfinite(splits).all():
-            raise ValueError(f"{len(splits)} splits, which divide no map")
+            raise ValueError(f"{len(splits)} splits, which do not divide a map")
         places = tuple(str(place) for place in entry["places"])
         name, partitions = str(entry["name"]), whole_number(entry["partitions"])
         return cls(name, partitions, whole_number(entry["copies"]), splits, places, entry.get("file"))
@@ -81,7 +81,7 @@ def read_placement(path: Path, placed: Placed, statistics: Statistics | None) ->
         if placed.name not in PLACEMENTS or placed.partitions < 1 or everywhere < 1 or most_copies < 1:
             raise ValueError(f"{placed.partitions} partitions by {placed.name!r:.40} and {everywhere} for all events")
         if (homes is None) != (placed.name == LOCATION) or (homes is not None and not homes.lead_to(placed.partitions)):
-            raise ValueError(f"its keys lead to no {placed.partitions} partitions")
+            raise ValueError(f"its keys do not lead to {placed.partitions} partitions")
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise SegmentError(f"{path} is damaged or missing: {error}. Compile the index again.") from None
     splits, about = frozen(np.array(placed.splits, np.float64), np.float64), (everywhere, most_copies, statistics)

@@ -167,13 +167,13 @@ class Publication:
         """
         for part in parts:
             if not (self.path / part.path / MANIFEST).exists():
-                raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part.path} is not there")
+                raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part.path} is missing")
         about = (ids, dict(texts or {}), tombstones, placed, statistics)
         new = IndexFolder(self.path, self.version, tuple(parts), subscriptions, *about)
         with refused(self.path), Lock(self.path, _PATIENCE_S):
             before = manifest_of(self.path / MANIFEST).get("current")
             if over is not None and before not in (over, None):
-                raise Overtaken(f"{self.path} is at version {before} by now, not at {over}; read it again")
+                raise Overtaken(f"{self.path} is at version {before} now, not at {over}; read it again")
             manifest = _manifest_for(new, before)
             write_manifest(self.folder / VERSION_MANIFEST, manifest)
             write_manifest(self.path / MANIFEST, manifest)
@@ -248,5 +248,6 @@ def refused(path: Path) -> Iterator[None]:
     except OSError as error:
         what = f"{error.strerror or error}: {error.filename}" if error.filename else error.strerror or str(error)
         raise SegmentError(
-            f"{path} cannot be written ({what}). What it held before stands; make room, or name another folder."
+            f"{path} cannot be written ({what}). Its earlier contents are unchanged. Free some space, or name "
+            "another folder."
         ) from None

@@ -45,7 +45,7 @@ def refolded(segment: Segment, folder: Path) -> Segment:
     texts = segment.sources.arrow().to_pylist()
     earlier = segment.folding or "an older tocsin"
     warnings.warn(
-        f"{folder}: {len(others):,} of {len(texts):,} subscriptions fold text as {earlier} did, and were compiled "
+        f"{folder}: {len(others):,} of {len(texts):,} subscriptions fold text as {earlier} did. tocsin compiled them "
         f"again for {FOLDING}; compile the index again to open it faster",
         stacklevel=2,
     )

@@ -97,7 +97,10 @@ def _check_segment(segment: Segment) -> None:
     require(len(segment.matcher) == count == len(segment.sources) == len(segment.ids), "its parts differ in length")
     require(segment.payloads is None or len(segment.payloads) == count, "its payloads are too many or too few")
     require(segment.weights is None or len(segment.weights) == count, "its weights are too many or too few")
-    require(segment.alive is None or len(segment.alive) == count // 64 + 1, "it does not say who is alive")
+    require(
+        segment.alive is None or len(segment.alive) == count // 64 + 1,
+        "the marks of live subscriptions do not fit their number",
+    )
     require(np.isfinite(segment.scores).all(), "a score is not finite")
     require(ascending(segment.ids), "its ids are not in order")
 
@@ -122,16 +125,16 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
         claimed = manifest.pop("crc32")
         found_form, found_version = manifest["format"], manifest["version"]
     except FileNotFoundError:
-        raise SegmentError(f"{path.parent} is no {form}: it has no {path.name}") from None
+        raise SegmentError(f"{path.parent} is not a {form}: it has no {path.name}") from None
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        reason = "it nests too deep" if isinstance(error, RecursionError) else str(error)
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise SegmentError(f"{path} is damaged: {reason}. Compile the index again.") from None
     if found_form != form:
         raise SegmentError(f"{path.parent} is a {found_form}, not a {form}")
     if found_version != version:
         raise SegmentError(f"{path.parent} has version {found_version}; this tocsin reads {version}. Compile it again.")
     if claimed != _checksum(manifest):
-        raise SegmentError(f"{path} is damaged: its checksum does not fit. Compile the index again.")
+        raise SegmentError(f"{path} is damaged: its checksum does not match. Compile the index again.")
     return dict(manifest)
 
 
@@ -166,7 +169,9 @@ def _array(folder: Path, name: str, entry: Mapping[str, Any], data: NDArray[np.u
         raise SegmentError(f"{folder} is damaged: array {name} lies outside its file. Compile the index again.")
     part = data[start : start + length]
     if zlib.crc32(part.data) != entry["crc32"]:
-        raise SegmentError(f"{folder} is damaged: the checksum of array {name} does not fit. Compile the index again.")
+        raise SegmentError(
+            f"{folder} is damaged: the checksum of array {name} does not match. Compile the index again."
+        )
     return part.view(dtype).reshape(shape) if length else frozen(np.empty(shape, dtype), dtype)
 
 
@@ -242,5 +247,5 @@ def _options(given: Mapping[str, Any]) -> dict[str, int]:
 def whole_number(value: Any) -> int:
     """A count or an offset from a manifest; raises `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r:.40} is no count")
+        raise ValueError(f"{value!r:.40} is not a count")
     return value

@@ -98,7 +98,7 @@ def _statistics(rows: list[dict[str, Any]], about: dict[str, str]) -> Statistics
     for row in rows:
         name, kind = row["attribute"], row["kind"]
         if not 0.0 <= row["share"] <= 1.0:
-            raise ValueError(f"{row['share']!r:.40} is no share of events")
+            raise ValueError(f"{row['share']!r:.40} is not a share of events")
         shares[name] = row["share"]
         if row["seen"] is None:
             continue
@@ -109,7 +109,7 @@ def _statistics(rows: list[dict[str, Any]], about: dict[str, str]) -> Statistics
             places[name] = _histogram(row["payloads"])
             continue
         if kind is not None and not 0 <= kind & ~ELEMENT <= codes.INSTANT:
-            raise ValueError(f"{kind} is no kind of values")
+            raise ValueError(f"{kind} is not a kind of values")
         if row["payloads"] is not None:
             payloads.setdefault(name, {})[kind] = np.array(row["payloads"], np.int64)
         if row["texts"] is not None:

@@ -72,10 +72,10 @@ def warm(
     one process (None: one a core).
     """
     if level is not None and level not in set(LEVELS) & set(levels()):
-        known = ", ".join(one for one in levels() if one in LEVELS) or "none of those"
+        known = ", ".join(one for one in levels() if one in LEVELS) or "none of them"
         raise InvalidInput(f"level is {level!r}; there are {', '.join(LEVELS)}, and this processor reaches {known}")
     if level is not None and into is None:
-        raise InvalidInput("kernels for a level are for others: say into which folder")
+        raise InvalidInput("kernels for a level need the option into, the folder for them")
     work = _Work(workers(processes, "processes"), progress, _functions(papers))
     if into is None:
         missing = _missing(papers)

@@ -146,7 +146,7 @@ def test_damage_is_refused():
 
     with pytest.raises(ValueError, match="lies in two parts of it"):
         CombinedBuilder().load({**arrays, **of_tiles})
-    with pytest.raises(ValueError, match="40 subscriptions, and 39 in another part"):
+    with pytest.raises(ValueError, match="40 subscriptions, but 39 in another part"):
         CombinedBuilder().load({**arrays, **of_shorter})
 
 

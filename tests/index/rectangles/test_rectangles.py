@@ -75,7 +75,7 @@ def test_what_is_asked_for_beside_a_rectangle_is_verified(structure):
 
     assert pairs(found) == [(0, 7), (0, 57)]
     assert (found.candidates_examined, found.verified) == (3, 3)
-    assert matcher.places() == {"one rectangle": 0, "a rectangle and more": 100, "never satisfied": 0}
+    assert matcher.places() == {"one rectangle": 0, "a rectangle and other conditions": 100, "never satisfied": 0}
 
 
 def test_the_two_ranges_that_leave_least_are_the_rectangle():
@@ -87,7 +87,7 @@ def test_the_two_ranges_that_leave_least_are_the_rectangle():
 
     assert "y and z" in matcher.place(3)
     assert "in a rectangle of p;" in matcher.place(93)
-    assert matcher.place(3).startswith("in a rectangle of y and z; the rest is verified")
+    assert matcher.place(3).startswith("in a rectangle of y and z; the other conditions are verified")
 
 
 def test_a_contradiction_is_never_satisfied():

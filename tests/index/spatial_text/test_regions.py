@@ -192,7 +192,7 @@ def test_says_where_a_subscription_lies():
 
     assert [matcher.place(number) for number in range(3)] == [
         "in a region of p with 2 keywords",
-        "in a region of p with 1 keyword; the rest is verified",
+        "in a region of p with 1 keyword; the other conditions are verified",
         "never satisfied",
     ]
     assert list(matcher.places().values()) == [1, 1, 1]

@@ -111,7 +111,7 @@ def test_what_takes_long_to_compile_is_said(tmp_path: Path) -> None:
 
     err = used(where, tmp_path / "cache")[1]
 
-    assert err == "tocsin: compiling counted, once: about 3 s; `tocsin warm` does it ahead\n"
+    assert err == "tocsin: compiling counted, once: about 3 s; `tocsin warm` compiles all of them ahead of time\n"
     assert used(where, tmp_path / "cache")[1] == ""
 
 

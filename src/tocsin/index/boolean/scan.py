@@ -37,10 +37,10 @@ class Scan(OverExpressions):
         return cls(restored(arrays))
 
     def places(self) -> dict[str, int]:
-        return {"tested on every event": len(self)}
+        return {"verified on every event": len(self)}
 
     def place(self, number: int) -> str:
-        return "tested on every event"
+        return "verified on every event"
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         bound = self._binder.bind_to_walk(batch)

@@ -100,7 +100,7 @@ class Combined:
         taken = access.held().copy()
         self._access_finds = bool(taken.any())
         for number, one in enumerate(others.values(), 1):
-            require(len(access) == len(one), f"it has {len(access)} subscriptions, and {len(one)} in another part")
+            require(len(access) == len(one), f"it has {len(access)} subscriptions, but {len(one)} in another part")
             found = one.finds()
             require(not (taken & found).any(), "a subscription lies in two parts of it")
             self._owners[found] = number
@@ -155,7 +155,7 @@ class Combined:
     def best_first(self) -> str:
         names = {"rectangles.": "in rectangles", "regions.": "in regions with keywords"}
         others = " and ".join(names[prefix] for prefix in self._others)
-        return f"{self._access.best_first()}; of those {others}, all matches"
+        return f"{self._access.best_first()}; {others}, all matches first"
 
 
 def _merged(one: Found, other: Found) -> Found:

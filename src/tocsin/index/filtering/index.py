@@ -90,7 +90,7 @@ class FilterAndRefine(OverExpressions, Generic[AnyHeld]):
         """How a subscription is found. Cost: linear."""
         if not self.held.finds()[number]:
             return "never satisfied"
-        return self.held.place(number) + ("; the rest is verified" if self.held.asks_more[number] else "")
+        return self.held.place(number) + ("; the other conditions are verified" if self.held.asks_more[number] else "")
 
     def match(self, batch: EventBatch, alive: Alive = None, best: Best | None = None) -> Found:
         batch.require_values()

@@ -63,7 +63,7 @@ def attributes_of(axes: Axes) -> NDArray[np.int64]:
 class Held:
     """Expressions, and their rectangles on pairs of axes. S subscriptions, X axes."""
 
-    FOUND_BY: ClassVar = "one rectangle", "a rectangle and more"
+    FOUND_BY: ClassVar = "one rectangle", "a rectangle and other conditions"
 
     expressions: CompiledExpressions
     axes: Axes

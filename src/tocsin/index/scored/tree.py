@@ -63,7 +63,7 @@ def of_intervals(
 ) -> Registration:
     """The registration of a structure of scored intervals."""
     builder = partial(TreeBuilder, make, arranging=arranging)
-    shapes = "attributes compared with constants, each a dimension; others are found by access"
+    shapes = "attributes compared with constants, each a dimension; access finds the other subscriptions"
     return Registration(name, THE_BEST_FIRST, shapes, source, is_baseline, builder, options)
 
 

@@ -68,7 +68,7 @@ class Coded:
 class Held:
     """Expressions, and their regions with keywords. S subscriptions."""
 
-    FOUND_BY: ClassVar = "a region with keywords", "a region with keywords and more"
+    FOUND_BY: ClassVar = "a region with keywords", "a region with keywords and other conditions"
 
     expressions: CompiledExpressions
     keywords: Keywords

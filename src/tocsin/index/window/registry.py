@@ -43,7 +43,7 @@ def for_windows(
 _BLOCKS: Final = {"late": LATE, "first": FIRST}
 
 DISSEMINATORS: Final = (
-    for_windows("blocks", "blocks of postings that are alike, in bytes (ours)", BlocksIndex, _BLOCKS),
+    for_windows("blocks", "blocks of similar postings, in bytes (ours)", BlocksIndex, _BLOCKS),
     for_windows(
         "k_max",
         "blocks, with the best times * k buffered (Yi et al. 2003); times=1 searches anew whenever one expires",

@@ -36,7 +36,7 @@ class Announcement:
             self._listener = _Listener(self._bar)
             event.register("numba:compile", self._listener)
         else:
-            hint = "" if Announcement._has_hinted else "; `tocsin warm` does it ahead"
+            hint = "" if Announcement._has_hinted else "; `tocsin warm` compiles all of them ahead of time"
             Announcement._has_hinted = True
             print(f"tocsin: {words}: about {seconds:.0f} s{hint}", file=sys.stderr, flush=True)
 

@@ -106,7 +106,7 @@ def own() -> Path:
     except OSError as error:
         warnings.warn(
             f"tocsin cannot keep compiled kernels in {folder} ({error.strerror}): every process compiles them again; "
-            "let XDG_CACHE_HOME name a folder that can be written",
+            "set XDG_CACHE_HOME to a writable folder",
             stacklevel=2,
         )
         return _temporary()
@@ -136,7 +136,8 @@ def warn_of_useless_kernels(shipped: Path = SHIPPED) -> None:
     if compilers and numba.__version__ not in compilers:
         wanted = max(compilers)
         warnings.warn(
-            f"tocsin's compiled kernels are of Numba {wanted}, and Numba {numba.__version__} is installed: it compiles "
+            f"tocsin's compiled kernels need Numba {wanted}, but Numba {numba.__version__} is installed. tocsin "
+            "compiles "
             f"them again, once. To use them: pip install numba=={wanted}",
             stacklevel=2,
         )

@@ -46,7 +46,7 @@ RT_PLUS_PLUS_TREE: Final = of_regions(
 INVERTED_R_TREE: Final = of_regions(
     "inverted_r_tree",
     InvertedRTreeBuilder,
-    "IR-tree (Cong, Jensen, Wu 2009) as Yu et al. 2015 ask it, section 2.3",
+    "IR-tree (Cong, Jensen, Wu 2009), as used by Yu et al. 2015, section 2.3",
     least=25,
     most=50,
 )

@@ -13,14 +13,14 @@ SKYPE: Final = for_windows(
 )
 CIQ: Final = for_windows(
     "ciq",
-    "CIQ (Chen et al. 2015), as section 2 of Wang et al. 2016 has it: cells with a bound for each subscription",
+    "CIQ (Chen et al. 2015), as described by Wang et al. 2016, section 2: cells with a bound for each subscription",
     CiqIndex,
     CIQ_OPTIONS,
     is_baseline=True,
 )
 INVERTED_FILE: Final = for_windows(
     "inverted_file",
-    "everyone who shares a word is scored: the exact baseline of its family",
+    "scores every subscription that shares a word: the exact baseline",
     InvertedFileIndex,
     {},
     is_baseline=True,

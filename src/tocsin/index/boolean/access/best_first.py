@@ -55,11 +55,13 @@ def mean_length(lists: Lists) -> float:
 def describe_order(lists: Lists, cursors_from: int) -> str:
     """How the best are found, and why, in words for the user."""
     if not len(lists.singles.owners):
-        return f"{ALL_THEN_RANKED}: no subscription is one range"
-    length = f"an average subscription of one range is in a list of {mean_length(lists):,.0f} such"
+        return f"{ALL_THEN_RANKED}: no subscription consists of one range"
+    length = f"the mean list of subscriptions with one range has {mean_length(lists):,.0f} entries"
     if mean_length(lists) >= cursors_from:
-        return f"those of one range in order of score (SOPT-R-tree), then what can beat them: {length}"
-    return f"{ALL_THEN_RANKED}: {length}, and cursors pay from {cursors_from:,} on"
+        return (
+            f"subscriptions with one range by descending score (SOPT-R-tree), then others that can beat them: {length}"
+        )
+    return f"{ALL_THEN_RANKED}: {length}, and a search by score pays from {cursors_from:,} on"
 
 
 class BestFirst:

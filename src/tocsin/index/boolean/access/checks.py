@@ -79,19 +79,19 @@ def _check_owners(lists: Lists, subscriptions: int) -> None:
     is_sought = np.isin(lists.programs.owners, lists.sure.postings.owners)
     for numbers in (lists.programs.uncovered, lists.program_postings.owners, lists.likely.postings.owners):
         is_sought[numbers] = True
-    require(is_sought.all(), "a program is nowhere looked for")
+    require(is_sought.all(), "no list contains a program")
 
 
 def _check_kinds(lists: Lists) -> None:
     """Only scalar fields have ranges; all others have equalities. A field of elements has no transform."""
     scalar = lists.fields.kinds <= codes.INSTANT
     for runs in (lists.single_runs, lists.conjunction_runs):
-        require((np.diff(runs.starts)[~scalar] == 0).all(), "a range is under a field that is no scalar's")
+        require((np.diff(runs.starts)[~scalar] == 0).all(), "a range is under a field that is not a scalar's")
     elements = (lists.fields.kinds >= ELEMENT) & (lists.fields.kinds != NULL)
     require((lists.fields.transforms[elements] == 0).all(), "a field of elements has a transform")
     within = (elements | np.isin(lists.fields.kinds, (PATTERN, CELL, NULL)))[_fields_of(lists.program_runs)]
     postings = lists.program_postings
-    require((postings.lows == postings.highs)[within].all(), "a key of elements, cells or patterns is no equality")
+    require((postings.lows == postings.highs)[within].all(), "a key of elements, cells or patterns is not an equality")
 
 
 def _fields_of(runs: Runs) -> NDArray[np.int64]:
@@ -121,7 +121,7 @@ def _check_ends(name: str, fields: Fields, owners: NDArray[np.int64], ends: NDAr
     """Every end is the code of an operand, or none."""
     operands = np.diff(fields.operand_starts)[owners]
     sound = (ends == none) | ((ends & 1 == 1) & (ends > 0) & (ends < 2 * operands))
-    require(sound.all(), f"an end of the {name} is no operand's code")
+    require(sound.all(), f"an end of the {name} is not the code of an operand")
 
 
 def _check_classes(name: str, runs: Runs, lows: NDArray[np.int32], highs: NDArray[np.int32]) -> None:
@@ -147,12 +147,12 @@ def _check_classes(name: str, runs: Runs, lows: NDArray[np.int32], highs: NDArra
 def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) -> None:
     """Predicates follow the order of conjunctions, with the last of each marked. The first is that of its run."""
     _check_runs("conjunctions", runs, len(fields.kinds), conjunctions[:4])
-    require(conjunctions.stride.tolist() in ([NARROW], [WIDE]), "the predicates are of no known width")
+    require(conjunctions.stride.tolist() in ([NARROW], [WIDE]), "the predicates have an unknown width")
     require(len(conjunctions.predicates) % int(conjunctions.stride[0]) == 0, "the predicates are cut short")
     rows = predicate_rows(conjunctions)
     numbers = rows[:, 0] >> 2
     check_below("field of a predicate", numbers, len(fields.kinds))
-    require((fields.kinds[numbers] <= codes.INSTANT).all(), "a predicate is on a field that is no scalar's")
+    require((fields.kinds[numbers] <= codes.INSTANT).all(), "a predicate is on a field that is not a scalar's")
     _check_ends("predicates", fields, numbers.astype(np.int64), rows[:, 1], LOWEST_CODE)
     _check_ends("predicates", fields, numbers.astype(np.int64), rows[:, 2], HIGHEST_CODE)
     ends = np.flatnonzero(rows[:, 0] & 2) + 1
@@ -170,9 +170,9 @@ def _check_conjunctions(fields: Fields, runs: Runs, conjunctions: Conjunctions) 
     _check_classes("conjunctions", runs, lows, highs)
     by_highest = (lows <= LOWEST_CODE) & (highs != HIGHEST_CODE)
     bounds = np.where(by_highest, highs, lows)
-    require((conjunctions.bounds == bounds).all(), "a bound of a conjunction is none of its first predicate")
+    require((conjunctions.bounds == bounds).all(), "a bound of a conjunction is not one of its first predicate")
     fits = filters_fit(rows, ends, conjunctions.filters, np.diff(fields.operand_starts))
-    require(fits, "a filter of a conjunction is of none of its predicates")
+    require(fits, "a filter of a conjunction belongs to none of its predicates")
 
 
 def _check_compounds(name: str, layout: AccessLayout, compounds: Compounds, owners: int) -> None:
@@ -186,9 +186,9 @@ def _check_compounds(name: str, layout: AccessLayout, compounds: Compounds, owne
     check_below(f"field that {name} are sorted by", compounds.sorted_by + 1, len(fields.kinds) + 1)
     one_valued = np.isin(fields.kinds, ONE_VALUED)
     is_lead = np.isin(np.arange(len(compounds.fields)), compounds.starts)
-    require((one_valued[compounds.fields] | is_lead).all(), f"a field of {name} has many values")
+    require((one_valued[compounds.fields] | is_lead).all(), f"a field of {name} has several values")
     by = compounds.sorted_by
-    require(one_valued[by[by >= 0]].all(), f"the {name} are sorted by a field of many values")
+    require(one_valued[by[by >= 0]].all(), f"{name} are sorted by a field with several values")
     operands = np.diff(fields.operand_starts)[compounds.fields]
     require((operands > 0).all(), f"a field of {name} has no operand")
     bits = np.add.reduceat(np.log2(operands), compounds.starts[:-1]) if schemas else np.empty(0)
@@ -210,7 +210,7 @@ def _check_groups(name: str, fields: Fields, compounds: Compounds) -> None:
     is_sorted = by >= 0
     for ends, none in ((postings.lows, LOWEST_CODE), (postings.highs, HIGHEST_CODE)):
         _check_ends(name, fields, by[is_sorted].astype(np.int64), ends[is_sorted], none)
-        require((ends[~is_sorted] == none).all(), f"a posting of {name} has an end of nothing")
+        require((ends[~is_sorted] == none).all(), f"a posting of {name} has an end without a value")
     _check_classes(name, runs, postings.lows, postings.highs)
 
 
@@ -225,7 +225,7 @@ def _check_tests(name: str, layout: AccessLayout, compounds: Compounds) -> None:
     check_below(f"kind of a test of {name}", marks, HOLDS + 1)
     of_field = marks <= OUTSIDE
     check_below(f"field of a test of {name}", numbers[of_field], len(fields.kinds))
-    require(np.isin(fields.kinds[numbers[of_field]], ONE_VALUED).all(), f"a test of {name} is of many values")
+    require(np.isin(fields.kinds[numbers[of_field]], ONE_VALUED).all(), f"a test of {name} has several values")
     check_below(f"attribute of a test of {name}", numbers[~of_field & (marks != HOLDS)], len(programs.attributes))
     check_below(f"box of a test of {name}", tests[marks == MEETS, 1], len(compounds.boxes))
     check_below(f"literal of a test of {name}", tests[marks == HOLDS, 1], 2 * len(programs.arrays.leaf_kinds))

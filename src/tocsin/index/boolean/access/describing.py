@@ -37,7 +37,7 @@ def describe(layout: AccessLayout, number: int) -> str:
     lists = layout.lists
     if len(at := np.flatnonzero(lists.singles.owners == number)):
         low, high = lists.singles.lows[at], lists.singles.highs[at]
-        return f"found by {_key(layout, _field(lists.single_runs, at[0]), low[0], high[0])}, and that is all of it"
+        return f"found by {_key(layout, _field(lists.single_runs, at[0]), low[0], high[0])}, without verification"
     if len(at := np.flatnonzero(lists.conjunctions.owners == number)):
         first = predicate_rows(lists.conjunctions)[lists.conjunctions.tails[at[0]]]
         key = _key(layout, int(first[0] >> 2), *((LOWEST_CODE, HIGHEST_CODE) if first[0] & 1 else first[1:3]))
@@ -52,7 +52,7 @@ def describe(layout: AccessLayout, number: int) -> str:
     if not keys:
         return "verified on every event"
     if entries and not likely.any() and not np.diff(lists.sure.test_starts)[sure].any():
-        return f"found by {_shown(keys)}, and that is all of it"
+        return f"found by {_shown(keys)}, without verification"
     return f"looked for under {_shown(keys)}, then verified"
 
 

@@ -55,7 +55,7 @@ class AccessLayout:
     def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> AccessLayout:
         """Restore from arrays; raises `ValueError` or `KeyError` for wrong types. `checks` checks the numbers."""
         require_type("subscriptions", arrays["subscriptions"], np.int64, 1)
-        require(len(arrays["subscriptions"]) == 1, "it does not say how many subscriptions there are")
+        require(len(arrays["subscriptions"]) == 1, "the number of subscriptions is missing")
         lists = restored_table(Lists, arrays, missing={Compounds: no_compounds})
         return cls(int(arrays["subscriptions"][0]), lists, restored(arrays))
 

@@ -29,9 +29,9 @@ MOST_OF_ONE: Final = 2**16 - 1
 _PROBLEMS: Final = {
     values.TEXTS: "it has a range of strings, which cannot be enumerated; index 'auto' takes it",
     values.OPEN: "it has a range without an end, which can only be enumerated over a domain of integers: "
-    "say k_index(lowest=1, highest=50), for numbers; index 'auto' takes it",
+    "for numbers, give k_index(lowest=1, highest=50); index 'auto' takes it",
     values.LONG: f"it has a range of more than {MOST_VALUES} values; index 'auto' takes it",
-    values.LARGE: f"it asks for more than {MOST_OF_ONE} things at once; index 'auto' takes it",
+    values.LARGE: f"it has a condition with more than {MOST_OF_ONE} values; index 'auto' takes it",
 }
 
 

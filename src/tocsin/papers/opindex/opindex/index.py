@@ -133,7 +133,7 @@ class OpIndexBuilder:
         shares = arrays[_SHARES]
         require_type(_SHARES, shares, np.dtype(np.float64), 1)
         if len(shares) != len(compiled.attributes) or not ((shares > 0) & (shares <= 1)).all():
-            raise ValueError(f"{_SHARES} are no shares of {len(compiled.attributes)} attributes")
+            raise ValueError(f"{_SHARES} are not shares of {len(compiled.attributes)} attributes")
         named = zip(map(attribute_of, compiled.attributes), shares.tolist(), strict=True)
         return self.build(compiled, Statistics(dict(named), "saved"))
 
@@ -148,5 +148,5 @@ def check_options(segments: int, signature_bits: int) -> None:
         raise InvalidInput(f"segments is {segments}; a list has 1 to {MOST_SEGMENTS}. The paper has {SEGMENTS}")
     if not 0 <= signature_bits <= SIGNATURE_BITS:
         raise InvalidInput(
-            f"signature_bits is {signature_bits}; a signature has 1 to {SIGNATURE_BITS}, and 0 does without"
+            f"signature_bits is {signature_bits}; a signature has 1 to {SIGNATURE_BITS}, or 0 for no signatures"
         )

@@ -49,7 +49,7 @@ _ONLY = (
 )
 _REFUSED = {
     codes.INTERSECTS: "it asks about geometries",
-    codes.IS_NULL: "IS NULL holds where an attribute is absent, so that there is none to find it by",
+    codes.IS_NULL: "IS NULL holds where an attribute is absent, so that no attribute finds it",
     codes.ARRAY_SET: "it asks about arrays",
     codes.ARRAY_PAIR: "it asks about arrays",
     codes.COMPARE: "it compares two attributes, or calculates",

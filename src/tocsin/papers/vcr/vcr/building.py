@@ -55,7 +55,8 @@ class Sides:
         for name, side in (("lx", self.lx), ("ly", self.ly)):
             if side < 0 or side & (side - 1) or side > 1 << 15:
                 raise InvalidInput(
-                    f"{name} of vcr is {side}; a side is a power of two up to {1 << 15}, or 0: by the subscriptions."
+                    f"{name} of vcr is {side}; a side is a power of two up to {1 << 15}, or 0 to choose it by "
+                    "the subscriptions."
                 )
         if self.lx * self.ly > MOST_WALKED:
             raise InvalidInput(
