@@ -118,7 +118,7 @@ def test_documents_are_read_again(tmp_path: Path) -> None:
         told = [(one["price"], [row["subscription"] for row in matches]) for one, matches in answer.documents(source)]
         assert told == [(6, ["a"]), (8, ["a", "b"]), (9, ["a", "b"])]
         assert next(iter(answer))["event"] == shift
-    with pytest.raises(tocsin.InvalidInput, match="without lists=True"):
+    with pytest.raises(tocsin.InvalidInput, match="leave lists=True out"):
         next(tocsin.match(ASKED, EVENTS, lists=True).documents(EVENTS))
 
 

@@ -46,7 +46,7 @@ def test_a_file_in_another_system_is_told(column: dict[str, Any], system: str, t
     answer = tocsin.match(ASKED, path)
 
     assert answer.table["event"].to_pylist() == [0, 1]
-    told = [f"geometry: its coordinates are in {system} and taken as they are"] if system else []
+    told = [f"geometry: its coordinates are in {system} and used as they are"] if system else []
     for notices in (answer.warnings, tocsin.match(ASKED, tmp_path).warnings, engine.warnings(path)):
         assert [str(one).partition(";")[0] for one in notices] == told
 
@@ -59,7 +59,7 @@ def test_a_column_that_says_its_system_is_told() -> None:
 
     (notice,) = tocsin.match(ASKED, table).warnings
 
-    assert notice.reason.startswith("its coordinates are in EPSG:25832 and taken as they are; bring them to")
+    assert notice.reason.startswith("its coordinates are in EPSG:25832 and used as they are; convert them to")
 
 
 def test_nobody_is_told_of_what_nobody_asks(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_a_full_disk_leaves_the_version_before(tmp_path: Path) -> None:
 
     said, answer, left = ended.stdout.splitlines()
     assert f"{tmp_path}/engine cannot be written (" in said
-    assert "What it held before stands; make room, or name another folder." in said
+    assert "Its earlier contents are unchanged. Free some space, or name another folder." in said
     assert (answer, left) == ("['old']", "2")
 
 

@@ -106,7 +106,7 @@ def test_an_explanation_tells_both_parts():
         "    fails    x > 5: x = 3; needed: x > 5",
     ]
     assert (told.score, another.score) == (0.5, None)
-    assert "asks once for a box to be met, and 2 times for strings of a list" in str(another)
+    assert "has once a box for an attribute, and 2 times strings for a list" in str(another)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_texts_are_explained_by_their_words(event):
 
 def test_other_rankings_are_not_explained():
     """In words that say what is."""
-    with pytest.raises(InvalidInput, match="explain tells of Similar alone"):
+    with pytest.raises(InvalidInput, match="explain takes only Similar"):
         tocsin.explain(BOTH, {}, ranking=tocsin.Top(3))
 
 
@@ -198,7 +198,7 @@ def test_on_the_command_line(tmp_path, capsys):
     assert main(["explain", *files, "--similar", "0.5:0.6"]) == 0
     assert "0.5 * 1 + 0.5 * 0.5 = 0.75" in capsys.readouterr().out
     assert main(["match", *files, "--similar", "0.5"]) == 2
-    assert "--similar: '0.5' is no ALPHA:THRESHOLD; write two numbers, such as 0.5:0.6" in capsys.readouterr().err
+    assert "--similar: '0.5' is not ALPHA:THRESHOLD; write two numbers, such as 0.5:0.6" in capsys.readouterr().err
 
 
 def test_the_words_of_a_text_are_keywords():

@@ -122,12 +122,12 @@ def test_texts_of_a_folder_are_what_they_are(tmp_path: Path) -> None:
     engine.subscribe("a", "TEXT(title, 'a')")
     engine.save(tmp_path / "kept")
 
-    with pytest.raises(tocsin.InvalidInput, match=r"says 'plain' of 'title'.*saved with 'english stem'"):
+    with pytest.raises(tocsin.InvalidInput, match=r"'title' the type 'plain'.*saved with 'english stem'"):
         tocsin.Engine.load(tmp_path / "kept", texts={"title": "text"})
     more = tocsin.Engine.load(tmp_path / "kept", texts={"name": "text"})
     more.subscribe("b", "A_CONTAINS(name, ('ann'))")
     assert len(more.match({"name": "Ann B.", "title": "as"})) == 1
-    with pytest.raises(tocsin.InvalidInput, match="texts says 'number' of 'title'; it is a Text, or 'text'"):
+    with pytest.raises(tocsin.InvalidInput, match="texts gives 'title' the type 'number'; give a Text, or 'text'"):
         tocsin.Engine(texts={"title": "number"})
 
 
@@ -136,7 +136,7 @@ def test_a_schema_that_no_text_asks_for() -> None:
     engine = tocsin.Engine()
     engine.subscribe("a", "TEXT(title, 'shoes')")
 
-    with pytest.raises(tocsin.InvalidInput, match=r"'text english stem' of 'title'.*made as 'plain'"):
+    with pytest.raises(tocsin.InvalidInput, match=r"'title' the type 'text english stem'.*words as 'plain'"):
         engine.match_batch(events(), schema={"title": STEMS})
     assert lists(engine.match_batch(events(), schema={"title": "text"}, lists=True))[0] == ["a"]
 
@@ -148,7 +148,7 @@ def test_what_is_no_text() -> None:
     answer = tocsin.match(asked, given, schema={"title": "text"}, lists=True)
 
     assert lists(answer) == [[], ["not"], ["not"]]
-    assert [(one.row, one.reason) for one in answer.event_errors] == [(0, "a number, where the schema says 'text'")]
+    assert [(one.row, one.reason) for one in answer.event_errors] == [(0, "it is a number, but the schema says 'text'")]
     assert lists(tocsin.match(asked, given, lists=True)) == lists(answer)
 
 

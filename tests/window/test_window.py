@@ -33,7 +33,7 @@ def window(**others: Any) -> Window:
         ({"bounds": (1, 0, 0, 1)}, "xmin and ymin are at most xmax and ymax"),
         ({"weights": {"a": 0}}, "the weight of 'a' is 0; words weigh numbers from"),
         ({"index": "block"}, "no index is named 'block'; did you mean 'blocks'?"),
-        ({"index": "blocks(lat=1)"}, "'lat=1' is no option of blocks; it has .*: late=2048, first=1024"),
+        ({"index": "blocks(lat=1)"}, "'lat=1' is not an option of blocks; its options .* are late=2048, first=1024"),
         ({"index": "access"}, "no index is named 'access'. There are: blocks, "),
     ],
 )
@@ -45,10 +45,10 @@ def test_a_window_that_cannot_be(given: dict[str, Any], told: str) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"words": []}, "words: there is none; a subscription has one word at least"),
-        ({"words": None}, "words: there are none; give a list of strings, or a text"),
+        ({"words": []}, "words: there is none; a subscription needs at least one word"),
+        ({"words": None}, "words: they are missing; give a list of strings, or a text"),
         ({"words": "abc"}, "words: they are 'abc'; give a list of strings"),
-        ({"words": ["a", 1]}, "words: 1 is no word"),
+        ({"words": ["a", 1]}, "words: 1 is not a word"),
         ({"words": ["\ud800"]}, "words: .* is not valid Unicode"),
         ({"text": "a"}, "words: give words or a text, not both"),
         ({"location": (5, 1)}, r"location: \(5, 1\) is outside the bounds"),
@@ -97,7 +97,7 @@ def test_who_is_to_be_replaced_stays_where_a_strict_batch_is_refused() -> None:
     one.subscribe("s", words=["a"], location=PLACE)
     one.push(words=["a"], location=PLACE)
     coming = [{"id": "s", "words": ["b"], "location": PLACE}, {"id": "t"}]
-    with pytest.raises(RecordError, match="row 1: there is none"):
+    with pytest.raises(RecordError, match="row 1: it is missing"):
         one.subscribe_many(coming, replace=True, strict=True)
 
     assert len(one.results("s")) == 1
@@ -109,7 +109,7 @@ def test_a_bad_message_changes_nothing_and_is_reported() -> None:
     """In a batch by its row; it takes no number."""
     one = window()
     one.subscribe("s", words=["a"], location=PLACE, k=5)
-    with pytest.raises(RecordError, match="location: there is none"):
+    with pytest.raises(RecordError, match="location: it is missing"):
         one.push(words=["a"], location=None)
 
     good = {"words": ["a", "b"], "location": [1, 1]}
@@ -186,7 +186,7 @@ def test_times_are_seconds_or_instants() -> None:
 def test_all_messages_have_a_key_or_none_has() -> None:
     one = window()
     one.push(words=["a"], location=PLACE, key=5)
-    with pytest.raises(RecordError, match="key: it is None, and the messages before have integers for keys"):
+    with pytest.raises(RecordError, match="key: it is None, but the messages before have integers for keys"):
         one.push(words=["a"], location=PLACE)
     with pytest.raises(RecordError, match="key: it is 'x'"):
         one.push(words=["a"], location=PLACE, key="x")
@@ -206,7 +206,7 @@ def test_why_a_message_is_or_is_not_among_the_best() -> None:
 
     assert (best.rank, best.common, worse.rank, other.score) == (1, ("a", "b"), None, None)
     assert "is among the best of 's': it is number 1 of 1" in str(best)
-    assert f"it has {worse.score:.6g}, and the last of the best 1 has 1" in str(worse)
+    assert f"it has {worse.score:.6g}, but the last of the best 1 has 1" in str(worse)
     assert "no word in common; the subscription asks for a, b" in str(other)
     with pytest.raises(InvalidInput, match="message 3 is not in the window"):
         one.explain("s", 3)
@@ -247,7 +247,7 @@ def test_a_folder_that_is_damaged(tmp_path: Path) -> None:
     with pytest.raises(tocsin.SegmentError, match=r"is damaged: .*\. Save the window again"):
         Window.load(tmp_path)
     (tmp_path / "manifest.json").unlink()
-    with pytest.raises(tocsin.SegmentError, match="is no tocsin window"):
+    with pytest.raises(tocsin.SegmentError, match="is not a tocsin window"):
         Window.load(tmp_path)
 
 

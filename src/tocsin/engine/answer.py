@@ -240,13 +240,15 @@ def documents(
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """The matched events as dicts, each with its matches: rows of the answer's table."""
     if pa.types.is_list(table.schema.field("subscription").type):
-        raise InvalidInput("documents go with an answer of a row a match; ask without lists=True")
+        raise InvalidInput("documents need an answer with a row for each match; leave lists=True out")
     numbers = table["event"].to_numpy()
     matched, starts = np.unique(numbers, return_index=True)
     stops = np.append(starts[1:], len(numbers))
     for given in read_events(events, schema=schema, delimiter=delimiter):
         if isinstance(given, SparseChunk):
-            raise InvalidInput("SparseEvents have no objects; look their rows up by the answer's column event")
+            raise InvalidInput(
+                "SparseEvents cannot be returned as objects; use the answer's column event, their row numbers"
+            )
         for row, record in _records(as_records(given), matched):
             at = int(np.searchsorted(matched, row))
             yield record, table.slice(starts[at], stops[at] - starts[at]).to_pylist()

@@ -19,7 +19,7 @@ from tocsin.forking import renewed
 from tocsin.index import Found, Part, Plan, Question, Structure, build_structure
 from tocsin.index.alive import Alive, are_alive, bitmap
 
-_PLAN: Final = Plan("scan", "so few are looked at one by one")
+_PLAN: Final = Plan("scan", "few subscriptions are scanned one by one")
 
 SMALLEST: Final = 64
 """Subscriptions in the smallest block that is kept."""

@@ -81,4 +81,4 @@ def _explained(tree: Expression, values: Values, ranking: Similar | None) -> Exp
         return explain_tree(tree, values)
     if isinstance(ranking, Similar):
         return explain_similar(tree, values, ranking)
-    raise InvalidInput(f"ranking is {ranking!r:.60}; explain tells of Similar alone. Leave it out to hear of a match.")
+    raise InvalidInput(f"ranking is {ranking!r:.60}; explain takes only Similar. Leave it out to explain a match.")

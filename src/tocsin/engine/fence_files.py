@@ -56,7 +56,7 @@ def read_fences(path: str | Path) -> tuple[dict[str, Any], dict[ObjectKey, Visit
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise SegmentError(f"{path} holds no fences of this version: {error!r:.80}. Save them again.") from None
+        raise SegmentError(f"{path} does not hold fences of this version: {error!r:.80}. Save them again.") from None
     expected = head["objects"], head.get("others", 0)
     if (len(objects), len(others)) != expected:
         held, wanted = len(objects) + len(others), sum(expected)

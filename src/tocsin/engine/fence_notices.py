@@ -49,18 +49,20 @@ class TimeReader:
     def _own(self) -> Iterator[Notice]:
         name = self._time or ""
         if self._time is not None and self._without and not (self._read or self._unread):
-            yield self._of(f"time={name!r}", f"no event has {name}, so seconds are not known")
+            yield self._of(f"time={name!r}", f"no event has {name}, so that times in seconds are unknown")
         if self._unread:
-            yield self._of(f"time={name!r}", f"{_events(self._unread)} of times that cannot be read, as if without one")
+            yield self._of(
+                f"time={name!r}", f"{_events(self._unread)} with unreadable times, treated as without a time"
+            )
         if self._odd:
-            reason = f"{_events(self._odd)} of times that look like another unit; give time_unit"
+            reason = f"{_events(self._odd)} with times that look like another unit; give time_unit"
             yield self._of(f"time_unit={self._unit!r}", reason)
         if self.late:
-            reason = f"{_events(self.late)} older than the latest of their object, and ignored"
+            reason = f"{_events(self.late)} ignored: older than the latest event of the same object"
             yield self._of(f"time={name!r}", reason)
         if self.unknown:
-            reason = "said of what the object is in neither that it is still there nor that it left; it stays"
-            yield self._of("events", f"{_events(self.unknown)}: they {reason}")
+            reason = "without information whether the object is still inside; it stays inside"
+            yield self._of("events", f"{_events(self.unknown)} {reason}")
 
     def _of(self, option: str, reason: str) -> Notice:
         return Notice(self._time or "", option, reason, 0, None)

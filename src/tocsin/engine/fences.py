@@ -145,7 +145,7 @@ class Fences:
         self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, dwell, inside))
         if self._tracking.rules.measures_time and time is None:
             raise InvalidInput(
-                f"enter_after is {enter_after!r:.40}, exit_after {exit_after!r:.40}, dwell {dwell!r:.40} and time is "
+                f"enter_after is {enter_after!r:.40}, exit_after {exit_after!r:.40}, dwell {dwell!r:.40} but time is "
                 "None; name the attribute that has the time."
             )
         if path is not None:

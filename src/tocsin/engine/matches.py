@@ -63,7 +63,7 @@ class Matches(Sequence[Match]):
         if isinstance(place, slice):
             return list(self)[place]
         if not -len(self) <= place < len(self):
-            raise IndexError(f"there are {len(self)} matches; there is no {place}")
+            raise IndexError(f"there are {len(self)} matches, but no match {place}")
         place %= len(self)
         return next(self._made(slice(place, place + 1)))
 

@@ -59,8 +59,8 @@ def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[
     for name, system in seen.systems.items():
         if wanted.holds(name):
             reason = (
-                f"its coordinates are in {system:.60} and taken as they are; bring them to longitude and latitude "
-                "(OGC:CRS84) unless subscriptions are in that system, too, and none asks for DISTANCE_M"
+                f"its coordinates are in {system:.60} and used as they are; convert them to longitude and latitude "
+                "(OGC:CRS84), unless subscriptions use the same system and not DISTANCE_M"
             )
             yield Notice(name, name_text(name), reason, 0, None)
     for name, count in seen.beyond_globe.items():
@@ -82,7 +82,7 @@ def _asked(wanted: Wanted) -> set[str]:
 def _unasked(option: str, name: str, asked: Iterable[str], *, is_sure: bool = False) -> Iterator[Notice]:
     near = nearest(name, asked)
     if near or is_sure:
-        yield Notice(name, option, f"no subscription asks {name_text(name)}{_meant(near)}", 0, None)
+        yield Notice(name, option, f"no subscription uses {name_text(name)}{_meant(near)}", 0, None)
 
 
 def _absent(option: str, name: str, seen: Seen) -> Notice:

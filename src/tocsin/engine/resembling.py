@@ -64,8 +64,8 @@ def explain_similar(tree: Expression, values: Values, ranking: Similar) -> Expla
 
 
 def _of_another_shape(regions: int, lists: int) -> Explanation:
-    told = f"its outermost AND asks {_times(regions)} for a box to be met, and {_times(lists)} for strings of a list"
-    line = f"  does not answer Similar: {told}; once each is needed"
+    told = f"its outermost AND has {_times(regions)} a box for an attribute, and {_times(lists)} strings for a list"
+    line = f"  does not answer Similar: {told}; it needs each exactly once"
     return Explanation(False, (), (), (HEADLINES[False], line))
 
 
@@ -183,7 +183,7 @@ def _spatial(region: _Region, values: Values) -> _Share:
     value = cast(Value | None, values.get(region.place))
     place = None if value is None else box_of(value)
     if place is None:
-        return _Share(0.0, came if value is None else f"{came}, no point or box")
+        return _Share(0.0, came if value is None else f"{came}, not a point or box")
     own = region.bounds
     lower, upper = max(own[1], place[1]), min(own[3], place[3])
     widths = [min(one[2], other[2]) - max(one[0], other[0]) for one in sides_of(own) for other in sides_of(place)]

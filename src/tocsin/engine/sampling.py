@@ -63,7 +63,7 @@ def sample(
         raise InvalidInput(f"limit is {limit!r}; it must be an integer of at least 1")
     batches = [with_texts(batch, _ALL) for batch in first_batches(events, _ALL, limit, schema, delimiter, points)]
     if not any(len(batch) for batch in batches):
-        raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
+        raise InvalidInput("there is no event to count; leave statistics out to estimate them from the subscriptions")
     return sampled(batches)
 
 

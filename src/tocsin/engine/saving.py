@@ -38,7 +38,7 @@ def texts_of(folder: str | Path, texts: Mapping[str, Text]) -> dict[str, Text]:
     for name, how in texts.items():
         if saved.get(name, how) != how:
             raise InvalidInput(
-                f"texts says {str(how)!r} of {name!r}, and {folder} was saved with {str(saved[name])!r}, by which its "
-                "subscriptions were taken; leave it out, or load them from a file into an engine of its own"
+                f"texts gives {name!r} the type {str(how)!r}, but {folder} was saved with {str(saved[name])!r}; "
+                "leave it out, or load the subscriptions from their file into a new engine"
             )
     return {**saved, **texts}

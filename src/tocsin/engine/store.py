@@ -81,7 +81,7 @@ class Store:
             before = self._find(parsed.id)
             if before is not None and not replace:
                 raise DuplicateSubscription(
-                    f"a subscription {shown(parsed.id)} exists already; give replace=True to put this one in its place"
+                    f"a subscription {shown(parsed.id)} exists already; give replace=True to replace it"
                 )
             self.delta.add(parsed)
             if before is not None:
@@ -179,7 +179,7 @@ class Store:
     def _check_kind(self, name: SubscriptionId) -> None:
         if self.kind is not None and type(name) is not self.kind:
             mine, other = ("strings", "an integer") if self.kind is str else ("integers", "a string")
-            raise RecordError(f"the engine's ids are {mine}, this one is {other}; use one kind", "id")
+            raise RecordError(f"the engine's ids are {mine}, but this one is {other}; use one kind", "id")
 
     # Reading
 

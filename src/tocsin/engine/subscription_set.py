@@ -220,7 +220,7 @@ class SubscriptionSet:
         [Match(subscription='s1', score=3.0)]
         """
         if score is None:
-            raise RecordError("a score is a number, not None", "score")
+            raise RecordError("a score must be a number, not None", "score")
         self._store.rescore(id, checked_score(score))
 
     def merge(self) -> None:

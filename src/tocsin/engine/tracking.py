@@ -140,7 +140,7 @@ def rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple
 def problem_of(key: Any, name: str) -> str:
     """What is wrong with a key; empty if it is valid."""
     if key is None or key != key:
-        return f"it has no value of {name!r}, by which objects are told apart"
+        return f"it has no value of {name!r}, which identifies objects"
     if isinstance(key, list | dict):
         return f"its {name!r} is {shown(key)}; a key is a string, a number or a boolean"
     return ""

@@ -52,7 +52,7 @@ class WindowExplanation:
         if self.score is not None:
             lines += [
                 f"  score    {self.score:.6g}",
-                f"  place    {self.spatial:.6g}, 1 for the same place, 0 for the other end of the bounds",
+                f"  place    {self.spatial:.6g}(1: the same place, 0: opposite corners of the bounds)",
                 f"  words    {self.textual:.6g}, in common: {', '.join(self.common)}",
             ]
         return "\n".join(lines)
@@ -83,7 +83,7 @@ def explain(
     dx, dy = wanted.place[0] - given.place[0], wanted.place[1] - given.place[1]
     spatial = 1.0 - math.sqrt(dx * dx + dy * dy) / bounds.diagonal
     if not common:
-        reason = f"they have no word in common; the subscription asks for {', '.join(sorted(wanted.squares))}"
+        reason = f"it has no word in common; the subscription asks for {', '.join(sorted(wanted.squares))}"
         return WindowExplanation(name, key, None, None, (), spatial, 0.0, reason)
     textual = min(_added(wanted.squares[word] for word in common) / (wanted.norm * given.norm), 1.0)
     score = alpha * spatial + (1.0 - alpha) * textual
@@ -94,7 +94,7 @@ def explain(
     else:
         last = best[-1][1]
         how = "is newer" if last == score else f"has {last:.6g}"
-        reason = f"it has {score:.6g}, and the last of the best {k} {how}"
+        reason = f"it has {score:.6g}, but the last of the best {k} {how}"
     return WindowExplanation(name, key, score, rank, tuple(common), spatial, textual, reason)
 
 

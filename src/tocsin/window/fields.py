@@ -188,7 +188,7 @@ def chosen_words(words: Any, text: Any, how: Text) -> list[str]:
         raise RecordError("give words or a text, not both", "words")
     if text is None:
         if words is None:
-            raise RecordError("there are none; give a list of strings, or a text under 'text'", "words")
+            raise RecordError("they are missing; give a list of strings, or a text under 'text'", "words")
         return checked_words(words)
     if not isinstance(text, str):
         raise RecordError(f"it is a {type(text).__name__}; a text is a string", "text")

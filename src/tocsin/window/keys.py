@@ -37,7 +37,7 @@ class Keys:
         elif kind is not self.kind:
             before = {str: "have strings for keys", int: "have integers for keys"}.get(self.kind or bool, "have no key")
             raise RecordError(
-                f"it is {shown(key)}, and the messages before {before}; give all messages one kind", "key"
+                f"it is {shown(key)}, but the messages before {before}; give all messages one kind", "key"
             )
 
     def add(self, keys: Sequence[MessageKey]) -> None:

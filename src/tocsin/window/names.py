@@ -73,7 +73,7 @@ class Names:
                 if type(name) is not type(names[0]):
                     raise RecordError(f"{shown(name)} is of another type than the ids before", "id")
                 if not replace and (name in places or name in self._slots):
-                    raise RecordError(f"the id {shown(name)} is taken", "id")
+                    raise RecordError(f"the id {shown(name)} exists already", "id")
                 places[name] = place
             except RecordError as error:
                 rejects.append(Reject(row, name, error.field, error.reason))

@@ -107,7 +107,7 @@ class Reader:
         ids = _ids_in(fields)
         places, lists = places_in(fields, self._bounds), words_in(fields, self._how)
         for at in np.flatnonzero(np.diff(lists.starts) == 0).tolist():
-            fields.refuse(at, RecordError("there is none; a subscription has one word at least", "words"))
+            fields.refuse(at, RecordError("there is none; a subscription needs at least one word", "words"))
         ks = _numbers_in(fields, "k", DEFAULT_K, checked_k, np.int32)
         alphas = _numbers_in(fields, "alpha", DEFAULT_ALPHA, checked_alpha, np.float64)
         good = fields.good()

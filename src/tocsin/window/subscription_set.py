@@ -276,7 +276,9 @@ class WindowSubscriptions:
             first, taken = sliding.taken - sliding.held, sliding.taken
             numbers = self._keys.numbers_of(message, first, taken)
             if not numbers:
-                raise InvalidInput(f"message {shown(message)} is not in the window; it expired, or never came")
+                raise InvalidInput(
+                    f"message {shown(message)} is not in the window; it has expired, or was never pushed"
+                )
             at = numbers[-1] & (len(sliding.messages.word_starts) - 1)
             asked, own = sliding.held_at(np.array([slot], np.int32)), sliding.messages.records[at]
             given = Side((float(own[X]), float(own[Y])), self._weighed(words_of_message(sliding.messages, numbers[-1])))

@@ -212,7 +212,7 @@ class Window(WindowSubscriptions):
         [Change(subscription='u1', message=0, kind='exit', score=1.0)]
         """
         if self.span is None:
-            raise InvalidInput("this window is one of a number of messages; only a window with time= can be advanced")
+            raise InvalidInput("this window has a number of messages; only a window with time= can be advanced")
         with self._lock:
             now = checked_seconds(time)
             if now < self._reader.latest:

@@ -222,8 +222,8 @@ class Asking:
 
 
 _ROUNDED: Final = (
-    "it comes as 32-bit floats, none of which is this number: 0.1 comes as 0.10000000149",
-    "numbers from 2**53 came, of which float64 cannot tell neighbours apart; keep such keys as texts",
+    "its values are 32-bit floats, none of which is this number: 0.1 comes as 0.10000000149",
+    "float64 cannot distinguish neighbouring integers from 2**53 on; use strings for such keys",
 )
 _ELEMENTS: Final = 0
 _TEXTS: Final = 1 << codes.STRING | 1 << codes.LIST
@@ -294,9 +294,9 @@ def _apart(compiled: CompiledExpressions, found: Literals) -> dict[Reason, NDArr
     """Contradictory conditions, with the expressions that have them."""
     owners, attributes = constants.contradictory(compiled, found)
     return {
-        Reason(attribute_of(compiled.attributes[number]), "no value fulfils all of this", True): np.unique(
-            owners[attributes == number]
-        )
+        Reason(
+            attribute_of(compiled.attributes[number]), "no value satisfies all of these conditions", True
+        ): np.unique(owners[attributes == number])
         for number in np.unique(attributes).tolist()
     }
 

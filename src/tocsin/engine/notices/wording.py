@@ -42,7 +42,7 @@ class Wording:
             near = self._nearest(attribute)
             advice = f"; did you mean {name_text(near)}?" if near else ""
             if is_compared and not near:
-                advice = f"; a text stands in single quotes: {constant_text(attribute)}"
+                advice = f"; write text in single quotes: {constant_text(attribute)}"
             return f"no {self._whose} has {f'a list {shown}' if is_list else shown}{advice}"
         types = 1 << codes.LIST if is_list else types
         kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
@@ -72,7 +72,8 @@ class Wording:
         count = self._seen.no_places[name]
         lists = "1 list that came is not a place" if count == 1 else f"{count:,} lists that came are not places"
         return (
-            f"{lists}: a point is two numbers, a box four, its left and lower edges first; with altitude three and six"
+            f"{lists}: a point is two numbers, a box four with the left and lower edges first; with altitude three "
+            "and six"
         )
 
     def of_items(self, name: str, types: int) -> str:
@@ -101,13 +102,13 @@ def _read_as(reading: Reading) -> int:
 
 def _advice(attribute: str, kind: int, came: int) -> str:
     if came == 1 << codes.LIST and kind <= codes.INSTANT:
-        return "; A_CONTAINS, A_OVERLAPS and ANY look into lists"
+        return "; use A_CONTAINS, A_OVERLAPS or ANY for lists"
     if came == 1 << codes.STRING and kind in (codes.NUMBER, codes.BOOLEAN):
-        return f"; a schema can say what its texts are: {{{attribute!r}: {_SCHEMA[kind]!r}}}"
+        return f"; to read its texts so, pass schema={{{attribute!r}: {_SCHEMA[kind]!r}}}"
     if came == 1 << codes.STRING and kind == codes.LIST:
-        return f"; TEXT asks for its words, and a schema makes a list of them: {{{attribute!r}: 'text'}}"
+        return f"; use TEXT for its words, or make a list of them with schema={{{attribute!r}: 'text'}}"
     if came == 1 << codes.STRING and kind == codes.INSTANT:
-        return "; 2024-06-01T08:15:00Z is read as one"
+        return "; write date and time as 2024-06-01T08:15:00Z"
     return ""
 
 
