@@ -121,21 +121,21 @@ def test_an_example_overwrites_nothing(tmp_path: Path) -> None:
         ('index = "index"', 'index = "index"\nstructure = "opindx"', 9, "opindx"),
         ("[sink]", '[match]\nranking = "top"\n[sink]', 11, "ranking is 'top'; write top:20, relaxed:20 or similar"),
         ("[sink]", '[match]\nranking = "top:0"\n[sink]', 11, "k is 0; it must be at least 1"),
-        ("[sink]", "[match]\nexplode = true\n[sink]", 11, "event_id names what tells events apart"),
-        ("[sink]", '[match]\nevent_id = "key"\n[sink]', 11, "event_id is for explode = true"),
-        ("[sink]", '[match]\nattributes = ["n"]\n[sink]', 11, "events are JSON here"),
+        ("[sink]", "[match]\nexplode = true\n[sink]", 11, "explode = true needs event_id"),
+        ("[sink]", '[match]\nevent_id = "key"\n[sink]', 11, "event_id needs explode = true"),
+        ("[sink]", '[match]\nattributes = ["n"]\n[sink]', 11, "these events are JSON"),
         ("[sink]", '[match]\npoints = { place = "lon" }\n[sink]', 11, "points is .*; it maps names to pairs of names"),
         ("[sink]", '[subscriptions.changes]\nkind = "rate"\n[sink]', 11, "changes come from files or kafka"),
-        ('kind = "console"', 'kind = "files"\npath = "x"\nformat = "csv"', 13, "csv holds no lists"),
+        ('kind = "console"', 'kind = "files"\npath = "x"\nformat = "csv"', 13, "csv cannot hold lists"),
         (
             'kind = "console"',
             'kind = "files"\npath = "./events"\nformat = "json"',
             12,
-            r"path of \[sink\] is .*events, and so is path of \[events\]; give each a folder",
+            r"path of \[sink\] is .*events, as is path of \[events\]; give each its own folder",
         ),
         ("[run]", '[run]\nevery = "1 sec0nd"', 14, "every is '1 sec0nd'; it is a time such as '10 seconds'"),
         ("[run]", '[run]\nmetrics = "."', 14, r"metrics is .*, which is a folder; give a file"),
-        ("[run]", '[rejects]\npath = "index"\n[run]', 14, r"path of \[rejects\] is .*index, and so is index of"),
+        ("[run]", '[rejects]\npath = "index"\n[run]', 14, r"path of \[rejects\] is .*index, as is index of"),
         ("[run]", '[spark]\nmaster = "locl[2]"\n[run]', 14, r"master is 'locl\[2\]'; it is local, local\[N\]"),
     ],
 )
@@ -190,7 +190,7 @@ def test_check_prints_what_would_be_done(tmp_path: Path, capsys: Any) -> None:
 
     out = capsys.readouterr().out
     assert "events         files (path " in out
-    assert "every match, a list an event" in out
+    assert "every match, one list for each event" in out
     assert [one.name for one in tmp_path.iterdir()] == ["pipeline.toml"]
     path.write_text(GOOD.replace("kind", "knd"))
     assert main(["pipeline", "run", "--check", str(path)]) == 2
@@ -206,11 +206,11 @@ def test_a_checkpoint_goes_on_with_what_it_began_with(tmp_path: Path) -> None:
     claim(read_pipeline(written(tmp_path, FILES + 'every = "2 seconds"\n')))
 
     for old, new in (('path = "events"', 'path = "other"'), ('format = "json"', 'format = "parquet"')):
-        with pytest.raises(InvalidInput, match=rf"{new.split()[0]} of \[events\] was .* and is .* now"):
+        with pytest.raises(InvalidInput, match=rf"{new.split()[0]} of \[events\] was .* but is .* now"):
             claim(read_pipeline(written(tmp_path, FILES.replace(old, new, 1))))
     mark = tmp_path / "checkpoint" / "_tocsin.json"
     mark.write_text(mark.read_text().replace('"layout": 2', '"layout": 0'))
-    with pytest.raises(InvalidInput, match="is of layout 0; this tocsin has 2"):
+    with pytest.raises(InvalidInput, match="has layout 0, but this tocsin needs 2"):
         claim(read_pipeline(written(tmp_path, FILES)))
 
 
@@ -230,7 +230,7 @@ def test_however_the_pipeline_is_named_it_is_the_same(tmp_path: Path, monkeypatc
 
     for spelled in (path.name, path):
         path.write_text(path.read_text().replace('path = "events"', 'path = "others"'))
-        with pytest.raises(InvalidInput, match=r"path of \[events\] was '.*events' when .*, and is '.*others' now"):
+        with pytest.raises(InvalidInput, match=r"path of \[events\] was '.*events' when .*, but is '.*others' now"):
             claim(read_pipeline(Path(spelled)))
 
 
@@ -246,7 +246,7 @@ def test_changes_go_on_with_the_index_that_took_them(tmp_path: Path) -> None:
     claim(read_pipeline(written(tmp_path, followed)))
     claim(read_pipeline(written(tmp_path, followed)))
 
-    with pytest.raises(InvalidInput, match=r"index of \[subscriptions\] was '.*other' when .*, and is '.*index' now"):
+    with pytest.raises(InvalidInput, match=r"index of \[subscriptions\] was '.*other' when .*, but is '.*index' now"):
         claim(read_pipeline(written(tmp_path, FILES.replace("[sink]", CHANGES))))
 
 
@@ -256,8 +256,8 @@ def test_nothing_that_others_wrote_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"was written with another checkpoint than .*second"):
         claim(read_pipeline(written(tmp_path, FILES.replace('"checkpoint"', '"second"'))))
     for folder, old, words in (
-        ("third", '"checkpoint"', "is a checkpoint that no pipeline made"),
-        ("mine", '"matches"', "holds files that no pipeline wrote"),
+        ("third", '"checkpoint"', "is not a checkpoint of a pipeline, and is not empty"),
+        ("mine", '"matches"', "holds files that are not from a pipeline"),
     ):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "file").write_text("")

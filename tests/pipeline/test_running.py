@@ -61,7 +61,7 @@ def test_the_example_runs_at_once(spark: Any, tmp_path: Path, capsys: Any) -> No
     )
     assert main(["pipeline", "run", "--once", path]) == 1
     assert matches(tmp_path) == [*FIRST, ("e4", "cheap")]
-    assert "1 match of 3 events, 2 changes of subscriptions refused, 2 rejected" in capsys.readouterr().err
+    assert "1 match of 3 events, 2 changes of subscriptions rejected, 2 rejected" in capsys.readouterr().err
     rejects = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
     assert sorted(json.loads(one["event"])["value"] for one in rejects) == ["[1]", '{"bad']
     assert all(one["error"] for one in rejects)
@@ -149,7 +149,7 @@ def test_columns_rankings_and_lists(spark: Any, tmp_path: Path) -> None:
     assert [reject.id for reject in outcome.rejects] == [3]
     assert [outcome.progress.counts[name] for name in ("events", "rejected", "reported")] == [3, 0, 1]
     (reject,) = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
-    assert reject["error"].startswith("price: 'x' is no number")
+    assert reject["error"].startswith("price: 'x' is not a number")
 
 
 PARQUET = (
@@ -209,7 +209,7 @@ def test_damaged_parquet_is_set_aside_where_rejects_have_a_place(spark: Any, tmp
     typed = typed.replace('"matches"', '"others"').replace('"checkpoint"', '"elsewhere"')
     (tmp_path / "typed.toml").write_text(typed + '[rejects]\npath = "other rejects"\n')
     with pytest.raises(
-        TocsinError, match=r"3\.parquet cannot be read with the others: column 'n' is string, and was do"
+        TocsinError, match=r"3\.parquet cannot be read with the others: column 'n' is string, but was do"
     ):
         run(read_pipeline(tmp_path / "typed.toml"), once=True)
     run(read_pipeline(tmp_path / "pipeline.toml"), once=True)
@@ -244,7 +244,7 @@ def test_a_pipeline_runs_once_at_a_time(tmp_path: Path) -> None:
     pipeline = read_pipeline(path)
     claim(pipeline)
 
-    with Lock(pipeline.checkpoint), pytest.raises(InvalidInput, match="this pipeline runs already"):
+    with Lock(pipeline.checkpoint), pytest.raises(InvalidInput, match="this pipeline is already running"):
         run(pipeline, once=True)
 
     assert not (tmp_path / "index").exists()
@@ -296,8 +296,8 @@ def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> Non
     assert process.returncode == 0
     lines = told.splitlines()
     assert lines[:2] == ["reading subscriptions ...", "starting Spark ..."]
-    assert "ending: the micro-batch that runs is finished first" in lines
-    assert lines[-1] == "5 matches of 3 events, 0 rejected; run it again to go on"
+    assert "stopping after the current micro-batch" in lines
+    assert lines[-1] == "5 matches of 3 events, 0 rejected; run it again to continue"
 
 
 def test_prometheus_reads_what_is_written() -> None:

@@ -30,8 +30,8 @@ def test_a_partition_that_every_event_visits_is_told() -> None:
 
     assert told.balance < 1.2
     assert (told.visits, told.busiest, told.busiest_share) == (1.0, 8.0, 1.0)
-    assert "  busiest partition over the mean: 8.00; it gets 100.0% of events" in told.lines()
-    assert any("events crowd on one partition" in line for line in told.lines())
+    assert "  busiest partition / mean partition: 8.00; it gets 100.0% of events" in told.lines()
+    assert any("one partition gets most events" in line for line in told.lines())
 
 
 def test_events_that_come_evenly_are_no_crowd() -> None:

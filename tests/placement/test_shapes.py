@@ -94,7 +94,7 @@ def test_by_access_conditions_lead_to_parts() -> None:
     assert router.leads(part.compiled.attributes).sum() == 40
     assert not router.leads(["place", "kind"]).any()
     assert report.decided == 1.0
-    assert any("conditions on places are decided before: 100.0%" in line for line in report.lines())
+    assert any("evaluated before the shuffle: 100.0%" in line for line in report.lines())
 
 
 @pytest.mark.parametrize("of", ["polygons", "circles"])

@@ -136,7 +136,7 @@ def test_subscriptions_without_their_columns_are_refused(spark: Any, lacking: st
 
     with pytest.raises(tocsin.InvalidInput, match=f"{lacking}.*there are .*other"):
         tocsin_spark.compile(frame, tmp_path / "index")
-    with pytest.raises(tocsin.SegmentError, match="no tocsin index"):
+    with pytest.raises(tocsin.SegmentError, match="not a tocsin index"):
         tocsin_spark.match(frame, tmp_path / "index")
 
 
@@ -178,7 +178,7 @@ def test_arguments_that_do_not_fit_are_refused(spark: Any, compiled: Any, tmp_pa
     for call, message in refused:
         with pytest.raises(tocsin.InvalidInput, match=message):
             call()
-    with pytest.raises(tocsin.SegmentError, match="no tocsin index"):
+    with pytest.raises(tocsin.SegmentError, match="not a tocsin index"):
         tocsin_spark.match(frame, tmp_path / "nowhere")
 
 
@@ -218,7 +218,7 @@ def test_a_schema_reads_texts_as_what_it_says(spark: Any, compiled: Any, found: 
     ("schema", "message"),
     [
         ({"n": "int"}, "the types are number"),
-        ({"m": "number"}, "schema names 'm', which is no attribute"),
+        ({"m": "number"}, "schema names 'm', which is not an attribute"),
         ({"n": "text german stem"}, r"TEXT\(n, 'words', 'german stem'\)"),
     ],
 )

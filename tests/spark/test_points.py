@@ -86,7 +86,7 @@ def test_every_way_of_matching_takes_points(spark: Any, tmp_path: Path, expected
     for answered in (rows.collect(), of_files.collect(), written):
         ordered = sorted(answered, key=lambda row: row["key"])
         assert names(row["matches"] for row in ordered) == expected
-    with pytest.raises(InvalidInput, match="points makes 'place' of 'lon', which is no attribute"):
+    with pytest.raises(InvalidInput, match="points makes 'place' of 'lon', which is not an attribute"):
         asked_of(frame, points={"place": ("lon", "lat")})
     with pytest.raises(InvalidInput, match="points is 5; it maps names to pairs"):
         tocsin_spark.match(frame, tmp_path / "index", points=5)  # type: ignore[arg-type]

@@ -175,7 +175,7 @@ def test_a_version_that_is_gone_is_refused(spark: Any, tmp_path: Path) -> None:
     shutil.rmtree(index / f"version-{version}")
     tocsin_spark.matching.opened.cache_clear()
 
-    with pytest.raises(Exception, match=f"began with version {version}, which is gone"):
+    with pytest.raises(Exception, match=f"began with version {version}, which was deleted"):
         run(tocsin_spark.match(stream(spark, files.folder), index), tmp_path / "checkpoint", fail)
 
 
@@ -194,7 +194,7 @@ def test_ids_that_become_of_another_kind_are_refused(spark: Any, compiled: Any, 
 def test_a_missing_index_is_refused_at_once(spark: Any, tmp_path: Path) -> None:
     """Not when the first event comes."""
     (tmp_path / "events").mkdir()
-    with pytest.raises(SegmentError, match="is no tocsin index"):
+    with pytest.raises(SegmentError, match="is not a tocsin index"):
         tocsin_spark.match(stream(spark, tmp_path / "events"), tmp_path / "nowhere")
 
 

@@ -157,7 +157,7 @@ def test_rows_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
     found = pa.Table.from_batches(list(answered(rows, asked, lambda number: opened_part(folder, number), lists)))
 
     for broken in (found.slice(1), pa.concat_tables([found, found.slice(0, 1)])):
-        with pytest.raises(InvalidInput, match="write them out, or persist them"):
+        with pytest.raises(InvalidInput, match="write them to files, or persist them"):
             merged(broken, asked)
 
 

@@ -134,7 +134,7 @@ def read_pipeline(path: str | Path) -> Pipeline:
     except FileNotFoundError:
         raise InvalidInput(f"{path} does not exist; `tocsin pipeline new {path}` writes an example") from None
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is no UTF-8: byte {error.start} is {error.object[error.start]:#x}") from None
+        raise InvalidInput(f"{path} is not UTF-8: byte {error.start} is {error.object[error.start]:#x}") from None
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
     except tomllib.TOMLDecodeError as error:
@@ -155,7 +155,7 @@ def _check_tables(says: Mapping[str, Any], faults: Faults) -> None:
                 name, "", f"there is no table [{name}]; there are {', '.join(sorted(known))}{_like(name, known)}"
             )
         elif not isinstance(table, dict):
-            faults.add("", name, f"{name} is a table: write [{name}], and its keys below it")
+            faults.add("", name, f"{name} must be a table: write [{name}], and its keys below it")
     for name in _REQUIRED:
         if name not in says:
             faults.add("", "", f"the table [{name}] is missing")
@@ -183,7 +183,7 @@ def _check_table(name: str, table: Mapping[str, Any], faults: Faults) -> None:
         if key in keys:
             _check_value(name, key, keys[key], value, faults)
         elif name != "spark" or not isinstance(value, str | int | float | bool):
-            what = "settings of Spark, in quotes" if name == "spark" else ", ".join(keys)
+            what = "settings of Spark in quotes" if name == "spark" else ", ".join(keys)
             faults.add(name, key, f"[{name}] has no key {key!r}; it has {what}{_like(key, list(keys))}")
     for key, one in keys.items():
         if one.is_required and key not in table:
@@ -250,15 +250,17 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
     if pipeline.changes is not None and pipeline.changes.kind == "rate":
         faults.add("subscriptions.changes", "kind", "changes come from files or kafka")
     if pipeline.explode and pipeline.event_id is None:
-        faults.add("match", "explode", "explode writes a row a match; event_id names what tells events apart there")
+        faults.add("match", "explode", "explode = true needs event_id, the column that identifies events")
     if pipeline.event_id is not None and not pipeline.explode:
-        faults.add("match", "event_id", "event_id is for explode = true; otherwise every column is kept")
+        faults.add("match", "event_id", "event_id needs explode = true; without it every column is kept")
     if pipeline.attributes is not None and holds_json(pipeline.events):
-        faults.add("match", "attributes", "events are JSON here, and all that they have are attributes; leave it out")
+        faults.add(
+            "match", "attributes", "these events are JSON, so that everything in them is an attribute; leave it out"
+        )
     form = format_at(pipeline.sink)
     if form is not None and form.is_untyped and not pipeline.explode:
         others = either(words_of(lambda row: row.in_spark and not row.is_untyped))
-        what = f"{form.word} holds no lists of matches; set explode = true, or write {others}"
+        what = f"{form.word} cannot hold lists of matches; set explode = true, or write {others}"
         faults.add("sink", "format", what)
     if not _MASTER.fullmatch(pipeline.master):
         faults.add("spark", "master", f"master is {pipeline.master!r}; it is {_MASTERS}")
@@ -302,7 +304,7 @@ def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
             continue
         place = Path(path).resolve()
         if place in taken:
-            faults.add(table, key, f"{key} of [{table}] is {path}, and so is {taken[place]}; give each a folder")
+            faults.add(table, key, f"{key} of [{table}] is {path}, as is {taken[place]}; give each its own folder")
         taken.setdefault(place, f"{key} of [{table}]")
 
 

@@ -30,7 +30,7 @@ def claim(pipeline: Pipeline) -> None:
     if mark is not None and mark.get("layout") == 1:  # layout 1 has paths as they were spelled
         mark = _seen_from(pipeline.checkpoint, {**mark, "layout": LAYOUT})
     if mark is None:
-        _require_empty(pipeline.checkpoint, "is a checkpoint that no pipeline made")
+        _require_empty(pipeline.checkpoint, "is not a checkpoint of a pipeline, and is not empty")
         mark = {**layout, "id": uuid.uuid4().hex}
         _write(pipeline.checkpoint, mark)
     _require_same(pipeline, mark, layout)
@@ -45,11 +45,11 @@ def claim(pipeline: Pipeline) -> None:
 def _claim_sink(folder: Path, checkpoint: Path, owner: str) -> None:
     mark = _mark_of(folder)
     if mark is None:
-        _require_empty(folder, "holds files that no pipeline wrote")
+        _require_empty(folder, "holds files that are not from a pipeline")
         _write(folder, {"id": owner})
     elif mark.get("id") != owner:
         raise InvalidInput(
-            f"{folder} was written with another checkpoint than {checkpoint}: its micro-batches would be overwritten. "
+            f"{folder} was written with another checkpoint than {checkpoint}, which would overwrite its micro-batches. "
             "Name another folder, or the checkpoint that it was written with"
         )
 
@@ -74,14 +74,14 @@ def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, An
     if mark.get("layout") != LAYOUT:
         old = mark.get("layout")
         raise InvalidInput(
-            f"{pipeline.checkpoint} is of layout {old}; this tocsin has {LAYOUT}: name another checkpoint"
+            f"{pipeline.checkpoint} has layout {old}, but this tocsin needs {LAYOUT}. Name another checkpoint"
         )
     old = mark.get("index")
     if mark.get("changes") is not None and old not in (None, layout["index"]):
         was, now = (_place(pipeline.checkpoint, index) for index in (old, layout["index"]))
         raise InvalidInput(
-            f"index of [subscriptions] was {was!r} when {pipeline.checkpoint} was made, and is {now!r} "
-            "now: what changes it has taken are in the other. Put it back, or name another checkpoint (and sink)"
+            f"index of [subscriptions] was {was!r} when {pipeline.checkpoint} was made, but is {now!r} "
+            "now. Changes already applied are in the earlier index. Restore it, or name another checkpoint (and sink)"
         )
     for table, name in (("events", "events"), ("changes", "subscriptions.changes")):
         before, now = mark.get(table), layout[table]
@@ -93,8 +93,9 @@ def _require_same(pipeline: Pipeline, mark: dict[str, Any], layout: dict[str, An
                 if key == "path":
                     old, new = (_place(pipeline.checkpoint, path) for path in (old, new))
                 raise InvalidInput(
-                    f"{key} of [{name}] was {old!r} when {pipeline.checkpoint} was made, and is {new!r} now. A "
-                    "checkpoint goes on with what it began with: put it back, or name another checkpoint (and sink)"
+                    f"{key} of [{name}] was {old!r} when {pipeline.checkpoint} was made, but is {new!r} now. A "
+                    "checkpoint needs the settings that it began with. Restore them, or name another "
+                    "checkpoint (and sink)"
                 )
 
 

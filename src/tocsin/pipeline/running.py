@@ -75,7 +75,7 @@ def run(
     claim(pipeline)
     with Lock(pipeline.checkpoint, patience_s=0) as lock:
         if lock.waited:
-            raise InvalidInput(f"{pipeline.checkpoint} is in use: this pipeline runs already, here or elsewhere")
+            raise InvalidInput(f"{pipeline.checkpoint} is in use: this pipeline is already running, here or elsewhere")
         return _run(pipeline, stop, look, say, once=once)
 
 
@@ -104,7 +104,7 @@ def _run(
 
     try:
         if pipeline.changes is not None:
-            say("taking changes of subscriptions")
+            say("applying changes of subscriptions")
             queries.append(_follow(session, pipeline, take, once=once))
             if once:
                 _wait(queries, stop, lambda: None)
@@ -139,7 +139,8 @@ def prepare(pipeline: Pipeline, extras: Extras) -> list[Reject]:
     if pipeline.subscriptions is None:
         if pipeline.changes is None:
             raise InvalidInput(
-                f"{pipeline.index} is no index, and [subscriptions] has neither a path to compile nor changes to follow"
+                f"{pipeline.index} is not an index, and [subscriptions] has neither a path to compile nor "
+                "changes to follow"
             )
         return []
     segment, rejects = build_from(str(pipeline.subscriptions), choose(pipeline.structure), extras=extras)
@@ -263,7 +264,7 @@ class _Taker:
         assert name is not None
         column = functions.col(f"`{name}`")
         if self._json is None and name not in columns:
-            raise InvalidInput(f"event_id names {name!r}, which is no column; there are {columns}")
+            raise InvalidInput(f"event_id names {name!r}, which is not a column; the columns are {columns}")
         if self._json is None:
             return column
         member = functions.get_json_object(self._json, f"$.{name}")

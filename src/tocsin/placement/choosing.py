@@ -28,7 +28,7 @@ class Routed(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.how}, for {self.reason}"
+        return f"{self.how}, because {self.reason}"
 
 
 def choose_routing(routing: str, index_bytes: int, parts: int, memory: int | None = None) -> Routed:
@@ -37,23 +37,23 @@ def choose_routing(routing: str, index_bytes: int, parts: int, memory: int | Non
     Raises `InvalidInput` for an unknown routing.
 
     >>> choose_routing("auto", 3 << 30, 8, memory=16 << 30)
-    Routed(how='local', reason='an index of 3.0 GB fits the half of 16.0 GB that a machine has for it')
+    Routed(how='local', reason="an index of 3.0 GB fits half of a machine's 16.0 GB")
     >>> choose_routing("auto", 12 << 30, 8, memory=16 << 30).how
     'shuffle'
     """
     if routing not in ROUTINGS:
         raise InvalidInput(f"routing is {routing!r:.40}; there are {', '.join(ROUTINGS)}")
     if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 1):
-        raise InvalidInput(f"memory is {memory!r:.40}; it is the bytes that a machine has")
+        raise InvalidInput(f"memory is {memory!r:.40}; it must be the memory of a machine, in bytes")
     if routing != AUTO:
-        return Routed(routing, "it is asked for by name")
+        return Routed(routing, "it is given by name")
     there = machine_memory() if memory is None else memory
-    size, room = f"an index of {_gigabytes(index_bytes)}", f"the half of {_gigabytes(there)} that a machine has for it"
+    size, room = f"an index of {_gigabytes(index_bytes)}", f"half of a machine's {_gigabytes(there)}"
     if index_bytes <= _SHARE * there:
         return Routed(LOCAL, f"{size} fits {room}")
     if parts < 2:
-        return Routed(LOCAL, f"{size} does not fit {room}, but it is one part, which every event visits")
-    return Routed(SHUFFLE, f"{size} does not fit {room}: events are sent to the parts that they visit")
+        return Routed(LOCAL, f"{size} does not fit {room}, but it has only one part")
+    return Routed(SHUFFLE, f"{size} does not fit {room}, so that Spark shuffles events to its parts")
 
 
 def routed_plan(

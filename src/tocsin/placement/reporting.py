@@ -105,26 +105,28 @@ class PlacementReport:
             Lines of text.
         """
         more = f" and {self.everywhere} that every event visits" if self.everywhere else ""
-        said = [f"{self.name}: {self.partitions} partitions{more}, by {self.subscriptions:,} subscriptions"]
-        said.append(f"  copies of a subscription: {self.copies:.2f}")
+        said = [f"{self.name}: {self.partitions} partitions{more}, for {self.subscriptions:,} subscriptions"]
+        said.append(f"  copies of each subscription: {self.copies:.2f}")
         if self.visits is not None and self.met is not None:
-            said.append(f"  partitions that an event visits: {self.visits:.2f} (by {self.events:,} events)")
-            said.append(f"  subscriptions that lie there: {self.met:.1%}")
+            said.append(f"  partitions that an event visits: {self.visits:.2f} (in {self.events:,} events)")
+            said.append(f"  subscriptions in these partitions: {self.met:.1%}")
         if self.busiest is not None and self.busiest_share is not None:
             said.append(
-                f"  busiest partition over the mean: {self.busiest:.2f}; it gets {self.busiest_share:.1%} of events"
+                f"  busiest partition / mean partition: {self.busiest:.2f}; it gets {self.busiest_share:.1%} of events"
             )
-        said.append(f"  largest partition over the mean: {self.balance:.2f}; it holds {self.largest:.1%}")
+        said.append(f"  largest partition / mean partition: {self.balance:.2f}; it holds {self.largest:.1%}")
         if self.unplaced:
-            said.append(f"  subscriptions that every event meets: {self.unplaced:.1%}")
+            said.append(f"  subscriptions that every event visits: {self.unplaced:.1%}")
         if self.decided:
-            said.append(f"  subscriptions whose conditions on places are decided before: {self.decided:.1%}")
+            said.append(
+                f"  subscriptions with conditions on places that are evaluated before the shuffle: {self.decided:.1%}"
+            )
         if self.split:
-            said.append(f"  keys that would have filled a partition alone are split over {self.split} partitions")
+            said.append(f"  keys larger than a partition are split over {self.split} partitions")
         if self.largest >= 0.5 and self.partitions > 1:
-            said.append("  half of all lie on one partition: another placement would be more even")
+            said.append("  one partition holds half of the subscriptions or more; another placement would be more even")
         if self.is_uneven:
-            said.append("  events crowd on one partition: where they are sent to partitions, all others wait for it")
+            said.append("  one partition gets most events; if Spark shuffles events, the other partitions wait for it")
         if self.routing:
             said.append(f"  routing: {self.routing}")
         return said

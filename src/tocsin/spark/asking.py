@@ -67,11 +67,13 @@ def _checked_columns(
         raise InvalidInput(f"the events have the column {doubled[0]!r} twice; rename one")
     missing = [name for name in attributes or () if name not in columns]
     if missing:
-        raise InvalidInput(f"attributes names {missing[0]!r}, which is no column; there are {columns}")
+        raise InvalidInput(f"attributes names {missing[0]!r}, which is not a column; the columns are {columns}")
     if explode and event_id not in columns:
-        raise InvalidInput(f"explode=True needs event_id, the name of a column; it is {event_id!r} of {columns}")
+        raise InvalidInput(
+            f"explode=True needs event_id, the name of a column; it is {event_id!r}, and the columns are {columns}"
+        )
     if event_id is not None and not explode:
-        raise InvalidInput("event_id is for explode=True; otherwise every column is kept")
+        raise InvalidInput("event_id needs explode=True; without it every column is kept")
     taken = [name for name in (MATCHES, ERROR) if name in columns and not explode]
     if taken:
         raise InvalidInput(f"the events have a column {taken[0]!r} already, which the result needs; rename it")
@@ -84,7 +86,9 @@ def _checked_points(points: Points | None, names: list[str] | None) -> Points:
     for name, pair in made.items():
         missing = [one for one in pair if names is not None and one.partition(".")[0] not in names and one not in names]
         if missing:
-            raise InvalidInput(f"points makes {name!r} of {missing[0]!r}, which is no attribute; there are {names}")
+            raise InvalidInput(
+                f"points makes {name!r} of {missing[0]!r}, which is not an attribute; the attributes are {names}"
+            )
     return made
 
 
@@ -94,12 +98,13 @@ def _checked_types(schema: Mapping[str, ColumnType] | None, names: list[str] | N
     for name, how in texts_in(types).items():
         if how != PLAIN:
             raise InvalidInput(
-                f"schema says {str(types[name])!r} of {name!r}; on Spark it is 'text', and each subscription says how "
+                f"schema gives {name!r} the type {str(types[name])!r}; on Spark write 'text', and let each "
+                "subscription say how "
                 f"words are made: TEXT({name_text(name)}, 'words', '{how}')"
             )
     for name in types:
         if names is not None and not any(name == one or name.startswith(f"{one}.") for one in names):
-            raise InvalidInput(f"schema names {name!r}, which is no attribute; there are {names}")
+            raise InvalidInput(f"schema names {name!r}, which is not an attribute; the attributes are {names}")
     return dict(types)
 
 
@@ -108,11 +113,13 @@ def _checked_extra(events: DataFrame, json: str | None, corrupt: str | None, att
     from pyspark.sql.types import StringType
 
     if json is not None and attributes is not None:
-        raise InvalidInput("json names the column that holds whole events; attributes name columns: give one of them")
+        raise InvalidInput(
+            "json names the column that holds whole events; attributes names single columns; give only one of the two"
+        )
     for option, name in (("json", json), ("corrupt", corrupt)):
         if name is not None and name not in events.columns:
-            raise InvalidInput(f"{option} names {name!r}, which is no column; there are {events.columns}")
+            raise InvalidInput(f"{option} names {name!r}, which is not a column; the columns are {events.columns}")
         if name is not None and not isinstance(events.schema[name].dataType, StringType):
             kind = events.schema[name].dataType.simpleString()
-            raise InvalidInput(f"{option} names {name!r}, a column of {kind}; it must be one of strings")
+            raise InvalidInput(f"{option} names {name!r}, a column of {kind}; it must be a column of strings")
     return [name for name in (json, corrupt) if name is not None]

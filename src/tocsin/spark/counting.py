@@ -67,7 +67,7 @@ def statistics(
     rows = plain(events, list(asked.columns)).mapInArrow(run, "counted binary").collect()
     several = [one for row in rows if (one := pickle.loads(row.counted)).events]  # pickled by our own tasks
     if not several:
-        raise InvalidInput("there is no event to count; without statistics they are estimated from the subscriptions")
+        raise InvalidInput("there is no event to count; leave statistics out to estimate them from the subscriptions")
     return together(several)
 
 

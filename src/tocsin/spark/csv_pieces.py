@@ -56,7 +56,7 @@ class TextsReader:
         if missing:
             raise DamagedFileError(
                 f"{path} has no column {missing[0]!r}, which the schema names; its header is {names}. "
-                "Where the first line is not a header, say header = false"
+                "If the first line is not a header, set header = false"
             )
 
 
@@ -142,7 +142,7 @@ def _each(
             values.append(None if text is None else pa.scalar(read(text), kind).as_py())
         except (pa.ArrowException, ValueError, TypeError, RecursionError):
             values.append(None)
-            problems.append((place, f"{text!r:.60} is not a value of {what}, which the schema says"))
+            problems.append((place, f"{text!r:.60} is not a value of {what}, the type in the schema"))
     array = pa.array(values, kind)
     return array, array, problems
 

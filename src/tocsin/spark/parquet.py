@@ -232,7 +232,7 @@ def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa
     try:
         return as_type(column, wanted.type)
     except pa.ArrowException as error:
-        what = f"column {wanted.name!r} is {column.type}, and was {wanted.type} when the stream or job began"
+        what = f"column {wanted.name!r} is {column.type}, but was {wanted.type} when the stream or job began"
         raise InvalidInput(f"{path} cannot be read with the others: {what} ({error})") from None
 
 

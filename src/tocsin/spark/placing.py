@@ -110,7 +110,7 @@ def read(subscriptions: DataFrame) -> DataFrame:
 
     if "id" not in subscriptions.columns or not {"where", "predicates"} & set(subscriptions.columns):
         raise InvalidInput(
-            f"subscriptions need the columns id and where (or predicates); there are {subscriptions.columns}"
+            f"subscriptions need the columns id and where (or predicates); the columns are {subscriptions.columns}"
         )
     kind = subscriptions.schema["id"].dataType
     if not isinstance(kind, StringType | ByteType | ShortType | IntegerType | LongType):

@@ -21,7 +21,7 @@ def of_this_batch(folder: IndexFolder) -> IndexFolder:
     version = pinned(folder.path, stream, int(batch))
     if version.subscriptions and version.ids != folder.ids:
         raise SegmentError(
-            f"{folder.path} has {version.ids} ids in version {version.version}, and had {folder.ids} ids when the "
+            f"{folder.path} has {version.ids} ids in version {version.version}, but had {folder.ids} ids when the "
             "query began; start the query again"
         )
     return version

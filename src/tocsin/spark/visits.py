@@ -134,8 +134,8 @@ def merged(rows: pa.Table, asked: MatchOptions, version: str = "") -> pa.RecordB
     events, places, found = np.unique(numbers, return_inverse=True, return_counts=True)
     if not np.array_equal(events, numbers[at_home]) or not np.array_equal(found, counts[at_home]):
         raise InvalidInput(
-            "a task that was repeated had other events than before, so what was sent of them does not fit together; "
-            "let the events be the same when they are read again: write them out, or persist them, before the match"
+            "a repeated task had other events than before, so that its shuffled events do not fit together; "
+            "make sure that Spark reads the same events again: write them to files, or persist them, before the match"
         )
     homes = rows.take(pa.array(at_home))
     is_served = homes[SERVED].to_numpy()

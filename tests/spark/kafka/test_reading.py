@@ -110,7 +110,7 @@ def test_a_checkpoint_has_the_topic_and_its_offsets() -> None:
     """In the form that Spark's connector has; one of another topic is refused."""
     assert ranges.written("events", {10: 3, 2: 5}) == {"events": {"2": 5, "10": 3}}
     assert ranges.read("events", {"events": {"2": 5, "10": 3}}) == {2: 5, 10: 3}
-    with pytest.raises(InvalidInput, match="the checkpoint is of the topic 'other', and 'events' is read"):
+    with pytest.raises(InvalidInput, match="the checkpoint is for the topic 'other', but the query reads 'events'"):
         ranges.read("events", {"other": {}})
 
 
@@ -118,8 +118,13 @@ def test_a_checkpoint_has_the_topic_and_its_offsets() -> None:
     ("start", "low", "high", "reason"),
     [
         ({0: 5}, {0: 9}, {0: 20}, "events 5 to 8 of partition 0 of .* were deleted before they were read"),
-        ({0: 5}, {0: 0}, {0: 3}, "partition 0 of .* ends at offset 3, before 5, up to where it was read"),
-        ({0: 5, 1: 2}, {0: 0}, {0: 9}, "partition 1 of .* is gone, of which events from offset 2 on were not read"),
+        ({0: 5}, {0: 0}, {0: 3}, "partition 0 of .* ends at offset 3, but was read up to 5"),
+        (
+            {0: 5, 1: 2},
+            {0: 0},
+            {0: 9},
+            "partition 1 of .* does not exist any more; its events from offset 2 on were not read",
+        ),
         ({}, {0: 4}, {0: 9}, "events 0 to 3 of partition 0 of .* were deleted"),
     ],
 )
@@ -220,7 +225,7 @@ def test_settings_survive_the_way_through_spark() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"topc": "t"}, "'topc' is no option of this source; there are servers, topic, starting"),
+        ({"topc": "t"}, "'topc' is not an option of this source; the options are servers, topic, starting"),
         ({"topic": "t"}, "the option 'servers' is missing"),
         ({"servers": "a", "topic": " "}, "topic is ' '"),
         ({"servers": "a", "topic": "t", "starting": "now"}, "starting is 'now'; it must be 'earliest' or 'latest'"),

@@ -104,7 +104,7 @@ def test_what_is_not_delivered_is_an_error(spark: Any, topic: Make) -> None:
         tocsin_spark.write_kafka(frame, **where, options={"no.such": "1"})
     with pytest.raises(InvalidInput, match=r"options may not set 'enable.idempotence'"):
         tocsin_spark.write_kafka(frame, **where, options={"enable.idempotence": False})
-    with pytest.raises(InvalidInput, match="'nokey' is no column of what is written"):
+    with pytest.raises(InvalidInput, match="'nokey' is not a column of the written rows"):
         tocsin_spark.write_kafka(frame, **where, key="nokey")
     with pytest.raises(InvalidInput, match="identity names no column"):
         tocsin_spark.write_kafka(frame, **where, identity=[])

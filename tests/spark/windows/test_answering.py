@@ -241,7 +241,7 @@ def test_only_dirty_chunks_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        ({"size": 11}, "size=10, and this query has size=11"),
+        ({"size": 11}, "size=10, but this query has size=11"),
         ({"partitions": 2}, "partitions=1"),
         ({"placement": "prefix"}, "placement='hash'"),
         ({"weights": {"a": 2.0}}, "other weights"),

@@ -109,7 +109,7 @@ def test_lists_and_a_checkpoint_of_another_window(spark: Any, tmp_path: Path) ->
     one.push_batch([{k: v for k, v in message.items() if k not in ("place", "time")} for message in MESSAGES])
     assert {id: found for id in one if (found := one.results(id))} == {id: own for id, own in best.items() if own}
     files.add(MESSAGES[:1])
-    with pytest.raises(Exception, match="size=20, and this query has size=30"):
+    with pytest.raises(Exception, match="size=20, but this query has size=30"):
         run(asked(size=30), tmp_path / "checkpoint", take)
 
 

@@ -34,7 +34,7 @@ def read(topic: str, noted: dict[str, Any]) -> Offsets:
     """The offsets of a checkpoint; raises `InvalidInput` if it is of another topic."""
     if list(noted) != [topic]:
         raise InvalidInput(
-            f"the checkpoint is of the topic {', '.join(noted)!r}, and {topic!r} is read; a query that reads "
+            f"the checkpoint is for the topic {', '.join(noted)!r}, but the query reads {topic!r}; a query that reads "
             "another topic needs a checkpoint of its own"
         )
     return {int(partition): offset for partition, offset in noted[topic].items()}
@@ -45,20 +45,21 @@ def checked(where: str, start: Offsets, low: Offsets, high: Offsets) -> None:
     for partition, offset in sorted(start.items()):
         if partition not in high:
             raise TocsinError(
-                f"partition {partition} of {where} is gone, of which events from offset {offset} on were not read: "
-                "was the topic made anew? Start with a new checkpoint."
+                f"partition {partition} of {where} does not exist any more; its events from offset {offset} on "
+                "were not read. "
+                "Was the topic created again? Start with a new checkpoint."
             )
     for partition in sorted(high):
         offset = start.get(partition, 0)
         if high[partition] < offset:
             raise TocsinError(
-                f"partition {partition} of {where} ends at offset {high[partition]}, before {offset}, up to where it "
-                "was read: was the topic made anew? Start with a new checkpoint, or with gone='skip'."
+                f"partition {partition} of {where} ends at offset {high[partition]}, but was read up to {offset}. "
+                "Was the topic created again? Start with a new checkpoint, or with gone='skip'."
             )
         if low[partition] > offset:
             raise TocsinError(
                 f"events {offset} to {low[partition] - 1} of partition {partition} of {where} were deleted before they "
-                "were read (its retention is too short). gone='skip' goes on with what is left."
+                "were read (its retention is too short). gone='skip' continues with the remaining events."
             )
 
 

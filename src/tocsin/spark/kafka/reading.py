@@ -58,7 +58,7 @@ def read(broker: Broker, piece: Range, *, skips: bool) -> Iterator[pa.RecordBatc
 
 def up_to(consumer: Consumer, broker: Broker, piece: Range) -> Iterator[list[Any]]:
     """Lists of messages up to the end of the range; raises `TocsinError` if none arrives for too long."""
-    position, heard, complaint = piece.first, time.monotonic(), "nothing was heard"
+    position, heard, complaint = piece.first, time.monotonic(), "no answer"
     while position < piece.end:
         came = consumer.consume(num_messages=min(_AT_ONCE, piece.end - position), timeout=_WAIT_S)
         taken = []
@@ -131,7 +131,7 @@ def _complaint(broker: Broker, piece: Range, error: Any) -> str:
     if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):
         raise TocsinError(
             f"events from offset {piece.first} on of partition {piece.partition} of {broker} were deleted while they "
-            "were to be read (its retention is too short). gone='skip' goes on with what is left."
+            "were to be read (its retention is too short). gone='skip' continues with the remaining events."
         )
     passing = (codes._TRANSPORT, codes._ALL_BROKERS_DOWN, codes._TIMED_OUT, codes._RESOLVE)
     if error.fatal() or not (error.retriable() or error.code() in passing):

@@ -97,14 +97,14 @@ class Reading:
                 own[name] = _converted(name, text, kinds[name])
             else:
                 known = ", ".join([*kinds, f"{PREFIX}<a property of librdkafka>"])
-                raise InvalidInput(f"{name!r} is no option of this source; there are {known}")
+                raise InvalidInput(f"{name!r} is not an option of this source; the options are {known}")
         missing = [name for name in ("servers", "topic") if name not in own]
         if missing:
             raise InvalidInput(f"the option {missing[0]!r} is missing, which names {_MEANT[missing[0]]}")
         return Reading(**own, client=properties(client))
 
 
-_MEANT: Final = {"servers": "brokers, like 'localhost:9092'", "topic": "what is read"}
+_MEANT: Final = {"servers": "brokers, like 'localhost:9092'", "topic": "the topic to read"}
 
 
 def writing(servers: str, topic: str, timeout_s: float, options: Mapping[str, Any] | None) -> Broker:
@@ -119,7 +119,7 @@ def properties(options: Mapping[str, str | float | bool] | None) -> tuple[tuple[
     found = {}
     for name, value in (options or {}).items():
         if name in _OURS:
-            raise InvalidInput(f"options may not set {name!r}: tocsin does, so that no event is lost")
+            raise InvalidInput(f"options may not set {name!r}: tocsin sets it, so that no event is lost")
         if not isinstance(value, str | int | float):
             raise InvalidInput(f"the option {name!r} is {value!r:.80}; it must be a string, a number or a boolean")
         found[name] = str(value).lower() if isinstance(value, bool) else str(value)

@@ -97,9 +97,9 @@ def _messages(rows: DataFrame, key: str | None, identity: Sequence[str] | None) 
 
     missing = [name for name in (*([key] if key is not None else []), *(identity or ())) if name not in rows.columns]
     if missing:
-        raise InvalidInput(f"{missing[0]!r} is no column of what is written; there are {rows.columns}")
+        raise InvalidInput(f"{missing[0]!r} is not a column of the written rows; the columns are {rows.columns}")
     if identity is not None and not identity:
-        raise InvalidInput("identity names no column; name those that tell rows apart, or leave it out")
+        raise InvalidInput("identity names no column; name the columns that identify rows, or leave it out")
 
     def column(name: str) -> Column:
         return functions.col("`" + name.replace("`", "``") + "`")
@@ -214,7 +214,7 @@ def _undelivered(broker: Broker, error: Any, count: int) -> TocsinError:
     kafka = library()
     if error.code() in (kafka.KafkaError._MSG_TIMED_OUT, kafka.KafkaError._PURGE_QUEUE):
         return TocsinError(
-            f"{broker} did not acknowledge {count} messages within {broker.timeout_s:g} s: {error.str()}. Is the topic "
-            "there, and does a broker answer?"
+            f"{broker} did not acknowledge {count} messages within {broker.timeout_s:g} s: {error.str()}. Does the "
+            "topic exist, and does a broker answer?"
         )
     return refusal(broker, kafka.KafkaException(error))

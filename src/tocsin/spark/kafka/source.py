@@ -94,7 +94,7 @@ def read_kafka(
         servers, topic, starting, gone, most_per_batch, most_per_task, timeout_s, client=properties(options)
     )
     if batch and most_per_batch is not None:
-        raise InvalidInput("most_per_batch is for streams; a table has all that there is")
+        raise InvalidInput("most_per_batch is for streams only; a table has all events")
     library()
     if ReadLimit is None:
         raise MissingExtra("reading Kafka needs PySpark 4.2 or newer: pip install 'tocsin[kafka]'")

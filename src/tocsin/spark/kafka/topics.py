@@ -66,7 +66,7 @@ def refusal(broker: Broker, error: Any) -> TocsinError:
     """The error for a broker's refusal or silence, in one line."""
     codes, what = library().KafkaError, error.args[0]
     if what.code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC, codes._UNKNOWN_PARTITION):
-        return InvalidInput(f"there is no topic {broker.topic!r} at {broker.servers}; make it, or name another")
+        return InvalidInput(f"there is no topic {broker.topic!r} at {broker.servers}; create it, or name another")
     if what.code() in (codes._TIMED_OUT, codes._TRANSPORT, codes._ALL_BROKERS_DOWN, codes._RESOLVE):
         return InvalidInput(
             f"no broker answers at {broker.servers} within {broker.timeout_s:g} s (topic {broker.topic!r}): "

@@ -154,7 +154,7 @@ def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings, route
     try:
         import google.protobuf  # noqa: F401
     except ImportError:
-        raise MissingExtra("protobuf is not installed, which Spark's state needs: pip install protobuf") from None
+        raise MissingExtra("Spark's state needs protobuf, which is not installed: pip install protobuf") from None
     from tocsin.spark.windows.processing import Processor
 
     initial = subscriptions.groupBy(SEAT)
@@ -174,7 +174,9 @@ def answer_type(settings: Settings) -> StructType:
 
 def _check(messages: DataFrame, partitions: int, placement: str) -> None:
     if not messages.isStreaming:
-        raise InvalidInput("messages are a table; a window is kept of a stream. Of a table: tocsin.Window.push_batch")
+        raise InvalidInput(
+            "messages are a table, but a window on Spark needs a stream; for a table use tocsin.Window.push_batch"
+        )
     if isinstance(partitions, bool) or not isinstance(partitions, int) or not 1 <= partitions <= MOST:
         raise InvalidInput(f"partitions is {partitions!r:.40}; it must be an integer from 1 to {MOST}")
     if placement not in PLACEMENTS:
@@ -196,7 +198,7 @@ def _order(messages: DataFrame, order: str | Sequence[str], *, has_time: bool) -
     if not names and has_time:
         names = ["time"]
     if not names:
-        raise InvalidInput("order names no column; give the columns by which messages of a micro-batch come")
+        raise InvalidInput("order names no column; give the columns that order the messages of a micro-batch")
     for name in [*names, *(["time"] if has_time else [])]:
         if name not in messages.columns:
             raise InvalidInput(f"messages have no column {name!r}; there are {messages.columns}")

@@ -144,7 +144,7 @@ class Kept:
 def _read(data: bytes) -> About:
     told = json.loads(data)
     if told.get("format") != FORMAT:
-        raise SegmentError(f"the checkpoint has format {told.get('format')}, this version reads {FORMAT}")
+        raise SegmentError(f"the checkpoint has format {told.get('format')}, but this version reads {FORMAT}")
     return About(**told)
 
 

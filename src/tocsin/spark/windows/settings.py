@@ -73,8 +73,8 @@ class Settings:
             if name in ("weights", "subscriptions"):
                 what = f"other {name} than this query has"
             else:
-                what = f"{name}={before.get(name)!r}, and this query has {name}={value!r}"
+                what = f"{name}={before.get(name)!r}, but this query has {name}={value!r}"
             raise InvalidInput(
-                f"the checkpoint was made with {what}. Start the query with what it was made with, or with a new "
+                f"the checkpoint was made with {what}. Start the query with the same settings, or with a new "
                 f"checkpointLocation: the window then begins empty."
             )
