@@ -153,7 +153,7 @@ def test_a_schema_says_how_words_are_made(files: Path, capfd: Any) -> None:
     refused, _, err = run(capfd, "match", "s.jsonl", "e.csv", "--schema", "title:text klingon stem")
 
     assert (status, records(out)) == (0, [{"event": 0, "subscription": "t"}])
-    assert refused == 2 and "no stems of the language 'klingon'" in err
+    assert refused == 2 and "no stems for the language 'klingon'" in err
 
 
 def test_a_schema_types_a_csv(files: Path, capfd: Any) -> None:
@@ -165,7 +165,7 @@ def test_a_schema_types_a_csv(files: Path, capfd: Any) -> None:
 
     assert status == 0
     assert records(out) == [{"event": 0, "subscription": "text"}]
-    assert "warning: event 1: a:b: 'x' is no number" in err
+    assert "warning: event 1: a:b: 'x' is not a number" in err
 
 
 def test_values_that_were_not_read_are_summed_up(files: Path, capfd: Any) -> None:
@@ -178,7 +178,7 @@ def test_values_that_were_not_read_are_summed_up(files: Path, capfd: Any) -> Non
     filed, _, _ = run(capfd, *arguments, "--errors", "values.jsonl")
 
     assert (status, strict, filed) == (0, 1, 0)
-    assert "warning: event 1: n: 'x' is no number" in err and "event 2: n:" not in err
+    assert "warning: event 1: n: 'x' is not a number" in err and "event 2: n:" not in err
     assert "warning: 30 values of n were not read" in err
     assert "0 rejected, 62 values not read" in err
     assert len(records((files / "values.jsonl").read_text())) == 62
@@ -206,10 +206,10 @@ COULD_NOT_RUN = {
     "no folder for the output": (["match", "subs.jsonl", "events.jsonl", "--out", "no/x.csv"], "cannot write no/x.csv"),
     "no folder for the errors": (["match", "subs.jsonl", "events.jsonl", "--errors", "no/e"], "cannot write no/e"),
     "lists in CSV": (["match", "subs.jsonl", "events.jsonl", "--lists", "--out", "x.csv"], "CSV cannot hold"),
-    "a folder that is no index": (["match", ".", "events.jsonl"], "no tocsin index"),
+    "a folder that is no index": (["match", ".", "events.jsonl"], "not a tocsin index"),
     "two standard inputs": (["match", "-", "-"], "only one"),
-    "schema of no type": (["match", "subs.jsonl", "e.csv", "--schema", "n:float"], "'n:float' is no COLUMN:TYPE"),
-    "schema without a type": (["match", "subs.jsonl", "e.csv", "--schema", "n"], "'n' is no COLUMN:TYPE"),
+    "schema of no type": (["match", "subs.jsonl", "e.csv", "--schema", "n:float"], "'n:float' is not COLUMN:TYPE"),
+    "schema without a type": (["match", "subs.jsonl", "e.csv", "--schema", "n"], "'n' is not COLUMN:TYPE"),
     "delimiter for JSON": (["match", "subs.jsonl", "events.jsonl", "--delimiter", ";"], "a delimiter is for CSV"),
     "check of nothing": (["check", "no.jsonl"], "no file no.jsonl"),
     "compile of nothing": (["compile", "no.jsonl", "index"], "no file no.jsonl"),
@@ -286,7 +286,7 @@ def test_check_counts_what_it_cannot_read_of_a_sample(files: Path, capfd: Any) -
 
     shown = run(capfd, "check", "subs.jsonl", "--sample", "sample.jsonl")[1]
 
-    assert "warning: 3 events of the sample had what could not be read; event 1: n: " in shown
+    assert "warning: 3 events of the sample had errors; event 1: n: " in shown
 
 
 def test_check_of_an_expression(capfd: Any) -> None:
@@ -383,7 +383,7 @@ def test_a_sample_that_cannot_be_taken(files: Path, capfd: Any) -> None:
     status, _, err = run(capfd, "check", "-e", "a = 1", "--sample", "events.jsonl")
 
     assert status == 2
-    assert "--sample goes with a file" in err
+    assert "--sample needs a file" in err
 
 
 def test_index_list_names_every_index(capfd: Any) -> None:

@@ -43,7 +43,7 @@ def test_nothing_to_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     [
         ("--similar", "2:0.5", "alpha is 2.0; it must be a number from 0 to 1"),
         ("--index", "vcr(lx=3)", "lx of vcr is 3; a side is a power of two"),
-        ("--points", "location", "'location' is no NAME=X:Y"),
+        ("--points", "location", "'location' is not NAME=X:Y"),
     ],
 )
 def test_a_bad_option_is_told_before_anything_is_read(

@@ -20,26 +20,26 @@ def test_a_plan_is_told_and_nothing_is_built(tmp_path: Path, capsys: pytest.Capt
 
     assert main([*given, "--sample", str(tmp_path / "events.jsonl")]) == 0
     said = capsys.readouterr().out
-    assert "hash: 4 partitions, by 200 subscriptions" in said
-    assert "  partitions that an event visits: 1.00 (by 50 events)" in said
+    assert "hash: 4 partitions, for 200 subscriptions" in said
+    assert "  partitions that an event visits: 1.00 (in 50 events)" in said
     assert "auto chooses access" in said
     assert {path.name for path in tmp_path.iterdir()} == {"subscriptions.jsonl", "events.jsonl"}
 
     assert main([*given, "--placement", "prefix"]) == 0
     said = capsys.readouterr().out
-    assert "subscriptions that every event meets: 100.0%" in said
-    assert "half of all lie on one partition" not in said
+    assert "subscriptions that every event visits: 100.0%" in said
+    assert "one partition holds half" not in said
 
-    assert "routing: local, for an index of 0.0 GB fits the half of" in said
+    assert "routing: local, because an index of 0.0 GB fits half of" in said
 
     assert main([*given, "--placement", "access", "--memory", "0.00001"]) == 0
-    assert "routing: shuffle, for an index of 0.0 GB does not fit" in capsys.readouterr().out
+    assert "routing: shuffle, because an index of 0.0 GB does not fit" in capsys.readouterr().out
     assert main([*given, "--memory", "-1"]) == 2
-    assert "--memory is -1; it is the GB of memory that a machine has" in capsys.readouterr().err
+    assert "--memory is -1; it must be the memory of a machine in GB" in capsys.readouterr().err
 
     assert main([*given, "--placement", "x"]) == 2
     assert main([*given[:2], str(tmp_path / "index"), "--placement", "access"]) == 2
-    assert "--placement access is for --plan" in capsys.readouterr().err
+    assert "--placement access is only for --plan" in capsys.readouterr().err
     assert main(given[:2]) == 2
     assert "compile needs a FOLDER" in capsys.readouterr().err
 
@@ -52,5 +52,5 @@ def test_what_only_a_plan_has_is_refused_without_one(
     (tmp_path / "s.jsonl").write_text('{"id": "a", "where": "price > 3"}\n')
 
     assert main(["compile", str(tmp_path / "s.jsonl"), str(tmp_path / "index"), option, value]) == 2
-    assert f"{option} {value} is for --plan" in capsys.readouterr().err
+    assert f"{option} {value} is only for --plan" in capsys.readouterr().err
     assert not (tmp_path / "index").exists()

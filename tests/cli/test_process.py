@@ -186,5 +186,5 @@ def test_what_is_read_from_a_pipe_follows_the_index(folder: Path, command: str) 
     _, told = process.communicate(timeout=60)
 
     assert process.returncode == 0
-    assert told.count("the version before goes on") == 1
+    assert told.count("the earlier version stays in use") == 1
     assert "index has a newer version: 3 subscriptions from event 1 on" in told

@@ -49,9 +49,9 @@ def test_changes_come_in_every_form(tmp_path: Path, capsys: Any) -> None:
     assert update(tmp_path, tmp_path / "3.parquet") == 0
     assert answers(tmp_path, tocsin.Relaxed(1)) == [(0, "4", 2.0, None), (1, "3", 1.0, None)]
     out = capsys.readouterr().out.splitlines()
-    assert out[1].endswith("index was no index, and is one now")
+    assert out[1].endswith("index is a new index")
     assert out[2].startswith("1 inserted, 0 updated, 1 deleted, 1 rescored, 0 superseded, 0 rejected")
-    assert not any("was no index" in line for line in out[2:])
+    assert not any("is a new index" in line for line in out[2:])
 
 
 def test_what_cannot_be_taken_is_told_with_its_row(tmp_path: Path, capsys: Any) -> None:
@@ -79,7 +79,9 @@ def test_what_cannot_be_taken_is_told_with_its_row(tmp_path: Path, capsys: Any) 
     assert {one["row"]: one["field"] for one in told} == dict(
         enumerate(["", "", "id", "version", "version", "version", "where", "id", "score", "change", "id"], 1)
     )
-    assert "the index's ids are strings, this is one integer" in next(o["reason"] for o in told if o["row"] == 8)
+    assert "the ids of the index are strings, but this is one integer" in next(
+        o["reason"] for o in told if o["row"] == 8
+    )
     assert "11 rejected" in capsys.readouterr().out
 
 
@@ -124,7 +126,7 @@ def test_a_deletion_of_nobody_is_told(tmp_path: Path, capsys: Any) -> None:
 
     shown = capsys.readouterr()
     assert "3 deleted" in shown.out
-    assert shown.err.strip().endswith("2 of the deleted were not there: misspelt, or deleted before")
+    assert shown.err.strip().endswith("2 of the deleted were not in the index: misspelt, or deleted before")
     assert (
         update(tmp_path, lines(tmp_path / "3.jsonl", put("on", 1), {"id": "2", "change": "delete", "version": 3})) == 0
     )

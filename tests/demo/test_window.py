@@ -63,7 +63,7 @@ def test_a_stopped_run_leaves_the_one_before(
 
     assert main(["demo", "window", "--out", str(tmp_path), *asked]) == 130
     said = capsys.readouterr()
-    assert (said.out, said.err.splitlines()[-1]) == ("", "tocsin demo: interrupted; nothing half-written is left")
+    assert (said.out, said.err.splitlines()[-1]) == ("", "tocsin demo: interrupted; no incomplete output is left")
     assert [path.name for path in tmp_path.iterdir()] == ["window.json"]
 
 

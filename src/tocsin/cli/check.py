@@ -27,7 +27,8 @@ from tocsin.model.subscription import Notice, together
 from tocsin.segment import Segment, assemble
 
 _MOST_SHOWN: Final = 20
-UNPLACED: Final = "placed: not shown, for kernels would be compiled first; `tocsin warm` does that"
+_WITHOUT_KEY: Final = ("verified on every event", "never satisfied")
+UNPLACED: Final = "indexed: not shown, because the kernels are not compiled yet; `tocsin warm` compiles them"
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,7 +44,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def run(given: argparse.Namespace) -> int:
     if given.sample is not None and given.expression is not None:
-        raise InvalidInput("--sample goes with a file of subscriptions; one expression is placed nowhere")
+        raise InvalidInput("--sample needs a file of subscriptions; it does not apply to one expression")
     return _check_expression(given) if given.expression is not None else _check_file(given)
 
 
@@ -89,9 +90,7 @@ def _print_notices(given: argparse.Namespace, part: Part, ahead: Sequence[Notice
     if seen is not None and seen.refused:
         first = min(seen.refused, key=lambda reject: reject.row)
         count = len({reject.row for reject in seen.refused})
-        print(
-            f"warning: {counted(count, 'event')} of the sample had what could not be read; {describe('event', first)}"
-        )
+        print(f"warning: {counted(count, 'event')} of the sample had errors; {describe('event', first)}")
     others = no_degrees(seen, wanted)
     found = together(ahead, [*others, *notices(part, seen)])
     for notice in found[:_MOST_SHOWN]:
@@ -101,7 +100,11 @@ def _print_notices(given: argparse.Namespace, part: Part, ahead: Sequence[Notice
 
 
 def _print_places(segment: Segment) -> None:
-    places = [f"{count:,} {where}" for where, count in segment.matcher.places().items() if count]
+    places = [
+        f"{where if where in _WITHOUT_KEY else f'by {where}'}: {count:,}"
+        for where, count in segment.matcher.places().items()
+        if count
+    ]
     if places:
-        print(f"placed: {', '.join(places)}")
-        print(f"the best k: {segment.matcher.best_first()}")
+        print(f"indexed: {'; '.join(places)}")
+        print(f"top-k search: {segment.matcher.best_first()}")

@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
         return print_plan(given)
     require_plan(given)
     if given.folder is None:
-        raise InvalidInput("compile needs a FOLDER for the index; without one it can --plan only")
+        raise InvalidInput("compile needs a FOLDER for the index; only --plan works without one")
     plan = choose(given.index, saved_statistics(given.folder, sampled(given)))
     refuse_overwriting([given.subscriptions], [given.errors])
     refuse_file(given.folder)

@@ -59,7 +59,7 @@ def _number(ids: pa.Array, rejects: list[Reject], source: str, name: str | None)
     """The number of the subscription with an id, or of the only one."""
     if name is None:
         if len(ids) != 1:
-            raise InvalidInput(f"{source} holds {len(ids)} subscriptions; say which with --id")
+            raise InvalidInput(f"{source} holds {len(ids)} subscriptions; choose one with --id")
         return 0
     strings = pa.types.is_large_string(ids.type)
     if strings or _is_integer(name):

@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLEAN if given.command in ("match", "explain", "index", "pipeline") else FAILED
     except KeyboardInterrupt:
-        print(f"tocsin {given.command}: interrupted; nothing half-written is left", file=sys.stderr)
+        print(f"tocsin {given.command}: interrupted; no incomplete output is left", file=sys.stderr)
         return INTERRUPTED
     except OSError as error:
         print(f"tocsin {given.command}: {error}", file=sys.stderr)
@@ -60,7 +60,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog="tocsin",
         description="Match streams of events against standing subscriptions, exactly.",
         epilog=f"Files are {either(tuple(row.name for row in FORMATS.values()))} by their ending, or by --format; "
-        f"- is standard input or output, {JSON.name} unless a format is said. "
+        f"- is standard input or output, {JSON.name} unless a format is given. "
         "Exit status: 0 every record was served, 1 some record was not, 2 could not run.",
     )
     parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")

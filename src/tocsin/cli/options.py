@@ -63,7 +63,7 @@ def ranked(given: argparse.Namespace) -> Ranking | None:
                 raise
             except ValueError:
                 short, long = kind.spelling()
-                raise InvalidInput(f"--{word}: {what!r} is no {short}; write {long}") from None
+                raise InvalidInput(f"--{word}: {what!r} is not {short}; write {long}") from None
     return None
 
 
@@ -85,7 +85,7 @@ def schema_of(text: str) -> dict[str, str]:
     for item in filter(None, text.split(",")):
         name, colon, kind = item.rpartition(":")
         if not colon or (kind not in COLUMN_TYPES and text_type(kind) is None):
-            raise InvalidInput(f"--schema: {item!r} is no COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
+            raise InvalidInput(f"--schema: {item!r} is not COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
         schema[name] = kind
     return schema
 
@@ -97,6 +97,6 @@ def points_of(text: str) -> dict[str, tuple[str, str]]:
         name, equals, pair = item.partition("=")
         x, colon, y = pair.partition(":")
         if not (name and equals and x and colon and y):
-            raise InvalidInput(f"--points: {item!r} is no NAME=X:Y; write location=lon:lat")
+            raise InvalidInput(f"--points: {item!r} is not NAME=X:Y; write location=lon:lat")
         points[name] = x, y
     return points

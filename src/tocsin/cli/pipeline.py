@@ -65,8 +65,8 @@ def run_pipeline(given: argparse.Namespace) -> int:
     counts = {"events": 0, "matches": 0, "rejected": 0, **outcome.progress.counts}
     done = f"{counted(counts['matches'], 'match')} of {counted(counts['events'], 'event')}"
     changes = outcome.rejected_changes
-    done += f", {counted(changes, 'change')} of subscriptions refused" if changes else ""
-    more = "" if given.once else "; run it again to go on"
+    done += f", {counted(changes, 'change')} of subscriptions rejected" if changes else ""
+    more = "" if given.once else "; run it again to continue"
     print(f"{done}, {counts['rejected']:,} rejected{more}", file=sys.stderr)
     return 1 if counts["rejected"] or outcome.rejects or changes else 0
 
@@ -74,25 +74,27 @@ def run_pipeline(given: argparse.Namespace) -> int:
 def plan_of(pipeline: Pipeline) -> str:
     """Describe in words what a pipeline would do."""
     matched = "every match" if pipeline.ranking is None else str(pipeline.ranking)
-    compiled = "" if pipeline.subscriptions is None else f", compiled from {pipeline.subscriptions} where it is missing"
+    compiled = (
+        "" if pipeline.subscriptions is None else f", compiled from {pipeline.subscriptions} if it does not exist"
+    )
     lines = [
         f"events         {_told(pipeline.events)}",
         f"subscriptions  {pipeline.index} ({pipeline.structure}){compiled}",
         f"changes        {'none' if pipeline.changes is None else _told(pipeline.changes)}",
-        f"match          {matched}, {'a row a match' if pipeline.explode else 'a list an event'}",
+        f"match          {matched}, {'one row for each match' if pipeline.explode else 'one list for each event'}",
         f"sink           {_told(pipeline.sink)}, {_PROMISES[pipeline.sink.kind]}",
-        f"rejects        {pipeline.rejects or 'are counted, and not kept'}",
+        f"rejects        {pipeline.rejects or 'only counted'}",
         f"checkpoint     {pipeline.checkpoint}",
         f"metrics        {pipeline.metrics or 'none'}",
-        f"Spark          {pipeline.master}, a look for events every {pipeline.every}",
+        f"Spark          {pipeline.master}, checks for events every {pipeline.every}",
     ]
     return "\n".join(lines)
 
 
 _PROMISES: Final = {
     "files": "exactly once",
-    "kafka": "at least once, each with a key that tells what came twice",
-    "console": "what comes twice after a failure is printed twice",
+    "kafka": "at least once, each with a key that identifies duplicates",
+    "console": "at least once; a failure may print duplicates",
 }
 
 
@@ -109,7 +111,7 @@ def stopping() -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        print("\nending: the micro-batch that runs is finished first", file=sys.stderr)
+        print("\nstopping after the current micro-batch", file=sys.stderr)
 
     before = {one: signal.signal(one, ask) for one in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -41,7 +41,8 @@ def require_plan(given: argparse.Namespace) -> None:
         value = getattr(given, name)
         if value is not None:
             raise InvalidInput(
-                f"--{name} {value} is for --plan: what compile writes is one part; tocsin.spark.compile places"
+                f"--{name} {value} is only for --plan: compile writes one part; tocsin.spark.compile partitions "
+                "an index"
             )
 
 
@@ -76,5 +77,5 @@ def _bytes(gigabytes: float | None) -> int | None:
         return None
     count = gigabytes * (1 << 30)
     if not 1 <= count < math.inf:
-        raise InvalidInput(f"--memory is {gigabytes:g}; it is the GB of memory that a machine has, above 0")
+        raise InvalidInput(f"--memory is {gigabytes:g}; it must be the memory of a machine in GB, above 0")
     return round(count)

@@ -62,9 +62,9 @@ def run(given: argparse.Namespace) -> int:
         print(f"{told}, {log.count:,} rejected; {counted(merges, 'merge')} of small parts")
         if unknown:
             was = "was" if unknown == 1 else "were"
-            print(f"{unknown:,} of the deleted {was} not there: misspelt, or deleted before", file=sys.stderr)
+            print(f"{unknown:,} of the deleted {was} not in the index: misspelt, or deleted before", file=sys.stderr)
         if is_new and any(counts.values()):
-            print(f"{given.folder} was no index, and is one now")
+            print(f"{given.folder} is a new index")
     log.require("change", sum(counts.values()))
     return log.status()
 

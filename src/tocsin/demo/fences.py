@@ -148,7 +148,7 @@ def _flights(day: str) -> list[dict[str, Any]]:
     own = table[(table.year == date.year) & (table.month == date.month) & (table.day == date.day)]
     own = own.dropna(subset=["dep_time", "air_time", "tailnum"])
     if not len(own):
-        raise InvalidInput(f"no flight of the data left on {day}; they are of 2013")
+        raise InvalidInput(f"the data has no flight on {day}; its flights are of 2013")
     return [
         {
             "plane": f"{row.carrier}{row.flight} {row.origin}-{row.dest}",

@@ -46,8 +46,8 @@ class OneByOne:
         """One line for users."""
         same = "the same counts" if self.differ == 0 else f"{self.differ} COUNTS DIFFER"
         return (
-            f"{self.all_s:,.0f} s by a query an alert in DuckDB ({self.sampled:,} sampled, {same}); "
-            f"{self.together_s:.1f} s by tocsin in one process, {self.matching_s:.1f} s of them matching"
+            f"{self.all_s:,.0f} s with one query for each alert in DuckDB ({self.sampled:,} sampled, {same}); "
+            f"{self.together_s:.1f} s with tocsin in one process, {self.matching_s:.1f} s of that for matching"
         )
 
 

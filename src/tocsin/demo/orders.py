@@ -63,7 +63,7 @@ class Wish:
     @property
     def near(self) -> str:
         """The place, in words."""
-        return f"near {self.city}; the place counts {self.alpha:g}"
+        return f"near {self.city}; the weight of the place is {self.alpha:g}"
 
     def __str__(self) -> str:
         return f"{self.id}: {self.text}, {self.near}"

@@ -92,7 +92,7 @@ def run(
         ):
             summary = _Job(spark, folder, output, steps).run(subscriptions, seed, events, partitions)
     except KeyboardInterrupt:
-        print(f"Stopped. What was unfinished is removed from {output}.", file=sys.stderr)
+        print(f"Stopped. Unfinished files are removed from {output}.", file=sys.stderr)
         raise SystemExit(130) from None
     print(summary.text())
     return summary
@@ -143,7 +143,7 @@ class _Job:
             explained = _explained(matched, alerts)
             links, hours = results.links(matched), results.hours(matched)
         compared = self._compare()
-        with self.steps.step("paint", "Paint the pictures"):
+        with self.steps.step("paint", "Draw the pictures"):
             pictures.draw_map(links, flights.airfields(), self.folder / "map.png")
             pictures.draw_year(hours, self.folder / "year.png")
         return Summary(
@@ -153,7 +153,7 @@ class _Job:
     def _compare(self) -> str:
         """The comparison with a query for each alert."""
         with self.steps.step(
-            "compare", f"Ask DuckDB {one_by_one.SAMPLED} of the alerts, and tocsin all, in one process"
+            "compare", f"Match {one_by_one.SAMPLED} alerts with DuckDB, and all with tocsin, in one process"
         ):
             flown = pq.read_table(self.folder / "events.parquet", columns=ATTRIBUTES)
             asked = pq.read_table(self.folder / "alerts.parquet").to_pylist()

@@ -58,7 +58,7 @@ _PATIENCE_S: Final = 120.0
 """The time limit for answers to the last flights."""
 
 PIPELINE: Final = f"""\
-# The pipeline of `tocsin demo stream`. `tocsin pipeline run` goes on with it: add files to {EVENTS} and {CHANGES}.
+# The pipeline of `tocsin demo stream`. `tocsin pipeline run` continues it: add files to {EVENTS} and {CHANGES}.
 
 [events]
 kind = "files"
@@ -123,7 +123,7 @@ class StreamSummary:
                 f"alerts: {self.came:,} came, {self.went:,} went, {self.changed:,} changed; "
                 f"{self.states:,} states of them answered",
                 f"from flight to ring: {self.median_s:.2f} s at the median, {self.late_s:.2f} s at the 99th percentile",
-                f"one engine, fed in the same order: {same}",
+                f"one engine, in the same order: {same}",
                 f"in {self.output}: {', '.join(PARTS)}",
             ]
         )
@@ -156,7 +156,7 @@ def run(
         with stopping() as stop:
             rung = _stream(output, replay, hours, speed, stop)
         seconds = time.perf_counter() - begun
-    with steps.step("check", "Ask one engine, fed in the same order"):
+    with steps.step("check", "Match the same events with one engine, in the same order"):
         differ = differing([*there, CLOCK], replay.played, rung)
     summary = _summary(output, replay.played, rung, seconds, differ)
     (output / "stream.json").write_text(json.dumps(asdict(summary) | {"output": str(output)}, indent=2) + "\n")
@@ -170,7 +170,7 @@ def _checked(first: str, hours: int, speed: float, subscriptions: int) -> dt.dat
         if number < 1:
             raise InvalidInput(f"{name} is {number}; it must be at least 1")
     if not speed > 0:
-        raise InvalidInput(f"speed is {speed:g}; it is hours of the year a second, more than 0")
+        raise InvalidInput(f"speed is {speed:g}; it must be above 0, in hours of the year for each second")
     try:
         day = dt.datetime.fromisoformat(first)
     except ValueError:

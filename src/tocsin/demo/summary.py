@@ -102,7 +102,7 @@ class Summary:
         alerts_per_s = c.alerts / self.seconds["match"]
         per_flight = c.alerts / max(c.events, 1)
         return [
-            "A year of flights out of New York, and the travel alerts that they ring",
+            "A year of flights out of New York and their travel alerts",
             "",
             f"  flights        {c.events:>12,}   {_share(c.with_weather, c.events)} with weather, "
             f"{_share(c.with_place, c.events)} with both places; {c.bad:,} could not be read",
@@ -131,7 +131,7 @@ class Summary:
             "": "year.png",
             "numbers": "summary.json",
         }
-        return ["Where it lies", "", *(f"  {name:<9} {self.output / file}" for name, file in named.items())]
+        return ["Output files", "", *(f"  {name:<9} {self.output / file}" for name, file in named.items())]
 
 
 def counts(matched: DataFrame) -> Counts:

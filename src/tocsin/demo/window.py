@@ -77,10 +77,11 @@ class WindowSummary:
         back = "the changes add up to the results" if self.is_played_back else "THE CHANGES DO NOT ADD UP"
         return "\n".join(
             [
-                f"{self.deals:,} deals, {self.subscriptions:,} subscriptions, the last {self.size:,} count",
+                f"{self.deals:,} deals, {self.subscriptions:,} subscriptions, a window of {self.size:,} deals",
                 "",
-                f"  changes   {self.changes:>10,}   {self.changes / deals:,.1f} a deal",
-                f"  compared  {self.examined / deals:>10,.1f}   subscriptions a deal; for {self.searched:,} in all the "
+                f"  changes   {self.changes:>10,}   {self.changes / deals:,.1f} for each deal",
+                f"  compared  {self.examined / deals:>10,.1f}   subscriptions for each deal; {self.searched:,} "
+                "times the whole "
                 "window was searched again",
                 f"  a push    {each_us:>10,.1f}   microseconds a deal, in batches of {BATCH}: "
                 f"{deals / max(self.pushing_s, 1e-9):,.0f} deals a second",
@@ -88,7 +89,7 @@ class WindowSummary:
                 f"{back}",
                 *(line for one in self.lists for line in ("", one[0], *(f"  {line}" for line in one[1:]))),
                 "",
-                "Where it lies",
+                "Output files",
                 "",
                 *(f"  {Path(self.output) / part}" for part in PARTS),
             ]
