@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scripts import check_prose
 
 from tests.pages import ROOT, blocks, check
 
@@ -58,3 +59,20 @@ def test_guides_show_the_files_of_examples(page: Path) -> None:
 
     assert all(code == f"# {name}\n" + (ROOT / name).read_text("utf-8") for name, code in shown.items())
     assert any(block.shown for block in blocks(page))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("A bow-tie is no polygon.", "is not a"),
+        ("There is no file. It is no longer than that. A `list that is no tree` is fine.", None),
+        ("One. " + "word " * 31 + "end.", "30 are allowed"),
+        ("- " + "word " * 20 + "\n- " + "word " * 20, None),
+        ("| " + "word " * 40 + "|", None),
+        ("```\n" + "word " * 40 + "\n```", None),
+    ],
+)
+def test_the_linter_finds_what_is_hard_to_read(text: str, complaint: str | None) -> None:
+    found = list(check_prose.hard_to_read("page", text))
+
+    assert any(complaint in one for one in found) if complaint else found == []

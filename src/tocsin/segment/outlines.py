@@ -93,7 +93,7 @@ def bytes_each(part: Part, plan: Plan) -> float:
 def bytes_of(folder: IndexFolder) -> int:
     """The bytes on disk of a version's parts, which workers memory-map.
 
-    A missing part counts as zero: whoever opens it reports the error.
+    A missing part counts as zero; opening it reports the error.
     """
     files = [folder.path / place.path / ARRAYS for place in folder.parts]
     return sum(file.stat().st_size for file in files if file.exists())

@@ -1,8 +1,8 @@
 """The k best matches without finding all: singles in order of score, and lists bounded by the best score of a block.
 
 Lists of singles give every subscription that an event satisfies. If lists are long and only the k best are wanted, the
-cursors of a SOPT-R-tree give just these, and with them a floor: a conjunction needs at least that score to be among the
-best. Blocks of conjunctions know their best score.
+cursors of a SOPT-R-tree give just these, and with them a floor. A conjunction needs at least that score to be among
+the best. Blocks of conjunctions know their best score.
 
 All this is built when the best are first asked for, from base scores that stay fixed. A subscription whose score has
 changed since is tested by itself. When many have changed, the caller passes another base and all is built again.

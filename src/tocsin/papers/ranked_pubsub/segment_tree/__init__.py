@@ -1,7 +1,7 @@
 """Scored segment trees, a baseline for the best intervals that contain a value; it trades memory for speed.
 
-Cost: memory up to 8 log n bytes an interval, and 8 a node; time O(log n log log n + k log log n) a query; built in O(n
-log n).
+Cost: memory up to 8 log n bytes an interval, and 8 a node. A query takes O(log n log log n + k log log n), and building
+O(n log n).
 
 Source: Machanavajjhala et al. 2008, sections 2.1.2 and 2.2.1. Departs: docs/papers/ranked_pubsub.md.
 """

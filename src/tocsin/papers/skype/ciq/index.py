@@ -9,8 +9,8 @@ Cost: O(subscriptions that share a word, times words of the message), a few nano
 28 for each subscription in each of its cells. `candidates_examined` counts the subscriptions scored.
 
 Paper: CIQ (Chen, Cong, Cao, Tan 2015), as section 2 of Wang et al. 2016 and its figure 2 describe it. Departs: a
-sliding window instead of decay; thresholds are those of buffers and may fall, so a cell from which a subscription
-cannot be reached is kept; all subscriptions have cells of the same depth.
+sliding window instead of decay. Thresholds are those of buffers and may fall, so a cell from which a subscription
+cannot be reached is kept. All subscriptions have cells of the same depth.
 """
 
 from __future__ import annotations

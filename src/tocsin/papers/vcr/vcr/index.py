@@ -8,8 +8,8 @@ Cost: O(Lx Ly) lists an event, plus their entries; memory O(VCRs a rectangle), p
 hash table of those in use. `candidates_examined` counts the subscriptions whose rectangle the event meets.
 
 Source: Wu, Chen and Yu 2004, sections 2.1 to 2.3. Departs: the integer grid is the order of the operands, so that any
-domain has one; unit cells are covered, not points; a margin replaces boundary conditions; an event that is a box is
-compared with all rectangles. See docs/papers/vcr.md.
+domain has one. Unit cells are covered, not points, and a margin replaces boundary conditions. An event that is a box
+is compared with all rectangles. See docs/papers/vcr.md.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Filters of 16 bits that rule out conjunctions without reading their predicates.
 
 A filter describes one predicate other than the access key. It has the field and, if few enough fields leave bits, the
-predicate's range coarsely: at most, at least or within one of some *levels*, equal parts of the field's codes. An event
-sets, in a bitmap of 2**16 bits, the filters that each of its values may satisfy. That is one word a value, because all
-filters of a field lie in one word.
+predicate's range coarsely: at most, at least or within one of some *levels*. These are equal parts of the field's
+codes. An event sets, in a bitmap of 2**16 bits, the filters that each of its values may satisfy. That is one word a
+value, because all filters of a field lie in one word.
 """
 
 from __future__ import annotations

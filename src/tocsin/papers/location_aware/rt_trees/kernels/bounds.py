@@ -1,7 +1,7 @@
 """Upper bounds on the similarity of a message to the subscriptions below a node.
 
 Source: Yu et al. 2015, sections 6.1 to 6.3. Departs: a share is 1 at most, and 1 if they touch and a region or the
-message has no area; shares of a subscription's remaining tokens are stored, so that they serve any threshold.
+message has no area. Shares of a subscription's remaining tokens are stored, so that they serve any threshold.
 """
 
 from __future__ import annotations

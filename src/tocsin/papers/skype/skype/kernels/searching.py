@@ -1,7 +1,7 @@
 """Skype's search: leaf by leaf, word by word, group by group.
 
 Paper: Wang et al. 2016, Algorithm 1. Departs: the bound of unseen keywords (Theorem 5.2) is tested only at the first
-common word, because later the sum may lack words of a skipped group; remaining candidates are scored by their records.
+common word, because later the sum may lack words of a skipped group. Remaining candidates are scored by their records.
 """
 
 from __future__ import annotations
