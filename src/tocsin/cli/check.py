@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from tocsin.cli.options import add_format, add_sample, said, sampled
+from tocsin.cli.options import Commands, add_format, add_sample, new_command, said, sampled
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, describe
 from tocsin.columns.events.wanted import Wanted
@@ -31,11 +31,23 @@ _WITHOUT_KEY: Final = ("verified on every event", "never satisfied")
 UNPLACED: Final = "indexed: not shown, because the kernels are not compiled yet; `tocsin warm` compiles them"
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("check", help="check subscriptions, or one expression, without matching anything")
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "check",
+        help="check subscriptions, or one expression",
+        description="Checks subscriptions, or one expression, and shows line, column and a caret for each mistake. "
+        "With --sample it also warns about attributes and types that no event has.",
+        examples=(
+            "tocsin check subscriptions.jsonl --sample events.jsonl",
+            """tocsin check -e "model = 'iphone5s' AND price <= 580\"""",
+        ),
+    )
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("subscriptions", nargs="?", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
-    what.add_argument("-e", "--expression", metavar="TEXT", help="one expression, as CQL2 text or JSON")
+    what.add_argument(
+        "subscriptions", nargs="?", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or - for standard input"
+    )
+    what.add_argument("-e", "--expression", metavar="TEXT", help="one expression to check, as CQL2 text or JSON")
     add_format(parser)
     add_sample(parser)
     parser.add_argument("--json", action="store_true", help="with -e: print the expression as CQL2 JSON")

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from tocsin.cli.options import add_format, add_payload_columns, add_sample, extras_said, said, sampled
+from tocsin.cli.options import (
+    Commands,
+    add_errors,
+    add_format,
+    add_index,
+    add_payload_columns,
+    add_sample,
+    extras_said,
+    new_command,
+    said,
+    sampled,
+)
 from tocsin.cli.planning import add_plan, print_plan, require_plan
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
@@ -15,18 +26,33 @@ from tocsin.segment import write_index
 from tocsin.segment.folder import saved_statistics
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("compile", help="compile subscriptions into an index folder")
-    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or -")
-    parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", help="the index folder; an earlier version in it is replaced atomically"
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "compile",
+        help="compile subscriptions into an index folder",
+        description="Compiles subscriptions into an index folder. `tocsin match`, tocsin.Engine.load and Spark "
+        "memory-map this folder instead of parsing the subscriptions again.",
+        examples=(
+            "tocsin compile subscriptions.jsonl index/",
+            "tocsin compile subscriptions.parquet --plan --partitions 16 --sample events.jsonl",
+        ),
     )
-    parser.add_argument("--index", default="auto", metavar="NAME", help="which index to build (default: auto)")
+    parser.add_argument(
+        "subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or - for standard input"
+    )
+    parser.add_argument(
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        help="the index folder; its new version replaces the earlier one atomically",
+    )
+    add_index(parser, "build")
     add_format(parser)
     add_sample(parser)
     add_plan(parser)
     add_payload_columns(parser)
-    parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
+    add_errors(parser)
     parser.set_defaults(run=run)
 
 

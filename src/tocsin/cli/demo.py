@@ -5,38 +5,66 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tocsin.cli.options import Commands, new_command
 from tocsin.cli.pipeline import stopping
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("demo", help="match a year of real flights against travel alerts, on local Spark")
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "demo",
+        help="run a demo on real data",
+        description="Runs a demo on real data and shows its results: flights out of New York matched against travel "
+        "alerts, their planes in fences around cities, or orders as deals in a window.",
+        examples=("tocsin demo --events 20000", "tocsin demo stream --hours 24", "tocsin demo window --size 500"),
+    )
     parser.add_argument(
         "what", nargs="?", choices=("flights", "stream", "fences", "window"), default="flights",
-        help="flights: the year at once, on Spark (default); stream: hour by hour, past alerts that come and go; "
-        "fences: one day's planes as they enter and leave cities; "
-        "window: orders as deals, the best of late for everyone who waits",
+        help="flights: a year of flights in one Spark job; stream: the flights hour by hour, while alerts change; "
+        "fences: the planes of one day as they enter and leave cities; "
+        "window: orders as deals, with the best recent deals for each subscription (default: flights)",
     )  # fmt: skip
     parser.add_argument(
-        "--day", metavar="YYYY-MM-DD", help="of 2013; stream: the first (2013-02-04); fences: the one (2013-07-22)"
-    )
-    parser.add_argument("--hours", type=int, metavar="N", help="stream: how many (default: 168, a week)")
-    parser.add_argument("--speed", type=float, metavar="N", help="stream: hours of the year a second (default: 2)")
-    parser.add_argument(
-        "--out", metavar="FOLDER", help="where results go (default: demo-output; window: demo-output/window)"
+        "--day",
+        metavar="YYYY-MM-DD",
+        help="stream: the first day (default: 2013-02-04); fences: the day (default: 2013-07-22); both in 2013",
     )
     parser.add_argument(
-        "--subscriptions", type=int, metavar="N", help="how many to draw (default: 20000 alerts; window: 5000)"
+        "--hours", type=int, metavar="N", help="stream: the number of hours of flights (default: 168, a week)"
     )
     parser.add_argument(
-        "--events", type=int, metavar="N", help="the number of flights, or orders (default: all 336,776, or 9,994)"
+        "--speed", type=float, metavar="N", help="stream: hours of flights for each second (default: 2)"
     )
-    parser.add_argument("--size", type=int, metavar="N", help="window: its size in orders (default: 1000)")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="the folder for results (default: demo-output; window: demo-output/window)"
+    )
+    _add_sizes(parser)
+    parser.add_argument(
+        "--master",
+        default="local[*]",
+        help="flights, stream: the Spark master (default: local[*], all cores of this machine)",
+    )
+    parser.set_defaults(run=run)
+
+
+def _add_sizes(parser: argparse.ArgumentParser) -> None:
+    """Add the options for how much a demo runs on, and how fast."""
+    parser.add_argument(
+        "--subscriptions", type=int, metavar="N", help="the number of subscriptions (default: 20000; window: 5000)"
+    )
+    parser.add_argument(
+        "--events",
+        type=int,
+        metavar="N",
+        help="flights, window: the number of flights or orders (default: all, 336,776 or 9,994)",
+    )
+    parser.add_argument(
+        "--size", type=int, metavar="N", help="window: the size of the window in orders (default: 1000)"
+    )
     parser.add_argument(
         "--pace", type=int, metavar="N",
-        help="window: orders a second, 0 for no limit (default: 1000 on a terminal, otherwise 0)",
+        help="window: orders per second, 0 for no limit (default: 1000 on a terminal, otherwise 0)",
     )  # fmt: skip
-    parser.add_argument("--master", default="local[*]", help="the Spark master (default: local[*])")
-    parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.check import UNPLACED
-from tocsin.cli.options import add_format, ranked, said
+from tocsin.cli.options import Commands, add_format, new_command, ranked, said
 from tocsin.engine import explain
 from tocsin.engine.loading import read_part
 from tocsin.errors import InvalidInput
@@ -24,17 +24,30 @@ from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 from tocsin.segment import assemble
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("explain", help="explain why an event matches a subscription, or why not")
-    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions")
-    parser.add_argument("events", metavar="EVENTS", help="a file of events, or -")
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "explain",
+        help="explain why an event matches a subscription, or why not",
+        description="Explains why one event matches one subscription or, if it does not, which conditions fail.",
+        examples=(
+            "tocsin explain subscriptions.jsonl events.jsonl --id s1 --row 1",
+            "tocsin explain subscriptions.jsonl events.jsonl --id s1 --similar 0.5:0.6",
+        ),
+    )
+    parser.add_argument(
+        "subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or - for standard input"
+    )
+    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for standard input")
     add_format(parser)
-    parser.add_argument("--id", help="the subscription (default: the only one)")
-    parser.add_argument("--row", type=int, default=0, help="the event's row, from 0 (default: 0)")
+    parser.add_argument("--id", metavar="ID", help="the id of the subscription (default: the only one in the file)")
+    parser.add_argument(
+        "--row", type=int, default=0, metavar="N", help="the row of the event, counted from 0 (default: 0)"
+    )
     parser.add_argument(
         "--similar",
         metavar=Similar.spelling()[0],
-        help="explain what region and keywords have in common with the event",
+        help="explain how similar the region and keywords are to the event, as `tocsin match --similar` ranks them",
     )
     parser.set_defaults(run=run)
 

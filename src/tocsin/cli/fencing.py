@@ -12,7 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.matching import newest_told
-from tocsin.cli.options import add_format, points_of, said, schema_of
+from tocsin.cli.options import (
+    Commands,
+    add_errors,
+    add_format,
+    add_payload,
+    add_sources,
+    add_typing,
+    new_command,
+    points_of,
+    said,
+    schema_of,
+)
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import Answer, Engine, Fences
@@ -26,44 +37,88 @@ from tocsin.records.formats import JSON, format_of
 from tocsin.records.writers import Writer
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("fences", help="report what moving objects enter, stay in and leave")
-    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or a compiled index")
-    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for JSON lines on standard input")
-    parser.add_argument("--key", required=True, metavar="NAME", help="the attribute that identifies objects")
-    parser.add_argument("--time", metavar="NAME", help="the attribute with the time of an event")
-    parser.add_argument("--time-unit", default="s", metavar="UNIT", help="the unit of numeric times: s, ms, us or ns")
-    parser.add_argument("--order", default="arrival", metavar="ORDER", help="arrival (default), or time: sort events")
-    parser.add_argument("--path", metavar="NAME", help="the attribute with the place: report crossed fences, too")
-    parser.add_argument("--enter-after", default="1", metavar="N", help="events in a row, or a time such as 30s")
-    parser.add_argument("--exit-after", default="1", metavar="N", help="the same for leaving")
-    parser.add_argument("--dwell", type=float, metavar="SECONDS", help="report objects that stay inside for so long")
-    parser.add_argument("--inside", action="store_true", help="report every further event inside")
-    parser.add_argument(
-        "--forget-after", type=float, metavar="SECONDS", help="forget objects without events for longer"
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "fences",
+        help="report what moving objects enter, stay in and leave",
+        description="Follows moving objects and writes one record for each change: an object enters a subscription, "
+        "stays in it, leaves it or crosses it.",
+        examples=(
+            "tocsin fences zones.jsonl positions.jsonl --key vehicle --time at --dwell 300",
+            "tocsin fences zones.jsonl positions.csv --key vehicle --points location=lon:lat --state state.json",
+        ),
     )
+    add_sources(parser)
+    _add_objects(parser)
+    _add_rules(parser)
     parser.add_argument(
-        "--no-place", action="append", default=[], metavar="X:Y", help="a point that stands for an unknown place"
+        "--state",
+        metavar="FILE",
+        help="continue from the state in this file, if it exists, and save the new state there",
     )
-    parser.add_argument("--state", metavar="FILE", help="continue from the state in this file, and save it there")
-    parser.add_argument(
-        "--out", default="-", metavar="FILE", help="the file for changes (default: - for standard output)"
-    )
-    parser.add_argument("--payload", action="store_true", help="add the payloads of subscriptions, as JSON")
-    parser.add_argument("--schema", default="", metavar="COLUMN:TYPE,...", help="types of attributes of the events")
-    parser.add_argument(
-        "--points",
-        default="",
-        metavar="NAME=X:Y,...",
-        help="attributes that are points, made of two others: location=lon:lat",
-    )
-    parser.add_argument("--delimiter", metavar="CHARACTER", help="the delimiter of a CSV of events (default: detected)")
+    parser.add_argument("--out", default="-", metavar="FILE", help="the file for changes (default: -, standard output)")
+    add_typing(parser)
+    add_payload(parser)
     add_format(parser, writes=True)
     parser.add_argument(
         "--no-warnings", action="store_true", help="do not warn about conditions that probably mean something else"
     )
-    parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
+    add_errors(parser)
     parser.set_defaults(run=run)
+
+
+def _add_objects(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the attributes of events that say which object is where, and when."""
+    parser.add_argument("--key", required=True, metavar="NAME", help="the attribute that identifies objects")
+    parser.add_argument("--time", metavar="NAME", help="the attribute with the time of an event (default: no times)")
+    parser.add_argument(
+        "--time-unit", default="s", metavar="UNIT", help="the unit of numeric times: s, ms, us or ns (default: s)"
+    )
+    parser.add_argument(
+        "--order",
+        default="arrival",
+        metavar="ORDER",
+        help="arrival: process events as they come; time: sort them by time first (default: arrival)",
+    )
+    parser.add_argument(
+        "--path",
+        metavar="NAME",
+        help="the attribute with the place; also report fences crossed between two events (default: no crossings)",
+    )
+    parser.add_argument(
+        "--no-place",
+        action="append",
+        default=[],
+        metavar="X:Y",
+        help="a point that means an unknown place (default: 181:91, as AIS sends it); may be repeated",
+    )
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what counts as a change."""
+    parser.add_argument(
+        "--enter-after",
+        default="1",
+        metavar="N",
+        help="enter after this many events in a row inside, or after a time such as 30s (default: 1)",
+    )
+    parser.add_argument(
+        "--exit-after",
+        default="1",
+        metavar="N",
+        help="leave after this many events in a row outside, or after a time such as 30s (default: 1)",
+    )
+    parser.add_argument(
+        "--dwell", type=float, metavar="SECONDS", help="report each object that has been inside for this many seconds"
+    )
+    parser.add_argument("--inside", action="store_true", help="also report every further event of an object inside")
+    parser.add_argument(
+        "--forget-after",
+        type=float,
+        metavar="SECONDS",
+        help="forget an object after this many seconds without events (default: never)",
+    )
 
 
 def run(given: argparse.Namespace) -> int:

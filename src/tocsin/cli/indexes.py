@@ -7,13 +7,28 @@ from __future__ import annotations
 
 import argparse
 
+from tocsin.cli.options import Commands, new_command
 from tocsin.index import disseminators, registrations
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("index", help="show the available indexes")
+def add_command(commands: Commands) -> None:
+    examples = ("tocsin index list", "tocsin index list | grep R-tree")
+    parser = new_command(
+        commands,
+        "index",
+        help="show the available indexes",
+        description="Shows the available indexes.",
+        examples=examples,
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    verbs.add_parser("list", help="list every index").set_defaults(run=run)
+    new_command(
+        verbs,
+        "list",
+        help="list all indexes",
+        description="Lists all indexes, one for each line: name, question that it answers, subscriptions that it "
+        "accepts, role, and source. The names are those that --index takes.",
+        examples=examples,
+    ).set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:

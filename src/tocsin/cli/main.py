@@ -24,6 +24,7 @@ from tocsin.cli import (
     updating,
     warming,
 )
+from tocsin.cli.options import filled, listed
 from tocsin.errors import TocsinError
 from tocsin.records.formats import FORMATS, JSON, either
 
@@ -56,12 +57,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """Build the parser of the command line."""
+    formats = either(tuple(row.name for row in FORMATS.values()))
     parser = argparse.ArgumentParser(
         prog="tocsin",
-        description="Match streams of events against standing subscriptions, exactly.",
-        epilog=f"Files are {either(tuple(row.name for row in FORMATS.values()))} by their ending, or by --format; "
-        f"- is standard input or output, {JSON.name} unless a format is given. "
-        "Exit status: 0 every record was served, 1 some record was not, 2 could not run.",
+        description=filled(
+            "Matches streams of events against standing subscriptions, exactly. "
+            f"The ending of a file gives its format, {formats}; for other files --format does. "
+            f"- is standard input or output, in {JSON.name} without --format. "
+            "Exit status: 0 if every record was served, 1 if some record was not, 2 if the command could not run."
+        ),
+        epilog=listed(
+            (
+                "tocsin match subscriptions.jsonl events.jsonl --out matches.csv",
+                "tocsin compile subscriptions.jsonl index/",
+                "tocsin match index/ events.jsonl --top 20",
+            )
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

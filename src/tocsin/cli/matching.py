@@ -12,10 +12,17 @@ from typing import Final, TypeVar
 import pyarrow as pa
 
 from tocsin.cli.options import (
+    Commands,
+    add_errors,
     add_format,
+    add_index,
+    add_payload,
     add_payload_columns,
     add_rankings,
+    add_sources,
+    add_typing,
     extras_said,
+    new_command,
     points_of,
     ranked,
     said,
@@ -32,7 +39,6 @@ from tocsin.index import choose
 from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import texts_in
 from tocsin.records import open_writer
-from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.records.keys import as_texts
@@ -43,46 +49,42 @@ _FEW: Final = 100_000
 _MOST_SHOWN: Final = 3
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("match", help="match events against subscriptions")
-    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or a compiled index")
-    parser.add_argument(
-        "events", metavar="EVENTS", help="a file of events, or - for standard input, which follows updates of the index"
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "match",
+        help="match events against subscriptions",
+        description="Matches events against subscriptions and writes one record for each match: the row of the event, "
+        "the id of the subscription and, with a ranking, the score.",
+        examples=(
+            "tocsin match subscriptions.jsonl events.jsonl --out matches.csv --top 20",
+            "tocsin match index/ - < events.jsonl",
+            "tocsin match subscriptions.jsonl events.csv --schema price:number --lists",
+        ),
     )
-    parser.add_argument(
-        "--out", default="-", metavar="FILE", help="the file for matches (default: - for standard output)"
-    )
-    parser.add_argument("--index", default="auto", metavar="NAME", help="which index to use (default: auto)")
+    add_sources(parser, "; an index is then followed to its newest version")
+    parser.add_argument("--out", default="-", metavar="FILE", help="the file for matches (default: -, standard output)")
+    add_index(parser, "use")
     add_format(parser, writes=True)
     add_rankings(parser)
-    parser.add_argument("--lists", action="store_true", help="one record for each event, with lists of matches")
-    parser.add_argument("--threads", type=int, metavar="N", help="the number of threads (default: one a core)")
-    parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
+    parser.add_argument(
+        "--lists", action="store_true", help="write one record for each event, with a list of its matches"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="the number of threads (default: one for each core)")
+    add_errors(parser)
     parser.add_argument("--strict", action="store_true", help="stop at the first bad record or value")
     parser.add_argument(
         "--strict-values",
         action="store_true",
-        help="exit with status 1 also if only values could not be read and every event was served",
+        help="also exit with status 1 if values could not be read, although every event was served",
     )
-    parser.add_argument(
-        "--schema",
-        default="",
-        metavar="COLUMN:TYPE,...",
-        help=f"types of attributes of the events: {', '.join(COLUMN_TYPES)}",
-    )
-    parser.add_argument("--delimiter", metavar="CHARACTER", help="the delimiter of a CSV of events (default: detected)")
+    add_typing(parser)
+    add_payload(parser)
     parser.add_argument(
         "--no-warnings", action="store_true", help="do not warn about conditions that no event can satisfy"
     )
-    parser.add_argument("--event-key", metavar="NAME", help="write this attribute of events beside their rows")
+    parser.add_argument("--event-key", metavar="NAME", help="also write this attribute of the event")
     add_payload_columns(parser)
-    parser.add_argument("--payload", action="store_true", help="add the payloads of subscriptions, as JSON")
-    parser.add_argument(
-        "--points",
-        default="",
-        metavar="NAME=X:Y,...",
-        help="attributes that are points, made of two others: location=lon:lat",
-    )
     parser.set_defaults(run=run)
 
 

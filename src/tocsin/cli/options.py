@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
 from tocsin.engine import sample
 from tocsin.engine.loading import extras_of
@@ -14,20 +17,101 @@ from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.extras import Extras
 from tocsin.records.formats import FORMATS, Formatted, words_of
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+_WIDTH: Final = 80
+
+
+def new_command(
+    commands: Commands, name: str, *, help: str, description: str, examples: Sequence[str]
+) -> argparse.ArgumentParser:
+    """Add a command, or a verb of one. Its help ends with the examples, one command line each."""
+    return commands.add_parser(
+        name,
+        help=help,
+        description=filled(description),
+        epilog=listed(examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def filled(description: str) -> str:
+    """A description with line breaks, which the formatter of a command keeps."""
+    return textwrap.fill(description, _WIDTH)
+
+
+def listed(examples: Sequence[str]) -> str:
+    """Examples as the end of a help text."""
+    return "\n".join(["examples:", "", *(f"    {example}" for example in examples)])
+
 
 def add_format(parser: argparse.ArgumentParser, *, writes: bool = False) -> None:
     """Add the option for the format."""
     parser.add_argument(
         "--format",
         choices=list(FORMATS),
-        help="the format of standard input, and of files without a known ending (default: json for -)",
+        help="the format of standard input (default: json), and of input files without a known ending",
     )
     if writes:
         parser.add_argument(
             "--out-format",
             choices=words_of(lambda row: row.sink is not None),
-            help="the format of standard output, and of --out without a known ending (default: json)",
+            help="the format of standard output (default: json), and of --out without a known ending",
         )
+
+
+def add_sources(parser: argparse.ArgumentParser, of_input: str = "") -> None:
+    """Add the arguments for subscriptions and events; `of_input` says what is special about standard input."""
+    parser.add_argument(
+        "subscriptions",
+        metavar="SUBSCRIPTIONS",
+        help="a file of subscriptions, an index folder, or - for standard input",
+    )
+    parser.add_argument("events", metavar="EVENTS", help=f"a file of events, or - for standard input{of_input}")
+
+
+def add_index(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the option for the index; `purpose` says what the command does with it."""
+    parser.add_argument(
+        "--index",
+        default="auto",
+        metavar="NAME",
+        help=f"the index to {purpose}, of those that `tocsin index list` shows (default: auto)",
+    )
+
+
+def add_errors(parser: argparse.ArgumentParser) -> None:
+    """Add the option for a file of rejected records."""
+    parser.add_argument(
+        "--errors",
+        metavar="FILE",
+        help="write rejected records to this file as JSON lines (default: standard error)",
+    )
+
+
+def add_typing(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how the values of events are read."""
+    parser.add_argument(
+        "--schema",
+        default="",
+        metavar="COLUMN:TYPE,...",
+        help=f"types of attributes of events: {', '.join(COLUMN_TYPES)} (default: detected)",
+    )
+    parser.add_argument(
+        "--points",
+        default="",
+        metavar="NAME=X:Y,...",
+        help="attributes to make as points from two others, such as location=lon:lat",
+    )
+    parser.add_argument(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="the delimiter of a CSV file of events, one character (default: detected)",
+    )
+
+
+def add_payload(parser: argparse.ArgumentParser) -> None:
+    """Add the option for payloads in the answer."""
+    parser.add_argument("--payload", action="store_true", help="also write the payload of the subscription, as JSON")
 
 
 def said(path: str, word: str | None) -> str:
@@ -37,7 +121,11 @@ def said(path: str, word: str | None) -> str:
 
 def add_sample(parser: argparse.ArgumentParser) -> None:
     """Add the option for a sample of events."""
-    parser.add_argument("--sample", metavar="EVENTS", help="count attributes and values on the first 10,000 of these")
+    parser.add_argument(
+        "--sample",
+        metavar="EVENTS",
+        help="a file of events; its first 10,000 give the statistics (default: estimated from the subscriptions)",
+    )
 
 
 def sampled(given: argparse.Namespace) -> Statistics | None:
@@ -70,7 +158,10 @@ def ranked(given: argparse.Namespace) -> Ranking | None:
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:
     """Add the option for subscription fields to keep in payloads."""
     parser.add_argument(
-        "--payload-columns", default="", metavar="NAME,...", help="further fields of subscriptions to keep in payloads"
+        "--payload-columns",
+        default="",
+        metavar="NAME,...",
+        help="names of further fields of subscriptions to keep in their payloads",
     )
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tocsin.cli.options import Commands, new_command
 from tocsin.cli.rejects import counted, describe, warn
 
 if TYPE_CHECKING:
@@ -22,18 +23,38 @@ _TERMINAL_S: Final = 0.5
 _PIPE_S: Final = 10.0
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "pipeline", help="match a stream of events against subscriptions that change, on Spark"
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "pipeline",
+        help="match a stream of events against changing subscriptions, on Spark",
+        description="Matches a stream of events against changing subscriptions, on Spark. One TOML file describes "
+        "sources, subscriptions and sink.",
+        examples=("tocsin pipeline new pipeline.toml", "tocsin pipeline run pipeline.toml --once"),
     )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    run = verbs.add_parser("run", help="run a pipeline until it is interrupted; the next run continues from there")
-    run.add_argument("file", metavar="FILE", help="the pipeline's description, TOML")
-    run.add_argument("--check", action="store_true", help="only report mistakes in it, and what it would do")
-    run.add_argument("--once", action="store_true", help="match the events that are there now, then exit")
+    run = new_command(
+        verbs,
+        "run",
+        help="run a pipeline",
+        description="Runs a pipeline until it is interrupted. The next run continues from its checkpoint.",
+        examples=("tocsin pipeline run --check pipeline.toml", "tocsin pipeline run --once pipeline.toml"),
+    )
+    run.add_argument("file", metavar="FILE", help="the description of the pipeline, a TOML file")
+    run.add_argument("--check", action="store_true", help="run nothing; report mistakes in the file, or its plan")
+    run.add_argument("--once", action="store_true", help="match the events that are available now, then exit")
     run.set_defaults(run=run_pipeline)
-    new = verbs.add_parser("new", help="write a commented example that runs at once")
-    new.add_argument("file", metavar="FILE", nargs="?", default="pipeline.toml", help="(default: pipeline.toml)")
+    new = new_command(
+        verbs,
+        "new",
+        help="write an example of a pipeline",
+        description="Writes the commented description of a pipeline, with small files of events and subscriptions, so "
+        "that it runs as it is.",
+        examples=("tocsin pipeline new", "tocsin pipeline new alerts/pipeline.toml"),
+    )
+    new.add_argument(
+        "file", metavar="FILE", nargs="?", default="pipeline.toml", help="the file to write (default: pipeline.toml)"
+    )
     new.set_defaults(run=write_new)
 
 

@@ -25,13 +25,20 @@ _PARTITIONS: Final = 8
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
     """Add the options for a plan."""
-    parser.add_argument("--plan", action="store_true", help="build nothing; report the cost of each placement on Spark")
-    parser.add_argument("--partitions", type=int, metavar="N", help=f"with --plan (default: {_PARTITIONS})")
     parser.add_argument(
-        "--memory", type=float, metavar="GB", help="with --plan, the memory of a machine (default: of this one)"
+        "--plan", action="store_true", help="build nothing; report the estimated cost of each placement on Spark"
+    )
+    parser.add_argument(
+        "--partitions", type=int, metavar="N", help=f"with --plan: the number of partitions (default: {_PARTITIONS})"
+    )
+    parser.add_argument(
+        "--memory",
+        type=float,
+        metavar="GB",
+        help="with --plan: the memory of a machine in GB (default: that of this machine)",
     )
     names = ", ".join(PLACEMENTS)
-    about = f"with --plan, of {names} and auto, which tells of all (default: auto)"
+    about = f"with --plan: the placement, {names}, or auto to compare all (default: auto)"
     parser.add_argument("--placement", metavar="NAME", help=about)
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tocsin.cli.options import add_format, said
+from tocsin.cli.options import Commands, add_errors, add_format, add_index, new_command, said
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
 from tocsin.errors import InvalidInput
@@ -20,18 +20,31 @@ from tocsin.segment.folder import saved_statistics
 from tocsin.segment.storage import MANIFEST
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("update", help="apply changes of subscriptions to an index folder")
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "update",
+        help="apply changes of subscriptions to an index folder",
+        description="Applies changes of subscriptions to an index folder: inserts, updates, deletes and new scores. "
+        "Programs that read the folder continue without interruption.",
+        examples=("tocsin update index/ changes.jsonl", "tocsin update index/ changes.parquet --keep 86400"),
+    )
     parser.add_argument("folder", metavar="FOLDER", help="the index folder; created if it does not exist")
     parser.add_argument(
-        "changes", metavar="CHANGES", help=f"a file of records: id, change ({', '.join(CHANGES)}), version, ...; or -"
+        "changes",
+        metavar="CHANGES",
+        help=f"a file of records with id, change ({', '.join(CHANGES)}) and version; or - for standard input",
     )
     add_format(parser)
+    add_index(parser, "build for new subscriptions")
     parser.add_argument(
-        "--index", default="auto", metavar="NAME", help="which index to build for new subscriptions (default: auto)"
+        "--keep",
+        type=float,
+        default=KEEP_S,
+        metavar="SECONDS",
+        help="how long to keep older versions, in seconds (default: %(default)g)",
     )
-    parser.add_argument("--keep", type=float, default=KEEP_S, metavar="SECONDS", help="how long to keep older versions")
-    parser.add_argument("--errors", metavar="FILE", help="write rejected records there, as JSON lines")
+    add_errors(parser)
     parser.set_defaults(run=run)
 
 

@@ -6,27 +6,39 @@ import argparse
 import sys
 from pathlib import Path
 
+from tocsin.cli.options import Commands, new_command
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file
 from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, own
 from tocsin.warming import expected_s, is_warm, warm
 
 
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("warm", help="compile every kernel ahead of the first answer")
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "warm",
+        help="compile all kernels before the first use",
+        description="Compiles all kernels before the first use and keeps them in a cache for this user, or in a folder "
+        "for an image or a cluster. Without it, the first command that needs a kernel compiles it.",
+        examples=("tocsin warm", "tocsin warm --into kernels/ --level x86-64-v3 --processes 4"),
+    )
     parser.add_argument(
-        "--into", metavar="FOLDER", help=f"a folder for others, which {VARIABLE} may name (default: the user's cache)"
+        "--into",
+        metavar="FOLDER",
+        help=f"the folder for the kernels; set {VARIABLE} to use it (default: the cache of the user)",
     )
     parser.add_argument(
         "--level",
         metavar="LEVEL",
-        help=f"with --into: for all processors of a level, {' or '.join(LEVELS)} (default: this processor)",
+        help=f"with --into: compile for all processors of a level, {' or '.join(LEVELS)} (default: this processor)",
     )
-    parser.add_argument("--processes", type=int, metavar="N", help="the number of processes (default: one a core)")
+    parser.add_argument(
+        "--processes", type=int, metavar="N", help="the number of processes (default: one for each core)"
+    )
     parser.add_argument(
         "--papers",
         action="store_true",
-        help="also the kernels of the papers' indexes, and of those that other packages publish",
+        help="also compile the kernels of indexes from papers and from other packages",
     )
     parser.set_defaults(run=run)
 
