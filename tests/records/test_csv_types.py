@@ -8,11 +8,13 @@ import random
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
+from tocsin.records.csv_values import convert_column
 
 BLOCK = 1 << 20
 """Bytes of a block of a CSV, at least."""
@@ -150,3 +152,24 @@ def test_any_table_is_read_as_it_was_written(seed: int, delimiter: str, width: i
 
     objects = [{f"c{n}": value for n, value in enumerate(row) if value is not None} for row in rows]
     assert found == tocsin.match(asked, objects).table.to_pylist()
+
+
+FIELDS = st.one_of(
+    st.sampled_from(
+        [b"1", b" 3 ", b"+4", b"1e5", b"inf", b".5", b"5.", b"0x10", b"N/A", b"$17", b"abc", b"\xff\xfe", b" "]
+    ),
+    st.sampled_from([b"9007199254740993", b"-99999999999999999999999", b"true", b"FALSE", b"yes", b"1717142400"]),
+    st.sampled_from([b"2024-05-31", b"2024-05-31T08:00:00+02:00", b"2024-05-31 08:00", b"2024-13-99", b"05/31/2024"]),
+    st.binary(max_size=3),
+    st.none(),
+)
+
+
+@given(st.lists(FIELDS, max_size=12), st.sampled_from(["number", "string", "boolean", "instant", "instant(ms)"]))
+def test_a_field_is_read_as_it_would_be_by_itself(fields: list[bytes | None], kind: str) -> None:
+    """What its column also holds changes neither its value nor the reason why it has none."""
+    values, problems = convert_column(pa.array(fields, pa.binary()), kind, "c")
+    alone = [convert_column(pa.array([field], pa.binary()), kind, "c") for field in fields]
+
+    assert values.to_pylist() == [value.to_pylist()[0] for value, _ in alone]
+    assert problems == [(place, reason) for place, (_, found) in enumerate(alone) for _, reason in found]

@@ -1,8 +1,9 @@
-"""Conversion of CSV fields to values of the column's type: whole columns, or one by one if some do not fit."""
+"""Conversion of CSV fields to values of the column's type: whole columns, or in pieces if some do not fit."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -42,9 +43,43 @@ def convert_column(fields: pa.Array, kind: str | None, inferred: str | None = No
     try:
         return _whole(fields, kind)
     except pa.ArrowInvalid:
-        values = [_single(fields[place], kind, inferred) for place in range(len(fields))]
-        array = pa.array([value for value, _ in values], ARROW_TYPES[kind])
-        return array, [(place, reason) for place, (_, reason) in enumerate(values) if reason is not None]
+        encoded = fields.dictionary_encode()
+        values, reasons = _distinct(encoded.dictionary, kind, inferred)
+        places = encoded.indices
+        wrong = np.flatnonzero(np.isin(places.fill_null(-1).to_numpy(), list(reasons))).tolist()
+        return values.take(places), [(place, reasons[places[place].as_py()]) for place in wrong]
+
+
+def _distinct(fields: pa.Array, kind: str, inferred: str | None) -> tuple[pa.Array, dict[int, str]]:
+    """Convert distinct fields, some of which do not fit; also returns the reasons by place.
+
+    Those that look like the type are converted first, together, so that only the others are searched for misfits.
+    """
+    looks = pc.match_substring_regex(fields, _LOOKS[kind.partition("(")[0]]).to_numpy(zero_copy_only=False)
+    order = np.argsort(~looks, kind="stable")
+    ordered = fields.take(pa.array(order))
+    alike = int(looks.sum())
+    pieces: list[pa.Array] = []
+    reasons: dict[int, str] = {}
+    begun = 0
+    for values, problems in (*_halved(ordered[:alike], kind, inferred), *_halved(ordered[alike:], kind, inferred)):
+        pieces.append(values)
+        reasons |= {int(order[begun + place]): reason for place, reason in problems}
+        begun += len(values)
+    return pa.concat_arrays(pieces).take(pa.array(np.argsort(order))), reasons
+
+
+def _halved(fields: pa.Array, kind: str, inferred: str | None) -> Iterator[tuple[pa.Array, Problems]]:
+    """Convert fields in as few pieces as possible: one that has a misfit is tried again in halves."""
+    try:
+        yield _whole(fields, kind)
+    except pa.ArrowInvalid:
+        if len(fields) == 1:
+            yield pa.nulls(1, ARROW_TYPES[kind]), [(0, _misfit(fields[0].as_py(), kind, inferred))]
+        else:
+            middle = len(fields) // 2
+            yield from _halved(fields[:middle], kind, inferred)
+            yield from _halved(fields[middle:], kind, inferred)
 
 
 def _whole(fields: pa.Array, kind: str) -> tuple[pa.Array, Problems]:
@@ -110,22 +145,22 @@ def _instants(texts: pa.Array, unit: str | None) -> pa.Array:
 
 
 _NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_LOOKS: Final = {
+    "number": r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$",
+    "string": "",
+    "boolean": r"(?i)^\s*(true|false|0|1)\s*$",
+    "instant": r"^\s*\d{4}-\d\d-\d\d",
+}
+"""What most values of a type look like. Others may be values, too, and some that look like it are not."""
 
 
-def _single(field: pa.Scalar, kind: str, inferred: str | None) -> tuple[object, str | None]:
-    """Convert one value, and give the reason if that fails."""
-    data = field.as_py()
-    if data is None:
-        return None, None
+def _misfit(data: bytes, kind: str, inferred: str | None) -> str:
+    """Why a field is not a value of its column's type."""
     try:
-        array, problems = _whole(pa.array([data], pa.binary()), kind)
-    except pa.ArrowInvalid:
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
-            return None, "not valid UTF-8"
-        return None, f"{_short(text)!r} is not a {_WORDS[kind.partition('(')[0]]}, {_advice(inferred)}"
-    return array[0].as_py(), problems[0][1] if problems else None
+        text = data.decode()
+    except UnicodeDecodeError:
+        return "not valid UTF-8"
+    return f"{_short(text)!r} is not a {_WORDS[kind.partition('(')[0]]}, {_advice(inferred)}"
 
 
 def _advice(inferred: str | None) -> str:
