@@ -24,7 +24,7 @@ BAD_RECORDS: dict[str, tuple[Any, Any, str, str]] = {  # the record, and the rej
     "inverted box": ({"id": "x", "where": "S_INTERSECTS(p, BBOX(0,1,1,0))"}, "x", "where", "minimum above its maximum"),
     "number too large": ({"id": "x", "where": "n = 9007199254740993"}, "x", "where", "cannot be represented exactly"),
     "infinite number": ({"id": "x", "where": "n < 1e400"}, "x", "where", "1e400"),
-    "malformed JSON": ({"id": "x", "where": '{"op": '}, "x", "where", "no JSON"),
+    "malformed JSON": ({"id": "x", "where": '{"op": '}, "x", "where", "not JSON"),
     "JSON without an operator": ({"id": "x", "where": {}}, "x", "where", "op and args"),
     "no text": ({"id": "x", "where": 5}, "x", "where", "not a int"),
     "no expression": ({"id": "x"}, "x", "where", "no expression"),
