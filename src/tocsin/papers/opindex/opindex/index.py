@@ -5,9 +5,9 @@ only the lists of pivots that it has. There is one list per operator, sorted by 
 segments by attribute. Each segment has a signature, which rules out most searches. Predicates that match are counted.
 
 Cost: O(m^2 log(eta) (1 - (1 - 1/w)^eta) + psi) for an event of m attributes (`cost` defines the symbols), plus sorting
-the matches. Memory: 12 bytes a predicate, and 12 for each segment of a list. `candidates_examined` counts the subscriptions
-under the event's pivots, with each clause or copy of a multiplied-out one as its own. Lemma 2 minimises this number.
-`verified` counts those with at least one predicate that holds.
+the matches. Memory: 12 bytes a predicate, and 12 for each segment of a list. `candidates_examined` counts the
+subscriptions under the event's pivots, with each clause or copy of a multiplied-out one as its own. Lemma 2 minimises
+this number. `verified` counts those with at least one predicate that holds.
 
 Source: Zhang, Chan, Tan: An Efficient Publish/Subscribe Index for E-Commerce Databases, PVLDB 7(8), 2014, sections 4 to
 6. Departs: docs/papers/opindex.md.
