@@ -61,19 +61,40 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
 }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
-    parser.add_argument("--subscriptions", type=int, default=1_000_000, metavar="N", help="default: 1000000")
-    parser.add_argument("--events", type=int, default=16_384, metavar="N", help="in a batch; default: 16384")
-    parser.add_argument("--size", type=int, default=100_000, metavar="N", help="b5s: messages in the window")
-    parser.add_argument("--against", type=Path, metavar="FOLDER", help="cold: a checkout of another version")
-    parser.add_argument("--times", type=int, default=1, metavar="N", help="cold: turns; default: 1")
-    parser.add_argument("--wheel", action="store_true", help="cold: build a wheel and install it, too")
+EXAMPLES = """examples:
+
+    python -m benchmarks b1 b2 --subscriptions 100000
+    python -m benchmarks cold --against ../earlier --times 3
+"""
+
+
+def _given() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Runs benchmarks and prints a row for each measurement, with a calibration before and after.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    counts: list[tuple[str, int, str]] = [
+        ("--subscriptions", 1_000_000, "the number of subscriptions"),
+        ("--events", 16_384, "the events in a batch, 64 to 16384"),
+        ("--size", 100_000, "b5, b5_long, b5_policies, window_spark: the messages in the window"),
+        ("--times", 1, "cold: the number of repetitions"),
+    ]
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    for option, default, text in counts:
+        parser.add_argument(option, type=int, default=default, metavar="N", help=f"{text} (default: %(default)s)")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="cold: a checkout of another version to compare")
+    parser.add_argument("--wheel", action="store_true", help="cold: also build a wheel and install it")
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown or not 64 <= given.events <= 16_384:
-        parser.error(f"there is no part {unknown[0]!r}" if unknown else "events are 64 to 16384")
+        parser.error(f"there is no part {unknown[0]!r}" if unknown else "--events must be from 64 to 16384")
+    return given
+
+
+def main() -> int:
+    given = _given()
     before = calibrate()
     print(f"Python {platform.python_version()}, {platform.machine()}; one thread, CPU time unless wall time is said")
     print(f"{given.subscriptions:,} subscriptions, batches of {given.events:,} events (zipf: a sixteenth)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from reproduce.figure import Figure, Panel, read_figure
@@ -13,17 +14,35 @@ from reproduce.report import draw, tables, verdicts
 HERE = Path(__file__).parent
 DEFAULT_SCALE = 0.02
 
+EXAMPLES = """examples:
 
-def main() -> int:
-    files = {f"{path.parent.name}/{path.stem}": path for path in sorted(HERE.glob("*/*.toml"))}
-    parser = argparse.ArgumentParser(prog="python -m reproduce", description=__doc__)
-    parser.add_argument("figures", nargs="*", help=f"of {', '.join(files)}; default: all")
-    parser.add_argument("--scale", type=float, default=DEFAULT_SCALE, help="of the paper's sizes; default: %(default)s")
-    parser.add_argument("--out", type=Path, default=Path("reproduced"), metavar="FOLDER", help="for tables and plots")
+    python -m reproduce location_aware/fig-07
+    python -m reproduce --scale 0.1 --out reproduced/
+"""
+
+
+def _given(files: Mapping[str, Path]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce",
+        description="Measures figures of papers again. Prints each as a table, plots it, and checks its claims.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(files)} (default: all)")
+    about = "the sizes as a share of the paper's, above 0 to 1 (default: %(default)s)"
+    parser.add_argument("--scale", type=float, default=DEFAULT_SCALE, metavar="SHARE", help=about)
+    about = "the folder for tables and plots (default: %(default)s)"
+    parser.add_argument("--out", type=Path, default=Path("reproduced"), metavar="FOLDER", help=about)
     given = parser.parse_args()
     unknown = [name for name in given.figures if name not in files]
     if unknown or not 0 < given.scale <= 1:
-        parser.error(f"there is no figure {unknown[0]!r}" if unknown else "scale is above 0 and at most 1")
+        parser.error(f"there is no figure {unknown[0]!r}" if unknown else "--scale must be above 0 and at most 1")
+    return given
+
+
+def main() -> int:
+    files = {f"{path.parent.name}/{path.stem}": path for path in sorted(HERE.glob("*/*.toml"))}
+    given = _given(files)
     given.out.mkdir(parents=True, exist_ok=True)
     failed = 0
     for name in given.figures or files:
