@@ -191,7 +191,7 @@ def test_what_has_no_key_lies_where_every_event_comes() -> None:
 
 def test_a_placement_that_there_is_not() -> None:
     part = part_of(["a = 1"])
-    with pytest.raises(tocsin.errors.InvalidInput, match="placement is 'nowhere'; there are hash, location"):
+    with pytest.raises(tocsin.errors.InvalidInput, match="placement is 'nowhere'; it must be one of hash, location"):
         planned(part, "nowhere")
     with pytest.raises(tocsin.errors.InvalidInput, match="partitions is 0; it must be at least 1"):
         planned(part, "hash", 0)

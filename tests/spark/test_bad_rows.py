@@ -134,7 +134,7 @@ def test_subscriptions_without_their_columns_are_refused(spark: Any, lacking: st
     """Before any task runs, naming the column and what there is; nothing becomes current."""
     frame = spark.createDataFrame([("a", "n = 1")], ["id", "where"]).withColumnRenamed(lacking, "other")
 
-    with pytest.raises(tocsin.InvalidInput, match=f"{lacking}.*there are .*other"):
+    with pytest.raises(tocsin.InvalidInput, match=f"{lacking}.*the columns are .*other"):
         tocsin_spark.compile(frame, tmp_path / "index")
     with pytest.raises(tocsin.SegmentError, match="not a tocsin index"):
         tocsin_spark.match(frame, tmp_path / "index")

@@ -187,7 +187,7 @@ def test_ids_that_become_of_another_kind_are_refused(spark: Any, compiled: Any, 
     matched = tocsin_spark.match(stream(spark, files.folder), folder)
     compiled([{"id": 1, "where": "n >= 0"}])
 
-    with pytest.raises(Exception, match=r"has int64 ids in version .* and had string ids when the query began"):
+    with pytest.raises(Exception, match=r"has int64 ids in version .* but had string ids when the query began"):
         run(matched, tmp_path / "checkpoint", lambda batch, _: batch.collect())
 
 

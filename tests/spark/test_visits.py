@@ -228,7 +228,7 @@ def test_the_planner_says_which_and_why(given: tuple[Any, ...], how: str) -> Non
 
 
 def test_odd_routings_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="routing is 'far'; there are auto, local, shuffle"):
+    with pytest.raises(InvalidInput, match="routing is 'far'; it must be one of auto, local, shuffle"):
         choose_routing("far", 1, 1)
     with pytest.raises(InvalidInput, match="memory is 0"):
         choose_routing("auto", 1, 1, 0)

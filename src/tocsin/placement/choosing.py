@@ -42,7 +42,7 @@ def choose_routing(routing: str, index_bytes: int, parts: int, memory: int | Non
     'shuffle'
     """
     if routing not in ROUTINGS:
-        raise InvalidInput(f"routing is {routing!r:.40}; there are {', '.join(ROUTINGS)}")
+        raise InvalidInput(f"routing is {routing!r:.40}; it must be one of {', '.join(ROUTINGS)}")
     if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 1):
         raise InvalidInput(f"memory is {memory!r:.40}; it must be the memory of a machine, in bytes")
     if routing != AUTO:

@@ -77,7 +77,7 @@ def placement_of(name: str, partitions: int, profile: Profile, statistics: Stati
 def check_placement(name: str, partitions: int) -> None:
     """Raise `InvalidInput` for an unknown placement or an invalid number of partitions."""
     if name not in (*PLACEMENTS, AUTO):
-        raise InvalidInput(f"placement is {name!r:.40}; there are {', '.join(PLACEMENTS)} and {AUTO}")
+        raise InvalidInput(f"placement is {name!r:.40}; it must be one of {', '.join(PLACEMENTS)}, {AUTO}")
     if isinstance(partitions, bool) or not isinstance(partitions, int) or partitions < 1:
         raise InvalidInput(f"partitions is {partitions!r:.40}; it must be at least 1")
 

@@ -96,7 +96,7 @@ class Conjunctions:
         table = _as_table(self.table, "Conjunctions")
         for name in ("id", "predicates"):
             if name not in table.column_names:
-                raise InvalidInput(f"Conjunctions need a column {name!r}; there are {table.column_names}")
+                raise InvalidInput(f"Conjunctions need a column {name!r}; the columns are {table.column_names}")
         kind = table.schema.field("predicates").type
         fields = (
             {field.name for field in kind.value_type}
@@ -160,7 +160,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 def _require_lists(table: pa.Table, name: str, accepts: Any, what: str) -> None:
     if name not in table.column_names:
-        raise InvalidInput(f"SparseEvents need a column {name!r}; there are {table.column_names}")
+        raise InvalidInput(f"SparseEvents need a column {name!r}; the columns are {table.column_names}")
     kind = table.schema.field(name).type
     if not _is_list(kind) or not accepts(kind.value_type):
         raise InvalidInput(f"the column {name!r} is {kind}; it must be a list of {what}")

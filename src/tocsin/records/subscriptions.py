@@ -111,7 +111,7 @@ def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) ->
 def _require_columns(names: list[str], needed: Sequence[str], what: str) -> None:
     for one in needed:
         if one not in names and not (one == "where" and "predicates" in names):
-            raise InvalidInput(f"{what} need a column {one!r}; there are {names}")
+            raise InvalidInput(f"{what} need a column {one!r}; the columns are {names}")
 
 
 def _is_of_record(reject: Reject) -> bool:

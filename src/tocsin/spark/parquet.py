@@ -243,7 +243,7 @@ def read_events(session: SparkSession, path: str | Path, columns: list[str] | No
         raise InvalidInput(f"{path} cannot be read as Parquet: it is a folder without files")
     missing = [name for name in columns or () if name not in schema.names]
     if missing:
-        raise InvalidInput(f"columns names {missing[0]!r}, which is not a column; there are {schema.names}")
+        raise InvalidInput(f"columns names {missing[0]!r}, which is not a column; the columns are {schema.names}")
     rows = session.createDataFrame([], schema)
     return rows if columns is None else rows.select(*(f"`{name.replace('`', '``')}`" for name in columns))
 

@@ -73,7 +73,7 @@ def warm(
     """
     if level is not None and level not in set(LEVELS) & set(levels()):
         known = ", ".join(one for one in levels() if one in LEVELS) or "none of them"
-        raise InvalidInput(f"level is {level!r}; there are {', '.join(LEVELS)}, and this processor reaches {known}")
+        raise InvalidInput(f"level is {level!r}; it must be one of {', '.join(LEVELS)}; this processor reaches {known}")
     if level is not None and into is None:
         raise InvalidInput("kernels for a level need the option into, the folder for them")
     work = _Work(workers(processes, "processes"), progress, _functions(papers))

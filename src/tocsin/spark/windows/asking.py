@@ -182,7 +182,9 @@ def _check(messages: DataFrame, partitions: int, placement: str) -> None:
     if placement not in PLACEMENTS:
         raise InvalidInput(f"placement is {placement!r:.40}; a window has {' and '.join(PLACEMENTS)}")
     if "location" not in messages.columns or not {"words", "text"} & set(messages.columns):
-        raise InvalidInput(f"messages need the columns location and words (or text); there are {messages.columns}")
+        raise InvalidInput(
+            f"messages need the columns location and words (or text); the columns are {messages.columns}"
+        )
     provider = messages.sparkSession.conf.get(_PROVIDER, "")
     if _ROCKS not in (provider or ""):
         raise InvalidInput(
@@ -201,7 +203,7 @@ def _order(messages: DataFrame, order: str | Sequence[str], *, has_time: bool) -
         raise InvalidInput("order names no column; give the columns that order the messages of a micro-batch")
     for name in [*names, *(["time"] if has_time else [])]:
         if name not in messages.columns:
-            raise InvalidInput(f"messages have no column {name!r}; there are {messages.columns}")
+            raise InvalidInput(f"messages have no column {name!r}; the columns are {messages.columns}")
     for name in names:
         if isinstance(kind := messages.schema[name].dataType, ArrayType | MapType | StructType | BinaryType):
             raise InvalidInput(f"order names {name!r}, which is {kind.simpleString()}; give numbers, strings or times")
@@ -212,7 +214,7 @@ def _type_of(frame: DataFrame, name: str) -> str:
     from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
 
     if name not in frame.columns:
-        raise InvalidInput(f"subscriptions need the column {name}; there are {frame.columns}")
+        raise InvalidInput(f"subscriptions need the column {name}; the columns are {frame.columns}")
     kind: Any = frame.schema[name].dataType
     if not isinstance(kind, StringType | ByteType | ShortType | IntegerType | LongType):
         raise InvalidInput(f"the column {name} is {kind.simpleString()}; it must be of strings or integers")
