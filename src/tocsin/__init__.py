@@ -15,7 +15,7 @@ from tocsin.lazy import lazy_names
 if TYPE_CHECKING:
     from tocsin.public import *  # noqa: F403
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names are imported on first use, so that the command line starts quickly.
 __getattr__, __dir__ = lazy_names(__name__, globals())
