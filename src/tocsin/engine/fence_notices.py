@@ -61,7 +61,7 @@ class TimeReader:
             reason = f"{_events(self.late)} ignored: older than the latest event of the same object"
             yield self._of(f"time={name!r}", reason)
         if self.unknown:
-            reason = "without information whether the object is still inside; it stays inside"
+            reason = "did not say whether the object is still inside; it stays inside"
             yield self._of("events", f"{_events(self.unknown)} {reason}")
 
     def _of(self, option: str, reason: str) -> Notice:

@@ -56,7 +56,7 @@ def describe_order(lists: Lists, cursors_from: int) -> str:
     """How the best are found, and why, in words for the user."""
     if not len(lists.singles.owners):
         return f"{ALL_THEN_RANKED}: no subscription consists of one range"
-    length = f"the mean list of subscriptions with one range has {mean_length(lists):,.0f} entries"
+    length = f"lists of subscriptions with one range have {mean_length(lists):,.1f} entries on average"
     if mean_length(lists) >= cursors_from:
         return (
             f"subscriptions with one range by descending score (SOPT-R-tree), then others that can beat them: {length}"
