@@ -27,6 +27,9 @@ BLOCK = re.compile(
     r"^```(python|sh)\n(.*?)^```\n(?:(?:\n[^`\n]+(?:\n[^`\n]+)*\n)?\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE
 )
 EXAMPLE = re.compile(r"# (examples/\S+\.py)\n")
+PASSING = re.compile(r"^(?:tocsin: compiling|batch \d+, ).*\n", re.MULTILINE)
+"""Lines of progress, which depend on what the machine has compiled and on how fast it is."""
+
 VARIES = ((re.compile(r"[\d,]+ events/s"), "... events/s"), (re.compile(r"(?<=checkpoint )\S+"), "..."))
 COMMANDS = f"""
 tocsin() {{ {shlex.quote(sys.executable)} -m tocsin "$@"; }}
@@ -103,7 +106,7 @@ def _shell(code: str) -> str:
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300
     )
     assert done.returncode in (0, 1), f"{code}\nexit status {done.returncode}\n{done.stdout}"
-    return re.sub(r"^tocsin: compiling .*\n", "", done.stdout, flags=re.MULTILINE)
+    return PASSING.sub("", done.stdout)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,15 +39,16 @@ def test_there_are_some() -> None:
     assert ">>>" in (DOCS / "troubleshooting.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", _with_code())
-def test_blocks_of_pages(page: Path) -> None:
+@pytest.mark.parametrize("page", [*_with_code()])
+def test_blocks_of_pages(page: Path, tmp_path: Path) -> None:
     """All blocks of a page, one after the other, in a folder that has only `examples/` at first.
 
     Java keeps the folder in which it began, so pages about Spark run in a process of their own.
     """
     if any(block.needs_spark for block in blocks(page)):
         command = [sys.executable, "-m", "tests.pages", "--check", str(page)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr[-4000:]
     else:
         check(page)
