@@ -69,7 +69,7 @@ REFUSED = [
     (
         r"a LIKE '%\cmd.exe'",
         8,
-        r"in LIKE \ escapes %, _ and \ alone; a backslash itself is written \\, as in %\\cmd.exe",
+        r"in LIKE, \ escapes only %, _ and \; a backslash itself is written \\, as in %\\cmd.exe",
     ),
     (r"a LIKE CASEI('\d%')", 8, r"as in \\d%"),
     ("a = 9007199254740993.0", 5, "9007199254740993.0 cannot be represented exactly; write it as a string"),

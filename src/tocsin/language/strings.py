@@ -99,7 +99,7 @@ def like_problem(pattern: str) -> str | None:
     meant = _LONE_ESCAPE.sub(lambda found: found[1] or r"\\", pattern)
     if meant == pattern:
         return None
-    return rf"in LIKE \ escapes %, _ and \ alone; a backslash itself is written \\, as in {meant:.60}"
+    return rf"in LIKE, \ escapes only %, _ and \; a backslash itself is written \\, as in {meant:.60}"
 
 
 _LONE_ESCAPE: Final = re.compile(r"(\\[%_\\])|\\")
