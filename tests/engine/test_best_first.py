@@ -144,7 +144,7 @@ def test_what_is_below_the_floor_is_not_verified(other: Callable[[random.Random]
     engine.merge()
 
     (told,) = (segment.best_first for segment in engine.stats.segments)
-    assert told.startswith("subscriptions with one range by descending score") and "has 10,000 entries" in told
+    assert told.startswith("subscriptions with one range by descending score") and "have 10,000.0 entries" in told
 
     none = tocsin.Engine()
     none.subscribe(1, "a IN (1, 2) OR b = 1")
