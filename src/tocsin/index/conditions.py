@@ -97,7 +97,7 @@ def with_entries(batch: EventBatch, wanted: Wanted, key: str, asked: Sequence[st
     """
     order = np.argsort(entries.owners, kind="stable")
     owners, numbers, types, payloads = (column[order] for column in entries)
-    numbering = _numbering_of(batch, wanted)
+    numbering = numbering_of(batch, wanted)
     arrays = inserted(batch.arrays, owners, numbering.of(key, asked)[numbers], types, payloads)
     return replace(batch, arrays=arrays, attributes=numbering.names)
 
@@ -139,7 +139,7 @@ _MOST_KEPT: Final = 8
 """The most attribute lists whose numbers are cached."""
 
 
-def _numbering_of(batch: EventBatch, wanted: Wanted) -> _Numbering:
+def numbering_of(batch: EventBatch, wanted: Wanted) -> _Numbering:
     if batch.attributes is wanted.ordered:
         own: _Numbering = _kept(wanted.kept, "numbers", lambda: _Numbering(wanted.ordered, wanted.asked))
         return own

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.few import FewEvents, is_few
 from tocsin.columns.events.wanted import Wanted
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
-from tocsin.model.instants import read_instants
+from tocsin.model.instants import read_instant, read_instants
 from tocsin.model.readings import as_instant
 
 
@@ -25,6 +26,8 @@ def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
     readings = _readings(batch.attributes, wanted)
     if readings is None:
         return batch
+    if is_few(batch):
+        return _few_with_readings(batch, readings)
     arrays = batch.arrays
     at = np.searchsorted(readings.attributes, arrays.attributes)
     at[at == len(readings.attributes)] = 0
@@ -35,6 +38,22 @@ def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
     owners = np.searchsorted(arrays.starts, places, side="right") - 1
     numbers = readings.numbers[at[places]]
     return replace(batch, arrays=inserted(arrays, owners, numbers, types, payloads), attributes=readings.names)
+
+
+def _few_with_readings(batch: EventBatch, readings: _Readings) -> EventBatch:
+    few, numbers = FewEvents(batch), readings.by_attribute
+    for event, place in few.values():
+        number = numbers.get(few.attributes[place])
+        kind, payload = few.types[place], few.payloads[place]
+        if number is None or kind not in _READABLE:
+            continue
+        if kind == codes.STRING:
+            moment = read_instant(batch.strings[payload])
+            if moment is None:
+                continue
+            kind, payload = codes.INSTANT, moment.microseconds
+        few.add(event, number, kind, payload)
+    return few.batch(readings.names)
 
 
 def inserted(
@@ -79,6 +98,7 @@ class _Readings(NamedTuple):
     attributes: NDArray[np.int32]  # (R,) their numbers, ascending
     numbers: NDArray[np.int32]  # (R,) the numbers of their readings
     names: list[str]  # names of all attributes and readings
+    by_attribute: dict[int, int]  # the same numbers
 
 
 def _readings(names: list[str], wanted: Wanted) -> _Readings | None:
@@ -101,7 +121,7 @@ def _readings(names: list[str], wanted: Wanted) -> _Readings | None:
 def _shared(pairs: list[tuple[str, int]], wanted: Wanted) -> _Readings:
     """The readings for a batch with the numbers that all readers share."""
     table = np.array(sorted((wanted.numbers[name], number) for name, number in pairs), np.int32)
-    return _Readings(table[:, 0], table[:, 1], wanted.ordered)
+    return _of(table[:, 0], table[:, 1], wanted.ordered)
 
 
 def _own(pairs: list[tuple[str, int]], names: list[str]) -> _Readings | None:
@@ -114,7 +134,11 @@ def _own(pairs: list[tuple[str, int]], names: list[str]) -> _Readings | None:
     if not found:
         return None
     attributes = np.array([numbers[name] for name in found], np.int32)
-    return _Readings(attributes, np.array([numbers[as_instant(name)] for name in found], np.int32), whole)
+    return _of(attributes, np.array([numbers[as_instant(name)] for name in found], np.int32), whole)
+
+
+def _of(attributes: NDArray[np.int32], numbers: NDArray[np.int32], names: list[str]) -> _Readings:
+    return _Readings(attributes, numbers, names, dict(zip(attributes.tolist(), numbers.tolist(), strict=True)))
 
 
 def _read(
