@@ -23,6 +23,7 @@ from tocsin.language.operators.operator import may_need_advice, operator_of
 from tocsin.language.text import parse
 from tocsin.language.tokens import MANY, tokenize
 from tocsin.language.words import (
+    INSTANTS,
     KINDS,
     KINDS_OF_TOKENS,
     fixed_word,
@@ -33,9 +34,10 @@ from tocsin.language.words import (
 )
 from tocsin.model.expression import Array, Attribute, Constant, Expression, fold, walk_all
 from tocsin.model.texts import Text
-from tocsin.model.values import LARGEST_INTEGER, Box, Point, crosses
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, crosses
 
-Values: TypeAlias = Sequence[str | float]
+Scalar: TypeAlias = str | float | Instant
+Values: TypeAlias = Sequence[Scalar]
 _Check: TypeAlias = Callable[[Values], bool]
 
 MARK: Final = "\x00"
@@ -43,6 +45,10 @@ MARK: Final = "\x00"
 
 FIRST_NUMBER: Final = 2.0**40
 """The placeholder of a number in slot 0; slot i has `FIRST_NUMBER + i`."""
+
+FIRST_INSTANT: Final = Instant.parse("9000-01-01").microseconds
+"""The placeholder of an instant in slot 0; slot i has the i-th day after it."""
+_DAY: Final = 86_400_000_000
 
 MOST_TEMPLATES: Final = 100_000
 MOST_CHARACTERS: Final = 10_000_000
@@ -54,23 +60,29 @@ _MOST_ADVICE, _ADVISED = (
 )  # pieces of advice in all; texts of each form that are checked for advice, each at the cost of `parse`
 
 
-def placeholder(kind: str, slot: int) -> str | float:
-    """The placeholder for a slot in a template's tree; `kind` is 'a' (attribute name), 's' (string) or 'n' (number).
+def placeholder(kind: str, slot: int) -> Scalar:
+    """The placeholder for a slot in a template's tree.
+
+    `kind` is 'a' (attribute name), 's' (string), 'n' (number) or 'i' (instant).
 
     >>> placeholder("a", 0), placeholder("s", 1), placeholder("n", 2)
     ('\\x000', '\\x001', 1099511627778.0)
     """
+    if kind == "i":
+        return Instant(FIRST_INSTANT + slot * _DAY)
     return FIRST_NUMBER + slot if kind == "n" else MARK + str(slot)
 
 
-def slot_of(value: str | float) -> int | None:
-    """The slot of a placeholder, or of a negated placeholder; None for any other name, string or number.
+def slot_of(value: Scalar) -> int | None:
+    """The slot of a placeholder, or of a negated placeholder; None for any other name, string, number or instant.
 
     >>> slot_of("\\x001"), slot_of(-1099511627778.0), slot_of(-1.0)
     (1, 2, None)
     """
     if isinstance(value, str):
         return int(value[1:]) if value.startswith(MARK) else None
+    if isinstance(value, Instant):
+        return (value.microseconds - FIRST_INSTANT) // _DAY if value.microseconds >= FIRST_INSTANT else None
     return int(abs(value) - FIRST_NUMBER) if abs(value) >= FIRST_NUMBER else None
 
 
@@ -81,7 +93,7 @@ class Template:
     tree: Expression
     """The tree of the skeleton, with the placeholder of slot i in slot i, or its negation after a sign."""
     kinds: str
-    """The kind of each slot, in order of appearance: 'a' attribute name, 's' string, 'n' number."""
+    """The kind of each slot, in order of appearance: 'a' attribute name, 's' string, 'n' number, 'i' instant."""
 
     def fill(self, values: Values) -> Expression:
         """The tree with the values in the slots and without spans. Cost: linear in the size of the tree."""
@@ -89,10 +101,10 @@ class Template:
 
 
 class Instance(NamedTuple):
-    """A text as a template and the values in its slots: names, strings without quotes, floats."""
+    """A text as a template and the values in its slots: names, strings without quotes, floats, instants."""
 
     template: Template
-    values: tuple[str | float, ...]
+    values: tuple[Scalar, ...]
 
     def tree(self) -> Expression:
         """The tree that `parse` makes from the text."""
@@ -131,6 +143,9 @@ class Templates:
         if len(words) > MANY:  # two texts this long hardly ever have the same form
             return None
         marks = [fixed_word(one) or (one.upper() if one[-1] == "(" else kind_of_word(one[0], "a")) for one in words]
+        for at, mark in enumerate(marks):
+            if mark in INSTANTS and marks[at + 1 : at + 2] == ["s"]:
+                marks[at + 1] = INSTANTS[mark]
         if not text.isascii() and not is_sound(text, words, marks):
             return None
         parts[1::2] = marks
@@ -138,9 +153,8 @@ class Templates:
         try:
             reader = self._known[skeleton]
         except KeyError:
-            example = _with_placeholders(
-                text, [w.strip(whitespace) for w, m in zip(words, marks, strict=True) if m in KINDS]
-            )
+            slots = [(word.strip(whitespace), mark) for word, mark in zip(words, marks, strict=True) if mark in KINDS]
+            example = _with_placeholders(text, slots)
             if example is None:  # the text itself is at fault; the skeleton may be valid
                 return None
             reader = self._remember(skeleton, _learn(example, marks))
@@ -183,11 +197,12 @@ class _Reader:
     numbers: list[int]
     strings: list[int]
     quoted_names: list[int]
-    pick: Callable[[list[Any]], tuple[str | float, ...]]
+    instants: list[tuple[int, bool]]  # with whether each is a date
+    pick: Callable[[list[Any]], tuple[Scalar, ...]]
     checks: list[_Check]
     unadvised: int = _ADVISED  # texts still to be checked for advice
 
-    def read(self, words: list[Any], text: str) -> tuple[str | float, ...] | None:
+    def read(self, words: list[Any], text: str) -> tuple[Scalar, ...] | None:
         """The values, or None when `parse` would reject one of them. Modifies `words`."""
         for at in self.numbers:
             number = float(words[at])
@@ -201,6 +216,10 @@ class _Reader:
                 words[at] = words[at].replace("''", "'")
         for at in self.quoted_names:
             words[at] = words[at][1:-1].replace('""', '"')
+        for at, is_date in self.instants:
+            words[at] = _instant(words[at][1:-1], is_date)
+            if words[at] is None:
+                return None
         values = self.pick(words)
         for check in self.checks:
             if not check(values):
@@ -217,10 +236,19 @@ def _is_number(written: str, value: float) -> bool:
     return True
 
 
-def _picker(slots: list[int]) -> Callable[[list[Any]], tuple[str | float, ...]]:
+def _instant(written: str, is_date: bool) -> Instant | None:
+    """The instant that DATE or TIMESTAMP makes of a string; None when `parse` rejects it, or it has quotes in it."""
+    try:
+        value = (rules.date if is_date else rules.timestamp)(written).value
+    except Misplaced:
+        return None
+    return value if isinstance(value, Instant) and slot_of(value) is None else None
+
+
+def _picker(slots: list[int]) -> Callable[[list[Any]], tuple[Scalar, ...]]:
     """A function that picks the words in the slots, as a tuple."""
     if len(slots) > 1:
-        return cast(Callable[[list[Any]], tuple[str | float, ...]], itemgetter(*slots))
+        return cast(Callable[[list[Any]], tuple[Scalar, ...]], itemgetter(*slots))
     return lambda words: tuple([words[at] for at in slots])
 
 
@@ -245,12 +273,16 @@ def _learn(example: str, marks: list[str]) -> _Reader | None:
     def marked(mark: str) -> list[int]:
         return [at for at in slots if marks[at] == mark]
 
-    read = marked("n"), marked("s"), marked("q"), _picker(slots), _checks(tree)
+    instants = [(at, marks[at] == "d") for at in slots if KINDS[marks[at]] == "i"]
+    read = marked("n"), marked("s"), marked("q"), instants, _picker(slots), _checks(tree)
     return _Reader(Template(tree, kinds), *read)
 
 
-def _with_placeholders(text: str, words: list[str]) -> str | None:
-    """The text with placeholders for its names, strings and numbers; None when these differ from `words`."""
+def _with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
+    """The text with placeholders for its names, strings and numbers; None when these differ from `words`.
+
+    A word comes with its mark.
+    """
     try:
         tokens = [token for token in tokenize(text) if token.type in KINDS_OF_TOKENS]
     except ValueError:
@@ -259,17 +291,22 @@ def _with_placeholders(text: str, words: list[str]) -> str | None:
         return None
     pieces: list[str] = []
     end = 0
-    for slot, (token, word) in enumerate(zip(tokens, words, strict=True)):
+    for slot, (token, (word, mark)) in enumerate(zip(tokens, words, strict=True)):
         sign = token.value.removesuffix(word)  # a sign that the token includes and the word does not
         if sign not in ("", "+", "-"):
             return None
-        pieces += text[end : token.start_pos], sign + _placeholder_text(KINDS_OF_TOKENS[token.type], slot)
+        kind = KINDS_OF_TOKENS[token.type]
+        if kind != KINDS[mark] and (kind, KINDS[mark]) != ("s", "i"):
+            return None
+        pieces += text[end : token.start_pos], sign + _placeholder_text(KINDS[mark], slot)
         end = token.end_pos
     return " ".join([*pieces, text[end:]])
 
 
 def _placeholder_text(kind: str, slot: int) -> str:
     value = placeholder(kind, slot)
+    if isinstance(value, Instant):
+        return f"'{value.isoformat()[:10]}'"
     return f'"{value}"' if kind == "a" else f"'{value}'" if kind == "s" else f"{value:.0f}"
 
 
@@ -279,8 +316,8 @@ def _slots_in(tree: Expression) -> list[int]:
     return sorted([slot for slot in found if slot is not None])
 
 
-def _scalars_of(node: Expression) -> tuple[str | float, ...]:
-    """The names, strings and numbers in a node itself, without its children."""
+def _scalars_of(node: Expression) -> tuple[Scalar, ...]:
+    """The names, strings, numbers and instants in a node itself, without its children."""
     if isinstance(node, Attribute):
         return (node.name,)
     value = node.value if isinstance(node, Constant) else None
@@ -288,7 +325,7 @@ def _scalars_of(node: Expression) -> tuple[str | float, ...]:
         return value.x, value.y
     if isinstance(value, Box):
         return value.bounds()
-    return (value,) if isinstance(value, str) or type(value) is float else ()
+    return (value,) if isinstance(value, str | Instant) or type(value) is float else ()
 
 
 def _checks(tree: Expression) -> list[_Check]:
@@ -328,7 +365,7 @@ def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Ex
         return Attribute(cast(str, _value(node.name, values)))
     if not isinstance(node, Constant):
         return Array(())
-    if isinstance(node.value, str | float):
+    if isinstance(node.value, str | float | Instant):
         return Constant(_value(node.value, values))
     if isinstance(node.value, Point | Box):
         coordinates = [cast(float, _value(scalar, values)) for scalar in _scalars_of(node)]
@@ -336,10 +373,10 @@ def _filled(node: Expression, parts: Sequence[Expression], values: Values) -> Ex
     return Constant(node.value)
 
 
-def _value(scalar: str | float, values: Values) -> str | float:
+def _value(scalar: Scalar, values: Values) -> Scalar:
     """The value for a placeholder; any other scalar is returned as it is."""
     slot = slot_of(scalar)
     if slot is None:
         return scalar
     value = values[slot]
-    return value if isinstance(scalar, str) or scalar > 0 else 0.0 - cast(float, value)
+    return value if not isinstance(scalar, float) or scalar > 0 else 0.0 - cast(float, value)

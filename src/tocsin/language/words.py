@@ -40,8 +40,14 @@ fixed_word: Final = {
 kind_of_word: Final = {**dict.fromkeys("0123456789.+-" + whitespace, "n"), "'": "s", '"': "q"}.get
 """The kind of slot for a word, by its first character. Any other character begins a name."""
 
-KINDS: Final = {"a": "a", "q": "a", "s": "s", "n": "n"}
-"""The kinds of slots in templates, by the kinds of words. Names in double quotes ('q') are read differently."""
+KINDS: Final = {"a": "a", "q": "a", "s": "s", "n": "n", "d": "i", "t": "i"}
+"""The kinds of slots in templates, by the kinds of words.
+
+Names in double quotes ('q') are read differently, and so are strings in DATE ('d') and in TIMESTAMP ('t').
+"""
+
+INSTANTS: Final = {"DATE(": "d", "TIMESTAMP(": "t"}
+"""The functions whose strings are instants, and the kinds of these words."""
 
 KINDS_OF_TOKENS: Final = {"NAME": "a", "QUOTED": "a", "STRING": "s", "NUMBER": "n"}
 

@@ -88,7 +88,7 @@ class _Slots:
 
     def __init__(self, given: Sequence[Instance]) -> None:
         letters = np.frombuffer("".join(one.template.kinds for one in given).encode(), np.uint8)
-        values = [value for one in given for value in one.values]
+        values: list[Any] = [value for one in given for value in one.values]
         self.starts = starts_of([len(one.values) for one in given], len(given))
         self.numbers = np.zeros(len(values))
         self.places = np.zeros(len(values), np.int64)

@@ -78,6 +78,8 @@ _NOTHING: Final = Operand(FIXED, 0)
 
 def recipe_of(template: Template) -> Recipe | None:
     """The recipe of a template; None if its instances must be compiled one by one."""
+    if "i" in template.kinds:
+        return None  # attributes are compared with instants by their readings, which have no slots
     if not all(operator_of(node).has_recipe(node) for node in walk(template.tree)):
         return None
     pools = Pools()

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 from tocsin.language import Instance, Template
 from tocsin.language.keywords import Keywords, is_text, keywords_of, pattern_of, spelled_out
-from tocsin.language.templates import Values, placeholder, slot_of
+from tocsin.language.templates import Scalar, Values, placeholder, slot_of
 from tocsin.model.expression import Attribute, Call, Constant, Expression, fold, walk
 from tocsin.model.readings import as_line, as_words
 from tocsin.model.texts import PLAIN, Text
@@ -79,7 +79,7 @@ def _asked(slots: _Slots, values: Values) -> Keywords:
     return keywords_of(str(values[slots.query]), _settings(slots, values))
 
 
-def _values(given: Values, texts: Sequence[_Slots], asked: Sequence[Keywords]) -> tuple[str | float, ...]:
+def _values(given: Values, texts: Sequence[_Slots], asked: Sequence[Keywords]) -> tuple[Scalar, ...]:
     """The values in the slots of a template that `_without_texts` made."""
     values = list(given)
     for slots, one in zip(texts, asked, strict=True):
