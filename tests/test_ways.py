@@ -97,20 +97,20 @@ def test_the_way_of_an_event(engine: tocsin.Engine) -> None:
     """Of one that matches; the page says which files have more than one turn, and none has more than four."""
     way = turns(lambda: [match.subscription for match in engine.match(EVENTS[3])])
 
-    told = section("The way of an event").split("Entered again are")[1].split("\n\n")[0]
-    assert list(way) == [name for name, _ in listed("The way of an event")]
+    told = section("The path of an event").split("Some are entered more than once")[1].split("\n\n")[0]
+    assert list(way) == [name for name, _ in listed("The path of an event")]
     assert {name for name, count in way.items() if count > 1} == set(re.findall(r"`([\w/]+\.py)`", told))
     assert len(way) <= 15
     assert max(way.values()) <= 4
 
 
 def test_the_way_of_a_source(engine: tocsin.Engine) -> None:
-    """What the page names beyond the way of an event."""
+    """What the page names beyond the path of an event."""
     way = passed(lambda: engine.match_batch(EVENTS).table)
 
-    told = " ".join(section("The way of an event").split())
+    told = " ".join(section("The path of an event").split())
     told = told.split("`match_batch` answers")[1].split("A source that may mean")[0]
-    assert set(way).difference(name for name, _ in listed("The way of an event")) == set(
+    assert set(way).difference(name for name, _ in listed("The path of an event")) == set(
         re.findall(r"`([\w/]+\.py)`", told)
     )
     assert len(way) <= 21
@@ -123,7 +123,7 @@ def test_the_way_of_a_subscription(engine: tocsin.Engine) -> None:
     new = passed(lambda: engine.subscribe("new", "price > 3 AND city = 'c' AND NOT speed < 4"))
     known = passed(lambda: engine.subscribe("known", "price > 5 AND city = 'd'"))
 
-    way = list(listed("The way of a subscription"))
+    way = list(listed("The path of a subscription"))
     assert new == [name for name, _ in way]
     assert set(known) == {name for name, is_marked in way if is_marked}
     assert len(new) <= 20
