@@ -229,3 +229,17 @@ def test_queries_of_as_many_words_are_compiled_alike(texts: list[str], queries: 
         found = [match.subscription for match in engine.match({"t": one, "n": 1})]
 
         assert found == [number for number, truth in enumerate(truths * 2) if truth]
+
+
+def test_conditions_on_the_string_that_became_words_are_warned_about() -> None:
+    """With the type text, an attribute is a list of words: LIKE and = would be silent otherwise."""
+    asked = ["title LIKE '%Bosch%'", "title = 'Bosch'", "TEXT(title, 'bosch')", "A_CONTAINS(title, ('bosch'))"]
+    engine = tocsin.Engine(texts={"title": "text"})
+    engine.subscribe_many([{"id": number, "where": where} for number, where in enumerate(asked)])
+
+    answer = engine.match_batch([{"title": "Bosch motor"}])
+
+    assert answer.table["subscription"].to_pylist() == [2, 3]
+    (warning,) = answer.warnings
+    assert (warning.subscriptions, warning.condition) == (2, asked[0])
+    assert warning.reason.startswith("title has the type 'text', so that its value is a list of words")

@@ -24,8 +24,8 @@ from tocsin.records import Chunk, TableChunk, read_events
 
 _FIRST: Final = 256
 _LEAST, _MOST = key_of(-float(LARGEST_INTEGER)), key_of(float(LARGEST_INTEGER))
-_WORDS: Final = 1 << codes.LIST
-"""The type that a string becomes if a schema says that it is a text."""
+_STRING, _WORDS = np.uint32(1 << codes.STRING), np.uint32(1 << codes.LIST)
+"""A string, and the list of words that it becomes if it is said to be a text."""
 
 
 class Seen:
@@ -40,6 +40,7 @@ class Seen:
         self.elements: dict[str, Seen] = {}  # the same for elements of lists, by attribute of the lists
         self.refused: list[Reject] = []  # rejected values of a sample
         self.with_key = self.without_key = 0  # matched events with and without the `event_key` attribute
+        self.texts: set[str] = set()  # attributes whose strings became lists of words
         self.large: set[str] = set()  # attributes with numbers of 2**53 or more
         self.singles: set[str] = set()  # columns of floats of 32 bits or less
         self.systems: dict[str, str] = {}  # reference systems of geometry columns, if not longitude and latitude
@@ -82,6 +83,7 @@ class Seen:
         no_places = _lists_without_place(batch) if len(batch.arrays.list_boxes) else {}
         with self._lock:
             self.events += len(batch)
+            self.texts.update(batch.texts)
             for name, bits in (*items.items(), *((name, 1 << codes.STRING) for name in batch.texts)):
                 self.items[name] = self.items.get(name, 0) | bits
             for counts, more in ((self.beyond_globe, beyond), (self.no_places, no_places)):
@@ -96,7 +98,8 @@ class Seen:
             entries = batch.arrays
             note_types(entries.attributes, entries.types, entries.payloads, _LEAST, _MOST, found)
             for number in [batch.attributes.index(name) for name in batch.texts if name in batch.attributes]:
-                found[number] |= _WORDS if found[number] & 1 << codes.STRING else 0
+                if found[number] & _STRING:
+                    found[number] = found[number] & ~_STRING | _WORDS
             self._pending = batch.attributes, found
 
     def _fold(self) -> None:

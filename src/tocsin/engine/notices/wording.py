@@ -44,6 +44,8 @@ class Wording:
             if is_compared and not near:
                 advice = f"; write text in single quotes: {constant_text(attribute)}"
             return f"no {self._whose} has {f'a list {shown}' if is_list else shown}{advice}"
+        if attribute in self._seen.texts and types & 1 << codes.STRING:
+            return f"{shown} has the type 'text', so that its value is a list of words; use TEXT, or drop that type"
         types = 1 << codes.LIST if is_list else types
         kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
         advice = _advice(self._prefix + attribute, kind, own)
