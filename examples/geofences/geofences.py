@@ -4,13 +4,17 @@ import json
 
 import tocsin
 
-engine = tocsin.Engine()
 with open("fences.geojson", encoding="utf-8") as file:
     features = json.load(file)["features"]
+areas = []
 for feature in features:
     inside = {"op": "s_intersects", "args": [{"property": "location"}, feature["geometry"]]}
     of_kind = {"op": "in", "args": [{"property": "kind"}, feature["properties"]["kinds"]]}
-    engine.subscribe(feature["properties"]["name"], {"op": "and", "args": [inside, of_kind]})
+    areas.append({"id": feature["properties"]["name"], "where": {"op": "and", "args": [inside, of_kind]}})
+
+engine = tocsin.Engine()
+for error in engine.subscribe_many(areas).errors:
+    print(f"not accepted: {error.id}: {error.reason}")
 
 fences = tocsin.Fences(engine, key="vehicle", time="time", dwell=300, path="location")
 answer = fences.push_batch("positions.csv", points={"location": ("lon", "lat")})

@@ -1,11 +1,12 @@
-"""Tell each user of each offer once: by their best alert, and again only when the price has fallen."""
+"""Tell each user of each offer once, and again only when the price has fallen."""
 
-import csv
 import json
 
 import tocsin
 
-engine = tocsin.Engine(texts={"title": "text"})
+SCHEMA = {"price": "number"}
+
+engine = tocsin.Engine()
 for error in engine.subscribe_many("alerts.jsonl").errors:
     print(f"not accepted: {error.id}: {error.reason.splitlines()[0]}")
 
@@ -14,20 +15,21 @@ told: dict[tuple[str, str], float] = {}  # the price that a user was told of, by
 
 def tell(path: str) -> None:
     """Match a file of offers and print what is new to whom."""
-    answer = engine.match_batch(
-        path, schema={"price": "number"}, event_key="sku", ranking=tocsin.Top(100), payload=True
-    )
+    answer = engine.match_batch(path, schema=SCHEMA, payload=True)
     for error in answer.errors:
         print(f"{path}, row {error.row}, {error.field}: {error.reason}")
-    with open(path, newline="", encoding="utf-8") as file:
-        offers = list(csv.DictReader(file))
-    for match in answer:  # in the order of the offers; of each offer the alert with the best score first
-        user = json.loads(match["payload"])["user"]
-        price = float(offers[match["event"]]["price"])
-        known = told.get((user, match["event_key"]))
-        if known is None or price < known:
-            told[user, match["event_key"]] = price
-            print(f"{path}: tell {user} of {match['event_key']} for {price:g}, by {match['subscription']}")
+    for offer, matches in answer.documents(path, schema=SCHEMA):
+        price = offer["price"]
+        alerts: dict[str, list[str]] = {}
+        for match in matches:
+            alerts.setdefault(json.loads(match["payload"])["user"], []).append(match["subscription"])
+        for user, ids in alerts.items():
+            known = told.get((user, offer["sku"]))
+            if price is None:
+                print(f"{path}: ask for the price of {offer['sku']} before {user} is told, by {', '.join(ids)}")
+            elif known is None or price < known:
+                told[user, offer["sku"]] = price
+                print(f"{path}: tell {user} of {offer['sku']} for {price:g}, by {', '.join(ids)}")
 
 
 tell("monday.csv")
