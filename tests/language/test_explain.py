@@ -80,6 +80,16 @@ FINDINGS = {
         "price = 600 (number), missing is absent",
         "price + missing > 1, for two values of one type",
     ),
+    "DISTANCE_M(place, POINT(9 9)) <= 500": (
+        "DISTANCE_M(place, POINT(9 9)) <= 500",
+        "place = POINT(1 2)",
+        "a place at most 500 m from POINT(9 9)",
+    ),
+    "NOT (9e6 >= DISTANCE_M(place, POINT(9 9)))": (
+        "NOT 9000000 >= DISTANCE_M(place, POINT(9 9))",
+        "place = POINT(1 2)",
+        "a place more than 9000000 m from POINT(9 9)",
+    ),
     "FALSE": ("FALSE", "", "another expression: FALSE never holds"),
 }
 

@@ -30,6 +30,15 @@ DISTANCE: Final = "DISTANCE_M"
 _AS_IN: Final = "as in DISTANCE_M(location, POINT(13.4 52.5)) <= 500"
 
 
+_HOW_FAR: Final[dict[ComparisonOperator, tuple[str, str]]] = {
+    "<=": ("at most", "more than"),
+    "<": ("less than", "at least"),
+    ">": ("more than", "at most"),
+    ">=": ("at least", "less than"),
+}
+"""What makes a comparison of a distance TRUE, and what makes it FALSE."""
+
+
 def _is_distance(node: Expression) -> bool:
     return isinstance(node, Call) and node.name == DISTANCE
 
@@ -53,6 +62,13 @@ class Circle(ByReading, Compared):
         if op in (">", ">="):
             return Not(circle)
         return None if circle == node else circle
+
+    def needed(self, node: Comparison, wanted: bool, values: Values) -> str:
+        op, call, metres = node.op, node.left, node.right
+        if _is_distance(metres):
+            op, call, metres = MIRRORED[op], metres, call
+        (centre,) = (one for one in cast(Call, call).arguments if isinstance(one, Constant))
+        return f"a place {_HOW_FAR[op][not wanted]} {to_text(metres)} m from {to_text(centre)}"
 
     def has_recipe(self, node: Comparison) -> bool:
         return False

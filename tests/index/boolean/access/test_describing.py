@@ -44,6 +44,11 @@ RARE_A = Statistics({"a": 0.001, "b": 1.0}, "given")
             "S_INTERSECTS(a, BBOX(0, 0, 0.9, 0.4)) AND b = 1",
             "looked for under a in [0, 0.5] x [0, 0.5] or a in [0.5, 1] x [0, 0.5], then verified",
         ),
+        (
+            "DISTANCE_M(a, POINT(13.4 52.5)) <= 500 AND b = 1",
+            "looked for under DISTANCE_M(a, POINT(13.4 52.5)) <= 500, then verified",
+        ),
+        ("ANY(a, price < 5) AND b <> 1", "looked for under ANY(a, price < 5), then verified"),
         ("(a = 1 OR a > 3) AND b = 1", "looked for under a > 3 or a = 1, then verified"),
         ("a = 5 AND (b = 1 OR c = 2) OR a = 5 AND d > 4", "looked for under a = 5, then verified"),
         ("b IS NULL", "looked for under b IS NULL, then verified"),

@@ -24,9 +24,12 @@ from tocsin.index.fields.kernels.layouts import (
     PRESENT,
 )
 from tocsin.kernels import codes
-from tocsin.language.canonical import constant_text, name_text
+from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.operators.operands import FOLD_CASE
-from tocsin.model.readings import attribute_of
+from tocsin.language.operators.operator import asked_by_reading
+from tocsin.language.operators.spatial import PLACE
+from tocsin.model.expression import Attribute, Expression, fold
+from tocsin.model.readings import Reading, attribute_of, reading_of
 from tocsin.model.values import Instant
 
 _MOST_SHOWN = 8
@@ -106,6 +109,8 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
         name = f"{'CASEI' if letter == FOLD_CASE else 'ACCENTI'}({name})"
     if kind == PATTERN:
         return _pattern(known, name, int(operands[low >> 1]))
+    if low == high and (condition := _condition(reading_of(known.attributes[attribute]))):
+        return condition if _value(known, kind, operands[low >> 1])[1] == "TRUE" else f"NOT ({condition})"
     if low == high:
         return f"{name} = {_value(known, kind, operands[low >> 1])[1]}"
     ends = []
@@ -116,6 +121,19 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
         side, value = _value(known, kind, operands[high >> 1], is_high=True)
         ends.append(f"{name} {'<' if side < 0 else '<='} {value}")
     return " AND ".join(ends)
+
+
+def _condition(reading: Reading) -> str:
+    """The condition whose truth a reading is, as text; empty for other readings."""
+    if not (reading.is_of_place or reading.is_condition):
+        return ""
+
+    def named(node: Expression, parts: Sequence[Expression]) -> Expression:
+        is_place = reading.is_of_place and node == Attribute(PLACE)
+        return Attribute(reading.attribute) if is_place else node.with_children(parts)
+
+    asked = asked_by_reading(reading)
+    return "" if asked is None else to_text(fold(asked, named))
 
 
 def _cell(name: str, grid: int, payload: int) -> str:
