@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Final, TypeVar
 
@@ -57,6 +58,11 @@ def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.i
 
 def empty_runs(count: int) -> NDArray[np.int64]:
     """The CSR offsets of `count` empty runs."""
+    return _few_empty_runs(count) if count <= _FEW_TEXTS else frozen(np.zeros(count + 1), np.int64)
+
+
+@lru_cache(_FEW_TEXTS + 1)
+def _few_empty_runs(count: int) -> NDArray[np.int64]:
     return frozen(np.zeros(count + 1), np.int64)
 
 

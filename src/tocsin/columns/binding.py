@@ -89,10 +89,11 @@ class Binder:
         fits = empty_runs(len(all_texts)), _NO_FITS
         if self._asks_fits:
             fits = self._finder.find(all_texts, count, self._compiled.regexes)
+        ranks = frozen(ranks, np.int32)
         return Bound(
             attributes=numbers,
-            ranks=frozen(ranks, np.int32),
-            orders=frozen(_orders(texts) if self._needs_orders else np.zeros_like(ranks), np.int32),
+            ranks=ranks,
+            orders=frozen(_orders(texts), np.int32) if self._needs_orders else ranks,  # nothing reads them otherwise
             text_starts=all_texts.starts,
             text_bytes=all_texts.data,
             fit_starts=fits[0],

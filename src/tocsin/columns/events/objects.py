@@ -16,7 +16,7 @@ from tocsin.columns.events.plain import NONE, PlainEvents, plain_events
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.store import ValueStore, build_events
 from tocsin.columns.events.wanted import Wanted
-from tocsin.columns.payloads import keys_of
+from tocsin.columns.payloads import key_of, keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
 from tocsin.model.elements import elements_in
@@ -25,6 +25,9 @@ from tocsin.model.subscription import Reject
 from tocsin.model.values import LARGEST_INTEGER, Value
 
 _SCALARS = (str, int, float, type(None))
+
+_FEW: Final = 64
+"""Up to this many values, as in one event, the overhead of NumPy's calls exceeds their work."""
 
 _DEEPEST: Final = 16
 """Objects nested deeper than this go through `flatten`."""
@@ -231,15 +234,20 @@ class _ObjectEncoder:
             if attribute >= 0:
                 self._add_other(attribute, value)
 
+    def _all_payloads(self, types: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The payloads of all values, in order."""
+        if len(self.types) <= _FEW:
+            numbers, others = map(key_of, self.numbers), iter(self.payloads)
+            return np.array([next(numbers if kind == codes.NUMBER else others) for kind in self.types], np.int64)
+        payloads = np.empty(len(types), np.int64)
+        is_number = types == codes.NUMBER
+        payloads[is_number] = keys_of(np.array(self.numbers, np.float64))
+        payloads[~is_number] = self.payloads
+        return payloads
+
     def finish(self) -> EventBatch:
         types = np.array(self.types, np.uint8)
-        if self.payloads:
-            is_number = types == codes.NUMBER
-            payloads = np.empty(len(types), np.int64)
-            payloads[is_number] = keys_of(np.array(self.numbers, np.float64))
-            payloads[~is_number] = self.payloads
-        else:
-            payloads = keys_of(np.array(self.numbers, np.float64))
+        payloads = self._all_payloads(types)
         arrays = build_events(
             np.array(self.ends, np.int64), np.array(self.attributes, np.int32), types, payloads, self.store
         )
