@@ -57,6 +57,10 @@ TEMPLATES = (
     "{a} + {n} > {m}",
     "{b} LIKE '{s}%'",
     "flag AND {a} IS NOT NULL AND {a} = {n}",
+    "{c} >= DATE('2024-05-0{k}') AND {b} = '{s}'",
+    "{c} < TIMESTAMP('2024-05-0{k}T12:00:00Z') OR {c} > DATE('2024-05-08')",
+    "NOT {c} BETWEEN DATE('2024-05-01') AND DATE('2024-05-0{k}') AND {c} LIKE '2024-05-0_'",
+    "{c} IN (DATE('2024-05-0{k}'), DATE('2024-05-02'), 'May') OR DATE('2024-05-0{k}') <> {c}",
 )
 
 
@@ -68,6 +72,8 @@ def test_all_instances_of_a_template_answer_like_their_trees(template: str) -> N
         template.format(
             a=random.choice(["x", "y"]),
             b=random.choice(["u", "v", "x"]),
+            c=random.choice(["t", "w"]),
+            k=random.integers(1, 6),
             n=random.integers(0, 5),
             m=random.integers(0, 9),
             s=random.choice(["", "a", "B", "b", "é"]),
@@ -81,6 +87,10 @@ def test_all_instances_of_a_template_answer_like_their_trees(template: str) -> N
             "y": int(random.integers(-5, 9)),
             "u": str(random.choice(["", "a", "aa", "b", "B", "bc", "é", "z"])),
             "v": str(random.choice(["", "a", "b", "B", "c", "Z"])),
+            "t": str(
+                random.choice(["2024-05-03", "2024-05-04T12:00:00Z", "2024-05-02T23:00:00-01:00", "May", "2024-05-32"])
+            ),
+            "w": str(random.choice(["2024-05-01", "2024-05-09", "2024-05-05T00:00:00.000001Z"])),
             "flag": bool(random.integers(0, 2)),
             "l": random.choice([1.0, 2.0, 3.0], 2).tolist() + random.choice(["a", "b", "c"], 2).tolist(),
             "p": random.integers(-9, 9, 2).tolist(),
@@ -102,3 +112,6 @@ def test_most_templates_have_a_recipe() -> None:
 
     assert one is not None
     assert book.read(one)[1] is not None
+    of_date = templates.instance("ts >= DATE('2024-05-31') AND ts < TIMESTAMP('2024-06-02T00:00:00Z')")
+    assert of_date is not None
+    assert book.read(of_date)[1] is not None

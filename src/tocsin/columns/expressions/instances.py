@@ -25,6 +25,7 @@ from tocsin.columns.payloads import keys_of, string_payload
 from tocsin.kernels import codes
 from tocsin.language import Instance
 from tocsin.model.expression import Expression
+from tocsin.model.readings import as_instant
 
 
 def compile_instances(given: Sequence[Expression | Instance], book: RecipeBook) -> CompiledExpressions:
@@ -64,9 +65,9 @@ def _compile(given: Sequence[tuple[Recipe, Instance]]) -> CompiledExpressions:
     of_terms = [step.transform for row in rows for term in row.terms for step in term]
     for name in ["", *(row.transform for row in rows), *of_terms]:
         transforms.number(name)
-    names = slots.names.to_pylist()
+    attributes, names = slots.attributes(rows, which, owners)
     arrays = NOTHING.arrays._replace(
-        **_programs(numbers.items, kinds), **_leaves(rows, transforms, which, owners, slots)
+        **_programs(numbers.items, kinds), **_leaves(rows, transforms, which, owners, slots, attributes)
     )
     whole = CompiledExpressions(arrays, names, slots.vocabulary, transforms.items, [])
     return whole.with_attributes(len(names))
@@ -94,6 +95,9 @@ class _Slots:
         self.places = np.zeros(len(values), np.int64)
         at = np.flatnonzero(letters == ord("n"))
         self.numbers[at] = [values[i] for i in at.tolist()]
+        self.instants = np.zeros(len(values), np.int64)
+        at = np.flatnonzero(letters == ord("i"))
+        self.instants[at] = [values[i].microseconds for i in at.tolist()]
         self.names = self._distinct(values, np.flatnonzero(letters == ord("a")))
         strings = np.flatnonzero(letters == ord("s"))
         distinct = self._distinct(values, strings)
@@ -106,6 +110,20 @@ class _Slots:
         self.places[at] = encoded.indices.to_numpy(zero_copy_only=False)
         return encoded.dictionary
 
+    def attributes(
+        self, rows: Sequence[Row], which: NDArray[np.int64], owners: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], list[str]]:
+        """The attribute of each leaf, and the names of all: those in the slots, then readings as instants.
+
+        Leaf i is row `which[i]` for instance `owners[i]`.
+        """
+        slots, read = _gathered([(row.attribute, row.is_instant) for row in rows], 2, which)
+        numbers = self.places[self.starts[owners] + slots]
+        instants, own = np.unique(numbers[read == 1], return_inverse=True)
+        numbers[read == 1] = len(self.names) + own
+        names = self.names.to_pylist()
+        return numbers, [*names, *(as_instant(names[place]) for place in instants.tolist())]
+
     def payloads(
         self, owners: NDArray[np.int64], operands: Sequence[Operand], which: NDArray[np.int64]
     ) -> NDArray[np.int64]:
@@ -116,25 +134,30 @@ class _Slots:
         numbers = np.where(sources == recipes.NEGATED_SLOT, -self.numbers[slots], self.numbers[slots])
         strings = string_payload(self.places[slots], sides)
         found = np.where(sources == recipes.STRING_SLOT, strings, keys_of(numbers) + sides)
+        found = np.where(sources == recipes.INSTANT_SLOT, self.instants[slots] + sides, found)
         payloads: NDArray[np.int64] = np.where(sources == recipes.FIXED, values, found)
         return payloads
 
 
 def _leaves(
-    rows: Sequence[Row], transforms: Pool[str], which: NDArray[np.int64], owners: NDArray[np.int64], slots: _Slots
+    rows: Sequence[Row],
+    transforms: Pool[str],
+    which: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    slots: _Slots,
+    attributes: NDArray[np.int64],
 ) -> dict[str, NDArray[Any]]:
     """The leaves, and the boxes and sets that they refer to. Leaf i is row `which[i]` for instance `owners[i]`."""
-    table = [(row.kind, row.type, row.operation, transforms.numbers[row.transform], row.attribute) for row in rows]
-    kinds, types, operations, of_transforms, attributes = _gathered(table, 5, which)
+    table = [(row.kind, row.type, row.operation, transforms.numbers[row.transform]) for row in rows]
+    kinds, types, operations, of_transforms = _gathered(table, 4, which)
     with_box = np.flatnonzero(kinds == codes.INTERSECTS)
     with_set = np.flatnonzero((kinds == codes.IN_SET) | (kinds == codes.ARRAY_SET))
     with_terms, with_pattern = np.flatnonzero(kinds == codes.COMPARE), np.flatnonzero(kinds == codes.LIKE)
-    numbers = slots.places[slots.starts[owners] + attributes]
-    others = np.zeros(len(which), np.int64)
+    numbers, others = attributes.copy(), np.zeros(len(which), np.int64)
     others[with_box], others[with_set] = np.arange(len(with_box)), np.arange(len(with_set))
     numbers[with_terms], others[with_terms] = 2 * np.arange(len(with_terms)), 2 * np.arange(len(with_terms)) + 1
     patterns, others[with_pattern] = _patterns(rows, which[with_pattern], owners[with_pattern], slots)
-    leaves = leaf_arrays(
+    own = leaf_arrays(
         len(which),
         kinds=kinds,
         types=types,
@@ -148,7 +171,7 @@ def _leaves(
     boxes = _boxes(rows, which[with_box], owners[with_box], slots)
     sets = _sets(rows, which[with_set], owners[with_set], slots)
     return {
-        **leaves,
+        **own,
         **boxes,
         **sets,
         **patterns,

@@ -22,20 +22,23 @@ from tocsin.columns.payloads import key_of, numbers_of, string_of, string_payloa
 from tocsin.kernels import codes
 from tocsin.language import Instance, Template
 from tocsin.language.operators.operator import operator_of
-from tocsin.language.templates import Values, slot_of
+from tocsin.language.templates import Values, placeholder, slot_of
 from tocsin.model.expression import walk
+from tocsin.model.readings import as_instant, reading_of
+from tocsin.model.values import Instant
 
 # The sources of a recipe's operands.
 FIXED: Final = 0  # the payload itself
 NUMBER_SLOT: Final = 1
 NEGATED_SLOT: Final = 2  # the number in a slot, negated
 STRING_SLOT: Final = 3
+INSTANT_SLOT: Final = 4
 
 
 class Operand(NamedTuple):
     """An end of a range, an element of a set or an edge of a box."""
 
-    source: int  # FIXED .. STRING_SLOT
+    source: int  # FIXED .. INSTANT_SLOT
     value: int  # a slot, or the payload
     side: int = payloads.AT  # or JUST_BELOW, JUST_ABOVE
 
@@ -56,6 +59,7 @@ class Row(NamedTuple):
     operation: int
     transform: str
     attribute: int  # slot; the first one for a comparison of terms
+    is_instant: bool  # whether the attribute is read as an instant
     low: Operand
     high: Operand
     elements: tuple[tuple[int, Operand], ...]  # types and payloads of a set
@@ -78,8 +82,6 @@ _NOTHING: Final = Operand(FIXED, 0)
 
 def recipe_of(template: Template) -> Recipe | None:
     """The recipe of a template; None if its instances must be compiled one by one."""
-    if "i" in template.kinds:
-        return None  # attributes are compared with instants by their readings, which have no slots
     if not all(operator_of(node).has_recipe(node) for node in walk(template.tree)):
         return None
     pools = Pools()
@@ -103,13 +105,17 @@ def _row(leaf: Leaf, pools: Pools, slots: int) -> Row:
     edges: tuple[Operand, ...] = ()
     pattern = 0
     terms: tuple[tuple[Step, ...], ...] = ()
+    is_instant = False
     if leaf.kind == codes.COMPARE:
         terms = tuple(_term(pools.terms.items[term], pools, slots) for term in (leaf.attribute, leaf.other))
         attribute = next(
             (step.operand.value for term in terms for step in term if step.code == codes.TERM_ATTRIBUTE), 0
         )
     else:
-        attribute = _slot(pools.attributes.items[leaf.attribute])
+        reading = reading_of(pools.attributes.items[leaf.attribute])
+        attribute, is_instant = _slot(reading.attribute), reading.is_instant
+        if reading.kind and not is_instant:
+            raise _NoSlotError
     if leaf.kind == codes.RANGE:
         low = _operand(leaf.low, leaf.type, pools, at_low_end=True)
         high = _operand(leaf.high, leaf.type, pools)
@@ -120,7 +126,8 @@ def _row(leaf: Leaf, pools: Pools, slots: int) -> Row:
     elif leaf.kind in (codes.IN_SET, codes.ARRAY_SET):
         elements = tuple((kind, _operand(payload, kind, pools)) for kind, payload in pools.sets.items[leaf.other])
     transform = pools.transforms.items[leaf.transform]
-    return Row(leaf.kind, leaf.type, leaf.operation, transform, attribute, low, high, elements, edges, pattern, terms)
+    at = attribute, is_instant
+    return Row(leaf.kind, leaf.type, leaf.operation, transform, *at, low, high, elements, edges, pattern, terms)
 
 
 def _slot(placeholder: str) -> int:
@@ -147,8 +154,15 @@ def _term(steps: tuple[tuple[int, int, int], ...], pools: Pools, slots: int) -> 
 
 def _operand(payload: int, kind: int, pools: Pools, *, at_low_end: bool = False) -> Operand:
     """The operand that a payload of the template stands for."""
-    if payload in (payloads.LOWEST, payloads.HIGHEST) or kind in (codes.BOOLEAN, codes.INSTANT):
+    if payload in (payloads.LOWEST, payloads.HIGHEST) or kind == codes.BOOLEAN:
         return Operand(FIXED, payload)
+    if kind == codes.INSTANT:
+        for side in (payloads.AT, payloads.JUST_BELOW, payloads.JUST_ABOVE):
+            moment = Instant(payload - side)
+            slot = slot_of(moment)
+            if slot is not None and placeholder("i", slot) == moment:
+                return Operand(INSTANT_SLOT, slot, side)
+        raise _NoSlotError
     if kind == codes.STRING:
         string = string_of(payload, at_low_end=at_low_end)
         slot = slot_of(pools.strings.items[string])
@@ -222,9 +236,10 @@ def _leaf(row: Row, values: Any, pools: Pools) -> Leaf:
     elif row.kind == codes.COMPARE:
         left, right = (_number_of_term(term, values, pools) for term in row.terms)
         return Leaf(codes.COMPARE, left, row.type, row.operation, pools.transforms.number(row.transform), right)
+    name = values[row.attribute]
     return Leaf(
         row.kind,
-        pools.attributes.number(values[row.attribute]),
+        pools.attributes.number(as_instant(name) if row.is_instant else name),
         row.type,
         row.operation,
         pools.transforms.number(row.transform),
@@ -253,4 +268,6 @@ def _payload(operand: Operand, values: Any, pools: Pools) -> int:
     value = values[operand.value]
     if operand.source == STRING_SLOT:
         return string_payload(pools.strings.number(value), operand.side)
+    if operand.source == INSTANT_SLOT:
+        return int(value.microseconds) + operand.side
     return key_of(-value if operand.source == NEGATED_SLOT else value) + operand.side
