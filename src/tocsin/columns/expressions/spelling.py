@@ -1,17 +1,19 @@
-"""Expansion of TEXT within templates: each word and phrase of a query becomes a slot, so that texts share a recipe.
+"""Expansion of templates, so that texts share a recipe: constants in CASEI and ACCENTI, and TEXT.
 
+A constant within CASEI or ACCENTI is replaced by what these make of it. Each word and phrase of a TEXT becomes a slot.
 The slot of the attribute's name gets the name of its words, and the slot of the query gets the first word. Further
 words, and phrases, follow after all other slots. Texts with equal numbers of words become instances of one template.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from tocsin.language import Instance, Template
 from tocsin.language.keywords import Keywords, is_text, keywords_of, pattern_of, spelled_out
+from tocsin.language.operators.operands import LETTERS, transformed
 from tocsin.language.templates import Scalar, Values, placeholder, slot_of
 from tocsin.model.expression import Attribute, Call, Constant, Expression, fold, walk
 from tocsin.model.readings import as_line, as_words
@@ -33,15 +35,42 @@ class _Slots(NamedTuple):
     settings: int | None = None
 
 
+class _Folded(NamedTuple):
+    """A template without CASEI and ACCENTI of constants, and the functions that were applied to each slot."""
+
+    template: Template
+    transforms: Mapping[int, str]
+
+
 class Spelling:
-    """Templates without TEXT, by the templates that they were made from. It forgets them when there are many."""
+    """Expanded templates, by the templates that they were made from. It forgets them when there are many."""
 
     def __init__(self) -> None:
+        self._folded: dict[Template, _Folded] = {}
         self._texts: dict[Template, list[_Slots]] = {}
         self._made: dict[tuple[Template, _Shape], Template] = {}
 
     def spelled(self, given: Instance) -> Instance:
-        """The same expression without TEXT; itself if it has none. Cost: some microseconds a word."""
+        """The same expression in its expanded form; itself if there is nothing to expand.
+
+        Cost: some microseconds a word.
+        """
+        return self._without_texts(self._without_folds(given))
+
+    def _without_folds(self, given: Instance) -> Instance:
+        folded = self._folded.get(given.template)
+        if folded is None:
+            if len(self._folded) >= _MOST_KEPT:
+                self._folded.clear()
+            folded = self._folded[given.template] = _without_folds(given.template)
+        if not folded.transforms:
+            return given
+        values = list(given.values)
+        for slot, transform in folded.transforms.items():
+            values[slot] = transformed(str(values[slot]), transform)
+        return Instance(folded.template, tuple(values))
+
+    def _without_texts(self, given: Instance) -> Instance:
         texts = self._texts.get(given.template)
         if texts is None:
             if len(self._texts) >= _MOST_KEPT:
@@ -59,6 +88,22 @@ class Spelling:
                 self._made.clear()
             template = self._made[given.template, shape] = _without_texts(given.template, texts, shape)
         return Instance(template, _values(given.values, texts, asked))
+
+
+def _without_folds(template: Template) -> _Folded:
+    transforms: dict[int, str] = {}
+
+    def combine(node: Expression, parts: Sequence[Expression]) -> Expression:
+        letter = LETTERS.get(node.name) if isinstance(node, Call) else None
+        if letter is None or not isinstance(parts[0], Constant) or not isinstance(parts[0].value, str):
+            return node.with_children(parts)
+        slot = slot_of(parts[0].value)
+        assert slot is not None, "every string of a template is a placeholder"
+        transforms[slot] = transforms.get(slot, "") + letter
+        return parts[0]
+
+    tree = fold(template.tree, combine)
+    return _Folded(Template(tree, template.kinds) if transforms else template, transforms)
 
 
 def _texts_in(tree: Expression) -> list[_Slots]:

@@ -16,10 +16,13 @@ from tocsin.language.strings import fold_case, strip_accents
 from tocsin.model.expression import Arithmetic, Attribute, Call, Constant, Expression
 from tocsin.model.values import Geometry, Instant
 
-STRING_FUNCTIONS: Final = ("CASEI", "ACCENTI")
-
 FOLD_CASE = "c"
 STRIP_ACCENTS = "a"
+
+LETTERS: Final = {"CASEI": FOLD_CASE, "ACCENTI": STRIP_ACCENTS}
+"""How a transform names the functions of strings."""
+
+STRING_FUNCTIONS: Final = tuple(LETTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ def classify(node: Expression) -> Operand:
     """Classify a node as an operand; no recursion on nested CASEI and ACCENTI."""
     functions: list[str] = []
     while isinstance(node, Call) and node.name in STRING_FUNCTIONS:
-        functions.append(FOLD_CASE if node.name == "CASEI" else STRIP_ACCENTS)
+        functions.append(LETTERS[node.name])
         node = node.arguments[0]
     transform = _shortened("".join(reversed(functions)))
     if isinstance(node, Attribute):
