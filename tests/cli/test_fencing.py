@@ -56,6 +56,15 @@ def test_standard_input_is_answered_line_by_line(monkeypatch: pytest.MonkeyPatch
     assert changes("c.jsonl") == EXPECTED
 
 
+def test_times_are_seconds_or_spans() -> None:
+    """`--dwell 8` and `--dwell 8s` are one."""
+    Path("long.jsonl").write_text(LINES.splitlines()[0] + '\n{"v": "a", "t": 8, "loc": [2, 2]}\n')
+    for text in ("8", "8s"):
+        options = ["--key", "v", "--time", "t", "--dwell", text, "--forget-after", "1h"]
+        assert main(["fences", "s.jsonl", "long.jsonl", *options, "--out", "c.jsonl"]) == 0
+        assert [change[3] for change in changes("c.jsonl")] == ["enter", "dwell"]
+
+
 def test_a_state_goes_on(capsys: Any) -> None:
     """What one call knew the next one knows, from a compiled index, too; payloads and rules are options."""
     Path("first.jsonl").write_text("".join(LINES.splitlines(keepends=True)[:3]))
@@ -77,6 +86,8 @@ def test_a_state_goes_on(capsys: Any) -> None:
         (["--no-place", "here"], "--no-place: 'here' is not X:Y; write 0:0"),
         (["--order", "time"], "order is 'time'; time names no attribute"),
         (["--dwell", "5"], "name the attribute that has the time"),
+        (["--dwell", "5 parsecs", "--time", "t"], "dwell is '5 parsecs'; it is a number of seconds, from 0 on, or"),
+        (["--forget-after", "soon", "--time", "t"], "forget_after is 'soon', time is 't'; it is a number of seconds"),
     ],
 )
 def test_odd_options_are_refused(options: list[str], said: str, capsys: Any) -> None:

@@ -324,6 +324,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path):
         ({"key": "v", "exit_after": True}, "exit_after is True"),
         ({"key": "v", "dwell": 3}, "name the attribute that has the time"),
         ({"key": "v", "time": "t", "dwell": -1}, "dwell is -1; it is a number of seconds"),
+        ({"key": "v", "time": "t", "dwell": "soon"}, "dwell is 'soon'; it is .*, or a time such as '5 min'"),
         ({"key": "v", "most_objects": 0}, "most_objects is 0"),
         ({"key": "v", "most_objects": True}, "most_objects is True"),
         ({"key": "v", "forget_after": 5}, "needs time, the attribute with the time"),
@@ -483,6 +484,21 @@ def test_an_entry_and_an_exit_may_take_time() -> None:
         places = [(1, 0), (1, 9), (1, 10), (9, 12), (9, 21), (1, 22), (9, 23), (9, 32), (9, 33), (1, 40)]
         answer = fences.push_batch([one for x, t in places for one in drive(x, t=t)])
         assert [(r["event"], r["change"], r["seconds"]) for r in answer] == [(2, "enter", 10.0), (8, "exit", 33.0)]
+
+
+def test_every_option_for_a_time_takes_a_span() -> None:
+    """As a number of seconds, a text or a `timedelta`; also one of many days."""
+    for dwell, after in ((60, 3600), ("1 min", "1 h"), (dt.timedelta(minutes=1), dt.timedelta(hours=1))):
+        fences = tocsin.Fences(
+            engine_of({"left": ZONES["left"]}), key="vehicle", time="t", dwell=dwell, forget_after=after
+        )
+        answer = fences.push_batch([*drive(1, t=0), *drive(1, t=60), *drive(9, vehicle=2, t=3661)])
+        assert [(r["event"], r["change"]) for r in answer] == [(0, "enter"), (1, "dwell"), (2, "lost")]
+
+    fences = tocsin.Fences(
+        engine_of({"left": ZONES["left"]}), key="vehicle", time="t", enter_after=dt.timedelta(days=20)
+    )
+    assert [len(fences.push({**drive(1)[0], "t": day * 86400})) for day in (0, 19, 20)] == [0, 0, 1]
 
 
 def test_times_in_another_unit_are_read_or_told() -> None:

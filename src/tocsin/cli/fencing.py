@@ -101,23 +101,22 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         "--enter-after",
         default="1",
         metavar="N",
-        help="enter after this many events in a row inside, or after a time such as 30s (default: 1)",
+        help="enter after this many events in a row inside, or after a time such as 30s or 5min (default: 1)",
     )
     parser.add_argument(
         "--exit-after",
         default="1",
         metavar="N",
-        help="leave after this many events in a row outside, or after a time such as 30s (default: 1)",
+        help="leave after this many events in a row outside, or after a time such as 30s or 5min (default: 1)",
     )
     parser.add_argument(
-        "--dwell", type=float, metavar="SECONDS", help="report each object that has been inside for this many seconds"
+        "--dwell", metavar="TIME", help="report each object that has been inside for this time: seconds, or 30s, 5min"
     )
     parser.add_argument("--inside", action="store_true", help="also report every further event of an object inside")
     parser.add_argument(
         "--forget-after",
-        type=float,
-        metavar="SECONDS",
-        help="forget an object after this many seconds without events (default: never)",
+        metavar="TIME",
+        help="forget an object after this time without events: seconds, or 30s, 5min, 1h (default: never)",
     )
 
 
@@ -188,9 +187,9 @@ def _fences(given: argparse.Namespace, engine: Engine | _Following) -> Fences:
         path=given.path,
         enter_after=_rule(given.enter_after),
         exit_after=_rule(given.exit_after),
-        dwell=given.dwell,
+        dwell=_time(given.dwell),
         inside=given.inside,
-        forget_after=given.forget_after,
+        forget_after=_time(given.forget_after),
         **options,
     )
 
@@ -237,6 +236,14 @@ def _write(writer: Writer, answer: Answer, first: int) -> None:
 
 def _rule(text: str) -> int | str:
     return int(text) if text.isdigit() else text
+
+
+def _time(text: str | None) -> float | str | None:
+    """A number of seconds; any other text as it is."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def _place(text: str) -> tuple[float, float]:

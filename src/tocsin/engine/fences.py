@@ -30,6 +30,7 @@ from tocsin.model.fence import (
     FenceRules,
     Followed,
     ObjectKey,
+    number_of_seconds,
     plain_key,
 )
 from tocsin.model.shapes import shapely
@@ -85,16 +86,16 @@ class Fences:
     enter_after, exit_after : int, str or timedelta
         How many events in a row must be TRUE to enter, or FALSE to exit. A duration such as "30 s" says how long the
         run of events must last, from its first to its last event.
-    dwell : float, optional
-        After how many seconds inside an object dwells.
+    dwell : float, str or timedelta, optional
+        After how many seconds inside an object dwells, or a duration such as "5 min".
     inside : bool
         Whether every further event inside is reported.
     most_objects : int
         How many objects are kept: those inside a subscription, or all with `path`. As many times of other objects are
         kept with `time`. Those unseen for longest are dropped first, and reported as lost.
-    forget_after : float, optional
-        After how many seconds without an event an object is dropped. Events that are UNKNOWN for all subscriptions do
-        not count.
+    forget_after : float, str or timedelta, optional
+        After how many seconds without an event an object is dropped, or a duration such as "1 h". Events that are
+        UNKNOWN for all subscriptions do not count.
     time_unit : str
         "s", "ms", "us" or "ns", if times are numbers.
     order : str
@@ -129,10 +130,10 @@ class Fences:
         path: str | None = None,
         enter_after: int | str | timedelta = 1,
         exit_after: int | str | timedelta = 1,
-        dwell: float | None = None,
+        dwell: float | str | timedelta | None = None,
         inside: bool = False,
         most_objects: int = MOST_OBJECTS,
-        forget_after: float | None = None,
+        forget_after: float | str | timedelta | None = None,
         time_unit: str = "s",
         order: str = "arrival",
         no_places: Sequence[tuple[float, float]] = NO_PLACES,
@@ -141,8 +142,9 @@ class Fences:
             raise InvalidInput(f"engine is {shown(engine)}; give a tocsin.Engine")
         self._engine = engine
         places: Any = no_places  # checked and converted there
-        followed = Followed(key, time, path, most_objects, forget_after, time_unit, order, places)
-        self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, dwell, inside))
+        after = number_of_seconds(forget_after)
+        followed = Followed(key, time, path, most_objects, after, time_unit, order, places)
+        self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, number_of_seconds(dwell), inside))
         if self._tracking.rules.measures_time and time is None:
             raise InvalidInput(
                 f"enter_after is {enter_after!r:.40}, exit_after {exit_after!r:.40}, dwell {dwell!r:.40} but time is "
