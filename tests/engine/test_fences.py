@@ -290,16 +290,53 @@ def test_saved_and_loaded_they_go_on(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["fences.jsonl"]
 
 
-@pytest.mark.parametrize("damage", ["", "{}\n", '{"tocsin fences": 9}\n', "cut", "odd"])
-def test_a_damaged_file_is_refused(damage: str, tmp_path: Path):
+OPTION = '{"tocsin fences": 3, "followed": {"key": 5}, "rules": {}, "objects": 0}\n'
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        ("", 1),
+        ("{}\n", 1),
+        ("{", 1),
+        ("[" * 100_000, 1),
+        (OPTION, 1),
+        (OPTION.replace("key", "odd"), 1),
+        ("odd", 2),
+        ("bytes", 2),
+        ("number", 2),
+        ("half", 4),
+        ("cut", 4),
+        ("more", 5),
+        ("empty", 2),
+    ],
+)
+def test_a_damaged_file_is_refused(damage: str, line: int, tmp_path: Path):
+    """With the line, and what to do; in words, and not as Python's exception."""
     path = tmp_path / "fences.jsonl"
     fences = tocsin.Fences(engine_of(), key="vehicle")
     fences.push_batch([one for v in range(3) for one in drive(1, vehicle=v)])
     fences.save(path)
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:-1]) if damage == "cut" else lines[0] + "[1]\n" if damage == "odd" else damage)
+    whole = {
+        "cut": "".join(lines[:-1]),
+        "half": "".join(lines)[:-10],
+        "odd": lines[0] + "[1]\n",
+        "bytes": lines[0] + '["\xff"]\n',
+        "empty": lines[0] + "[]\n",
+        "number": lines[0] + "5\n",
+        "more": "".join(lines) + "[6, 7.0]\n",
+    }
+    path.write_bytes(whole.get(damage, damage).encode("latin-1"))
 
-    with pytest.raises(tocsin.SegmentError, match="Save them again"):
+    with pytest.raises(tocsin.SegmentError) as raised:
+        tocsin.Fences.load(path, engine_of())
+    assert str(raised.value) == f"{path} is not a complete state of fences (line {line}); delete it to begin anew"
+
+
+def test_a_file_of_a_later_release_is_refused(tmp_path: Path):
+    (path := tmp_path / "f.jsonl").write_text('{"tocsin fences": 9}\n')
+    with pytest.raises(tocsin.SegmentError, match="of version 9, and this release reads 2 and 3; use the release that"):
         tocsin.Fences.load(path, engine_of())
 
 
