@@ -79,6 +79,45 @@ def test_a_state_goes_on(capsys: Any) -> None:
     assert changes("2.jsonl") == [(0, "a", "zone", "exit", 10.0, '{"to": "me"}')]
 
 
+def test_options_of_a_state_may_be_left_out(capsys: Any) -> None:
+    """They count; the same value in other words is the same."""
+    whole = ["--key", "v", "--time", "t", "--dwell", "300", "--exit-after", "5 min", "--no-place", "0:0", "--inside"]
+    assert main(["fences", "s.jsonl", "e.jsonl", *whole, "--state", "f.jsonl", "--out", "c.jsonl"]) == 1
+    for options in ([], whole, ["--dwell", "5min", "--exit-after", "300s", "--no-place", "0:0.0"]):
+        assert main(["fences", "s.jsonl", "e.jsonl", *options, "--state", "f.jsonl", "--out", "c.jsonl"]) == 1
+    capsys.readouterr()
+
+    assert main(["fences", "s.jsonl", "e.jsonl", "--state", "new.jsonl"]) == 2
+    assert "--key is missing; it names the attribute that identifies objects" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--dwell", "60"], "with --dwell 600, not 60"),
+        (["--dwell", "1min"], "with --dwell 600, not 1min"),
+        (["--key", "V"], "with --key v, not V"),
+        (["--time-unit", "ms"], "with --time-unit s, not ms"),
+        (["--path", "loc"], "without --path"),
+        (["--inside"], "without --inside"),
+        (["--exit-after", "2"], "with --exit-after 2s, not 2"),
+        (["--no-place", "0:0.5"], "with --no-place 181:91, not 0:0.5"),
+    ],
+)
+def test_options_that_differ_from_the_state_are_refused(options: list[str], said: str, capsys: Any) -> None:
+    """With exit status 2; the state and the output stay as they were."""
+    more = ["--key", "v", "--time", "t", "--dwell", "600", "--exit-after", "2s"]
+    assert main(["fences", "s.jsonl", "e.jsonl", *more, "--state", "f.jsonl", "--out", "c.jsonl"]) == 1
+    before = Path("f.jsonl").read_text()
+    capsys.readouterr()
+
+    assert main(["fences", "s.jsonl", "e.jsonl", *options, "--state", "f.jsonl", "--out", "2.jsonl"]) == 2
+
+    told = f"f.jsonl was written {said}; leave the option out, or name another file"
+    assert told in capsys.readouterr().err
+    assert Path("f.jsonl").read_text() == before and not Path("2.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tocsin.cli.fence_options import add_objects, add_rules, fences_of
 from tocsin.cli.matching import newest_told
 from tocsin.cli.options import (
     Commands,
@@ -50,12 +50,13 @@ def add_command(commands: Commands) -> None:
         ),
     )
     add_sources(parser)
-    _add_objects(parser)
-    _add_rules(parser)
+    add_objects(parser)
+    add_rules(parser)
     parser.add_argument(
         "--state",
         metavar="FILE",
-        help="continue from the state in this file, if it exists, and save the new state there",
+        help="continue from the state in this file, if it exists, and save the new state there; options that are not "
+        "given are then those of the state, and others must be the same",
     )
     parser.add_argument("--out", default="-", metavar="FILE", help="the file for changes (default: -, standard output)")
     add_typing(parser)
@@ -68,58 +69,6 @@ def add_command(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
-def _add_objects(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the attributes of events that say which object is where, and when."""
-    parser.add_argument("--key", required=True, metavar="NAME", help="the attribute that identifies objects")
-    parser.add_argument("--time", metavar="NAME", help="the attribute with the time of an event (default: no times)")
-    parser.add_argument(
-        "--time-unit", default="s", metavar="UNIT", help="the unit of numeric times: s, ms, us or ns (default: s)"
-    )
-    parser.add_argument(
-        "--order",
-        default="arrival",
-        metavar="ORDER",
-        help="arrival: process events as they come; time: sort them by time first (default: arrival)",
-    )
-    parser.add_argument(
-        "--path",
-        metavar="NAME",
-        help="the attribute with the place; also report fences crossed between two events (default: no crossings)",
-    )
-    parser.add_argument(
-        "--no-place",
-        action="append",
-        default=[],
-        metavar="X:Y",
-        help="a point that means an unknown place (default: 181:91, as AIS sends it); may be repeated",
-    )
-
-
-def _add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add the options for what counts as a change."""
-    parser.add_argument(
-        "--enter-after",
-        default="1",
-        metavar="N",
-        help="enter after this many events in a row inside, or after a time such as 30s or 5min (default: 1)",
-    )
-    parser.add_argument(
-        "--exit-after",
-        default="1",
-        metavar="N",
-        help="leave after this many events in a row outside, or after a time such as 30s or 5min (default: 1)",
-    )
-    parser.add_argument(
-        "--dwell", metavar="TIME", help="report each object that has been inside for this time: seconds, or 30s, 5min"
-    )
-    parser.add_argument("--inside", action="store_true", help="also report every further event of an object inside")
-    parser.add_argument(
-        "--forget-after",
-        metavar="TIME",
-        help="forget an object after this time without events: seconds, or 30s, 5min, 1h (default: never)",
-    )
-
-
 def run(given: argparse.Namespace) -> int:
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     if given.subscriptions == given.events == STANDARD:
@@ -127,7 +76,7 @@ def run(given: argparse.Namespace) -> int:
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.state])
     with reject_log(given.errors) as log:
         engine, warnings = _engine(given, log)
-        fences = _fences(given, engine)
+        fences = fences_of(given, engine)
         events, changes, notices = _follow(given, fences, log)
         if given.state is not None:
             fences.save(given.state)
@@ -174,26 +123,6 @@ def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Follow
     return engine, report.warnings
 
 
-def _fences(given: argparse.Namespace, engine: Engine | _Following) -> Fences:
-    if given.state is not None and Path(given.state).exists():
-        return Fences.load(given.state, engine)
-    options: dict[str, Any] = {"no_places": [_place(one) for one in given.no_place]} if given.no_place else {}
-    return Fences(
-        engine,
-        key=given.key,
-        time=given.time,
-        time_unit=given.time_unit,
-        order=given.order,
-        path=given.path,
-        enter_after=_rule(given.enter_after),
-        exit_after=_rule(given.exit_after),
-        dwell=_time(given.dwell),
-        inside=given.inside,
-        forget_after=_time(given.forget_after),
-        **options,
-    )
-
-
 def _follow(given: argparse.Namespace, fences: Fences, log: RejectLog) -> tuple[int, int, list[Notice]]:
     """Write all changes. Returns the numbers of events and changes, and the warnings of the last answer."""
     events = changes = 0
@@ -232,23 +161,3 @@ def _write(writer: Writer, answer: Answer, first: int) -> None:
     writer.write(
         table.set_column(1, "object", objects.cast(pa.string()) if len(objects) else pa.array([], pa.string()))
     )
-
-
-def _rule(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
-
-
-def _time(text: str | None) -> float | str | None:
-    """A number of seconds; any other text as it is."""
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text
-
-
-def _place(text: str) -> tuple[float, float]:
-    x, _, y = text.partition(":")
-    try:
-        return float(x), float(y)
-    except ValueError:
-        raise InvalidInput(f"--no-place: {text!r} is not X:Y; write 0:0") from None
