@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,8 @@ _NAMES: Final = (
     "forget_after",
 )
 """The options that a state keeps, as in `Fences`."""
+
+_SAVED_EVERY_S: Final = 30.0
 
 
 def add_objects(parser: argparse.ArgumentParser) -> None:
@@ -92,6 +95,18 @@ def fences_of(given: argparse.Namespace, engine: Matching) -> Fences:
     if "key" not in options:
         raise InvalidInput("--key is missing; it names the attribute that identifies objects")
     return Fences(engine, **options)
+
+
+def saved_every(given: argparse.Namespace) -> float:
+    """The seconds after which the state of a stream is saved; raises `InvalidInput`."""
+    if given.save_every is None:
+        return _SAVED_EVERY_S
+    if given.state is None:
+        raise InvalidInput("--save-every needs --state, the file for the state")
+    seconds = number_of_seconds(_time(given.save_every))
+    if not isinstance(seconds, float) or not 0 < seconds < threading.TIMEOUT_MAX:
+        raise InvalidInput(f"--save-every: {given.save_every!r} is not a time above 0; write 30s")
+    return seconds
 
 
 def _refuse_others(state: str, options: Mapping[str, Any]) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tocsin.cli.fence_options import add_objects, add_rules, fences_of
+from tocsin.cli.fence_options import add_objects, add_rules, fences_of, saved_every
+from tocsin.cli.fence_saving import Saving
 from tocsin.cli.matching import newest_told
 from tocsin.cli.options import (
     Commands,
@@ -26,6 +29,7 @@ from tocsin.cli.options import (
 )
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
+from tocsin.cli.stopping import Stop, stopping
 from tocsin.engine import Answer, Engine, Fences
 from tocsin.engine.loading import is_index
 from tocsin.engine.witness import Witness
@@ -58,6 +62,12 @@ def add_command(commands: Commands) -> None:
         help="continue from the state in this file, if it exists, and save the new state there; options that are not "
         "given are then those of the state, and others must be the same",
     )
+    parser.add_argument(
+        "--save-every",
+        metavar="TIME",
+        help="in a stream of JSON lines from standard input, save the state after this time, too: seconds, or 30s, "
+        "5min (default: 30s; with --out only at the end)",
+    )
     parser.add_argument("--out", default="-", metavar="FILE", help="the file for changes (default: -, standard output)")
     add_typing(parser)
     add_payload(parser)
@@ -74,21 +84,84 @@ def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == STANDARD:
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.state])
+    every_s = saved_every(given)
     with reject_log(given.errors) as log:
         engine, warnings = _engine(given, log)
-        fences = fences_of(given, engine)
-        events, changes, notices = _follow(given, fences, log)
-        if given.state is not None:
-            fences.save(given.state)
-        inside = sum(1 for _ in fences.objects())
+        course = _Course(given, fences_of(given, engine), log)
+        with stopping() if _comes_by_line(given.events) else nullcontext() as stop:
+            if stop is None:
+                course.follow((given.events,))
+            else:
+                course.follow_lines(stop, every_s)
+            course.save()
+            course.tell(len(engine))
+            if not given.no_warnings:
+                warn([*warnings, *course.notices])
+            if stop:
+                course.tell_stop()
+                return stop.status
+    return log.status()
+
+
+class _Course:
+    """Follows the events of one call, and writes their changes."""
+
+    def __init__(self, given: argparse.Namespace, fences: Fences, log: RejectLog) -> None:
+        self._given, self._fences, self._log = given, fences, log
+        self._events = self._changes = 0
+        self.notices: list[Notice] = []
+        self._push = partial(
+            fences.push_batch,
+            schema=schema_of(given.schema),
+            points=points_of(given.points),
+            delimiter=given.delimiter,
+            payload=given.payload,
+        )
+
+    def follow(self, sources: Iterable[Any], event: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        """Write all changes. Each source is processed, and its changes written, within `event()`."""
+        with open_writer(said(self._given.out, self._given.out_format)) as writer:
+            for source in sources:
+                with event():
+                    answer = self._push(source)
+                    _write(writer, answer, self._events)
+                rejects = [reject._replace(row=reject.row + self._events) for reject in answer.event_errors]
+                self._log.add("event", rejects)
+                self._events, self._changes = self._events + answer.stats.events, self._changes + len(answer)
+                self.notices = answer.warnings if not _comes_by_line(self._given.events) else []
+
+    def follow_lines(self, stop: Stop, every_s: float) -> None:
+        """The same for the lines of standard input as they arrive. The state is saved when `every_s` have passed.
+
+        A file of changes is complete at the end only, so its state is saved then, too.
+        """
+        lines = (line for line in stop.until_asked(sys.stdin.buffer) if line.strip())
+        if self._given.state is None or self._given.out != STANDARD:
+            self.follow(lines)
+            return
+        saving = Saving(self._fences, self._given.state, every_s)
+        with saving.running():
+            self.follow(lines, saving.event)
+
+    def save(self) -> None:
+        """Save the state, if an option says where."""
+        if self._given.state is not None:
+            self._fences.save(self._given.state)
+
+    def tell(self, subscriptions: int) -> None:
+        """Print the summary."""
+        inside = sum(1 for _ in self._fences.objects())
         print(
-            f"{counted(changes, 'change')} of {counted(events, 'event')} and {counted(len(engine), 'subscription')}, "
-            f"{log.count:,} rejected; {counted(inside, 'object')} inside",
+            f"{counted(self._changes, 'change')} of {counted(self._events, 'event')} and "
+            f"{counted(subscriptions, 'subscription')}, {self._log.count:,} rejected; "
+            f"{counted(inside, 'object')} inside",
             file=sys.stderr,
         )
-        if not given.no_warnings:
-            warn([*warnings, *notices])
-    return log.status()
+
+    def tell_stop(self) -> None:
+        """Print what a stop leaves."""
+        saved = "" if self._given.state is None else f", state saved in {self._given.state}"
+        print(f"stopped; {counted(self._changes, 'change')} written{saved}", file=sys.stderr)
 
 
 class _Following:
@@ -121,34 +194,6 @@ def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Follow
     log.add("subscription", report.errors)
     log.require("subscription", len(engine))
     return engine, report.warnings
-
-
-def _follow(given: argparse.Namespace, fences: Fences, log: RejectLog) -> tuple[int, int, list[Notice]]:
-    """Write all changes. Returns the numbers of events and changes, and the warnings of the last answer."""
-    events = changes = 0
-    notices: list[Notice] = []
-    with open_writer(said(given.out, given.out_format)) as writer:
-        for source in _sources(given.events):
-            answer = fences.push_batch(
-                source,
-                schema=schema_of(given.schema),
-                points=points_of(given.points),
-                delimiter=given.delimiter,
-                payload=given.payload,
-            )
-            _write(writer, answer, events)
-            log.add("event", [reject._replace(row=reject.row + events) for reject in answer.event_errors])
-            events, changes = events + answer.stats.events, changes + len(answer)
-            notices = answer.warnings if not _comes_by_line(given.events) else []
-    return events, changes, notices
-
-
-def _sources(events: str) -> Iterator[Any]:
-    """The file as a whole; for JSON lines on standard input, each line as it arrives."""
-    if not _comes_by_line(events):
-        return iter((events,))
-    lines: Iterable[bytes] = sys.stdin.buffer
-    return (line for line in lines if line.strip())
 
 
 def _comes_by_line(events: str) -> bool:
