@@ -34,7 +34,11 @@ def changes(path: str) -> list[tuple[Any, ...]]:
     return [tuple(json.loads(line).values()) for line in Path(path).read_text().splitlines()]
 
 
-EXPECTED = [(0, "a", "zone", "enter", 0.0), (2, "7", "zone", "enter", 0.0), (4, "a", "zone", "exit", 10.0)]
+EXPECTED = [
+    (0, "a", "zone", "enter", 0.0, "0"),
+    (2, "7", "zone", "enter", 0.0, "6"),
+    (4, "a", "zone", "exit", 10.0, "10"),
+]
 
 
 def test_changes_are_written(capsys: Any) -> None:
@@ -54,6 +58,18 @@ def test_standard_input_is_answered_line_by_line(monkeypatch: pytest.MonkeyPatch
 
     assert main(["fences", "s.jsonl", "-", "--key", "v", "--time", "t", "--out", "c.jsonl"]) == 1
     assert changes("c.jsonl") == EXPECTED
+
+
+def test_changes_have_a_time_and_a_key() -> None:
+    """As texts, in one form for instants."""
+    Path("t.csv").write_text("v,t,x,row\na,2024-06-01T12:00:00Z,9,r0\na,2024-06-01T14:00:00.25+02:00,1,r1\n")
+    Path("fast.jsonl").write_text('{"id": "fast", "where": "x > 5"}\n')
+    options = ["--key", "v", "--time", "t", "--event-key", "row"]
+    assert main(["fences", "fast.jsonl", "t.csv", *options, "--out", "c.jsonl"]) == 0
+    assert changes("c.jsonl") == [
+        (0, "r0", "a", "fast", "enter", 0.0, "2024-06-01T12:00:00Z"),
+        (1, "r1", "a", "fast", "exit", 0.25, "2024-06-01T12:00:00.250000Z"),
+    ]
 
 
 def test_times_are_seconds_or_spans() -> None:
@@ -76,7 +92,7 @@ def test_a_state_goes_on(capsys: Any) -> None:
     assert main(["fences", "s.jsonl", "second.jsonl", *options, "--out", "2.jsonl", "--payload"]) == 0
 
     assert changes("1.jsonl") == EXPECTED[:2]
-    assert changes("2.jsonl") == [(0, "a", "zone", "exit", 10.0, '{"to": "me"}')]
+    assert changes("2.jsonl") == [(0, "a", "zone", "exit", 10.0, "10", '{"to": "me"}')]
 
 
 def test_options_of_a_state_may_be_left_out(capsys: Any) -> None:

@@ -508,8 +508,32 @@ def test_events_of_a_call_may_be_taken_in_the_order_of_their_times() -> None:
 
     answer = fences.push_batch([*drive(9, t=10), *drive(1, t=0), *drive(2, t=5)])
 
-    assert [tuple(one.values()) for one in answer] == [(0, 1, "left", "exit", 10.0), (1, 1, "left", "enter", 0.0)]
+    assert [tuple(one.values())[:5] for one in answer] == [(0, 1, "left", "exit", 10.0), (1, 1, "left", "enter", 0.0)]
     assert answer.warnings == []
+
+
+def test_a_batch_has_the_time_and_a_key_of_each_event() -> None:
+    """As they came, in the order of the events; mixed types are texts, as keys are; a misspelt name is told."""
+    fences = tocsin.Fences(engine_of({"left": ZONES["left"]}), key="vehicle", time="t", order="time")
+    first = fences.push_batch([*drive(9, t=10, of={"id": 7}), *drive(1, t=5, of={"id": 8})], event_key="of.id")
+    assert [tuple(one.values()) for one in first] == [
+        (0, 7, 1, "left", "exit", 5.0, 10),
+        (1, 8, 1, "left", "enter", 0.0, 5),
+    ]
+    assert first.table.schema.names == ["event", "event_key", "object", "subscription", "change", "seconds", "time"]
+
+    moment = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
+    second = fences.push_batch([*drive(1, t=moment, id="a")], event_key="id")
+    third = fences.push_batch([*drive(9, t="2024-06-01T01:00:00Z", id="a"), *drive(1, t=2e9)], event_key="idd")
+    assert [(one["event_key"], one["time"]) for one in second] == [("a", moment)]
+    assert [(one["event_key"], one["time"]) for one in third] == [
+        (None, "2024-06-01T01:00:00Z"),
+        (None, "2000000000.0"),
+    ]
+    assert "event_key='idd': no event has idd" in map(str, third.warnings)
+    assert fences.push_batch([], event_key="id").table.schema.names == first.table.schema.names
+    with pytest.raises(tocsin.InvalidInput, match="event_key is 5; it names an attribute"):
+        fences.push_batch([], event_key=5)  # type: ignore[arg-type]
 
 
 def test_an_entry_and_an_exit_may_take_time() -> None:

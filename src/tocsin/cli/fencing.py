@@ -32,12 +32,14 @@ from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_lo
 from tocsin.cli.stopping import Stop, stopping
 from tocsin.engine import Answer, Engine, Fences
 from tocsin.engine.loading import is_index
+from tocsin.engine.matching import EVENT_KEY
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.records import open_writer
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import JSON, format_of
+from tocsin.records.keys import as_texts
 from tocsin.records.writers import Writer
 
 
@@ -70,6 +72,7 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument("--out", default="-", metavar="FILE", help="the file for changes (default: -, standard output)")
     add_typing(parser)
+    parser.add_argument("--event-key", metavar="NAME", help="also write this attribute of the event")
     add_payload(parser)
     add_format(parser, writes=True)
     parser.add_argument(
@@ -115,6 +118,7 @@ class _Course:
             schema=schema_of(given.schema),
             points=points_of(given.points),
             delimiter=given.delimiter,
+            event_key=given.event_key,
             payload=given.payload,
         )
 
@@ -201,8 +205,17 @@ def _comes_by_line(events: str) -> bool:
 
 
 def _write(writer: Writer, answer: Answer, first: int) -> None:
+    """Write the changes, with rows from `first` on. Values from events are texts: a file has one type for a column."""
     table = answer.table.set_column(0, "event", pc.add(answer.table["event"], pa.scalar(first, pa.int64())))
-    objects = table["object"].combine_chunks()
-    writer.write(
-        table.set_column(1, "object", objects.cast(pa.string()) if len(objects) else pa.array([], pa.string()))
-    )
+    for place, name in enumerate(table.column_names):
+        if name in ("object", EVENT_KEY, "time"):
+            table = table.set_column(place, name, _texts(table[name].combine_chunks()))
+    writer.write(table)
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Values as texts; instants as RFC 3339."""
+    if not pa.types.is_timestamp(values.type):
+        return as_texts(values)
+    texts = values.cast(pa.timestamp("us", "UTC"), safe=False).cast(pa.large_string())
+    return pc.replace_substring_regex(pc.replace_substring(texts, " ", "T"), r"\.000000Z$", "Z")
