@@ -114,12 +114,11 @@ def test_an_event_is_never_half_saved() -> None:
     """The state is not saved between an event's change of it and the output of that."""
     saved: list[str] = []
 
-    class Kept:
-        def save(self, path: str) -> None:
-            saved.append("in an event" if is_within else "between events")
+    def save() -> None:
+        saved.append("in an event" if is_within else "between events")
 
     is_within = False
-    saving = Saving(Kept(), "f.jsonl", 0.001)  # type: ignore[arg-type]
+    saving = Saving(save, 0.001)
     with saving.running():
         for _ in range(10):
             with saving.event():
@@ -136,7 +135,7 @@ def test_a_state_that_cannot_be_saved_is_a_warning(capsys: Any) -> None:
     engine = tocsin.Engine()
     engine.subscribe("zone", "x > 5")
     path = Path("later/f.jsonl")
-    saving = Saving(tocsin.Fences(engine, key="v"), str(path), 0.01)
+    saving = Saving(lambda: tocsin.Fences(engine, key="v").save(path), 0.01)
     with saving.running():
         with saving.event():
             pass
@@ -195,6 +194,23 @@ def test_outside_of_the_main_thread_nothing_is_set() -> None:
     thread.start()
     thread.join()
     assert not found[0]
+
+
+def test_a_misspelt_key_is_told_with_the_first_event() -> None:
+    """The reason once; no state is saved that has the wrong key."""
+    stream = Stream("--key", "V", "--state", "f.jsonl", "--save-every", "10ms")
+    assert stream.process.stderr is not None
+    for _ in range(3):
+        stream.send(v="a", x=9)
+    first = [stream.process.stderr.readline() for _ in range(2)]
+    assert first[0] == "warning: key='V': no event has V; did you mean v?\n"
+    assert first[1] == "event 0: V: it has no value of 'V', which identifies objects\n"
+    time.sleep(0.05)
+
+    status, _, err = stream.end(signal.SIGTERM)
+
+    assert status == 143 and "stopped; 0 changes written\n" in err
+    assert not Path("f.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,22 @@ def test_changes_have_a_time_and_a_key() -> None:
     ]
 
 
+def test_no_event_that_can_be_read_is_an_error(capsys: Any) -> None:
+    """Status 2, the likely reason first, and equal reasons once; no state is left with the wrong key."""
+    options = ["--key", "V", "--state", "f.jsonl", "--out", "c.jsonl"]
+    assert main(["fences", "s.jsonl", "e.jsonl", *options]) == 2
+
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: key='V': no event has V; did you mean v?",
+        "event 0: V: it has no value of 'V', which identifies objects",
+        "... and 4 more events: V: it has no value of 'V', which identifies objects",
+        "tocsin fences: no event could be read; event 0: V: it has no value of 'V', which identifies objects",
+    ]
+    assert not Path("f.jsonl").exists()
+    assert main(["fences", "s.jsonl", "e.jsonl", *options, "--errors", "r.jsonl"]) == 2
+    assert len(Path("r.jsonl").read_text().splitlines()) == 5
+
+
 def test_times_are_seconds_or_spans() -> None:
     """`--dwell 8` and `--dwell 8s` are one."""
     Path("long.jsonl").write_text(LINES.splitlines()[0] + '\n{"v": "a", "t": 8, "loc": [2, 2]}\n')

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tocsin.engine import Fences
 from tocsin.errors import TocsinError
 
 
 class Saving:
-    """Saves the state at regular times, if an event came since, also while the stream is silent.
+    """Calls `save` at regular times, if an event came since, also while the stream is silent.
 
     It never saves while an event is processed and its changes are written.
     """
 
-    def __init__(self, fences: Fences, path: str, every_s: float) -> None:
-        self._fences, self._path, self._every_s = fences, path, every_s
+    def __init__(self, save: Callable[[], None], every_s: float) -> None:
+        self._call, self._every_s = save, every_s
         self._between = threading.Lock()
         self._is_changed = False
         self._ended = threading.Event()
@@ -49,7 +48,7 @@ class Saving:
 
     def _save(self) -> None:
         try:
-            self._fences.save(self._path)
+            self._call()
             self._is_changed = False
         except TocsinError as error:
             print(f"warning: {error}; the state is saved later", file=sys.stderr)

@@ -88,7 +88,7 @@ def run(given: argparse.Namespace) -> int:
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.state])
     every_s = saved_every(given)
-    with reject_log(given.errors) as log:
+    with reject_log(given.errors, folds=True) as log:
         engine, warnings = _engine(given, log)
         course = _Course(given, fences_of(given, engine), log)
         with stopping() if _comes_by_line(given.events) else nullcontext() as stop:
@@ -97,12 +97,13 @@ def run(given: argparse.Namespace) -> int:
             else:
                 course.follow_lines(stop, every_s)
             course.save()
-            course.tell(len(engine))
-            if not given.no_warnings:
-                warn([*warnings, *course.notices])
+            if course.served or not course.events or stop:
+                course.tell(len(engine))
+                warn([] if given.no_warnings else [*warnings, *course.notices])
             if stop:
                 course.tell_stop()
                 return stop.status
+    log.require("event", course.served)
     return log.status()
 
 
@@ -111,7 +112,8 @@ class _Course:
 
     def __init__(self, given: argparse.Namespace, fences: Fences, log: RejectLog) -> None:
         self._given, self._fences, self._log = given, fences, log
-        self._events = self._changes = 0
+        self.events = self.served = self._changes = 0
+        self._is_saved = False
         self.notices: list[Notice] = []
         self._push = partial(
             fences.push_batch,
@@ -128,11 +130,21 @@ class _Course:
             for source in sources:
                 with event():
                     answer = self._push(source)
-                    _write(writer, answer, self._events)
-                rejects = [reject._replace(row=reject.row + self._events) for reject in answer.event_errors]
-                self._log.add("event", rejects)
-                self._events, self._changes = self._events + answer.stats.events, self._changes + len(answer)
-                self.notices = answer.warnings if not _comes_by_line(self._given.events) else []
+                    _write(writer, answer, self.events)
+                    self._count(answer)
+
+    def _count(self, answer: Answer) -> None:
+        """Log the rejected events of an answer, and count the others."""
+        is_first, rejects = self.events == 0, answer.event_errors
+        self.served += answer.stats.events - len({reject.row for reject in rejects})
+        by_line = _comes_by_line(self._given.events)
+        if not by_line:
+            self.notices = answer.warnings
+        if rejects and is_first and not self.served:
+            of_key = [notice for notice in answer.warnings if notice.condition.startswith("key=")]
+            warn(notice for notice in of_key if not by_line or "did you mean" in notice.reason)
+        self._log.add("event", [reject._replace(row=reject.row + self.events) for reject in rejects])
+        self.events, self._changes = self.events + answer.stats.events, self._changes + len(answer)
 
     def follow_lines(self, stop: Stop, every_s: float) -> None:
         """The same for the lines of standard input as they arrive. The state is saved when `every_s` have passed.
@@ -143,20 +155,21 @@ class _Course:
         if self._given.state is None or self._given.out != STANDARD:
             self.follow(lines)
             return
-        saving = Saving(self._fences, self._given.state, every_s)
+        saving = Saving(self.save, every_s)
         with saving.running():
             self.follow(lines, saving.event)
 
     def save(self) -> None:
-        """Save the state, if an option says where."""
-        if self._given.state is not None:
+        """Save the state, if an option says where, unless no event could be read: its key may be misspelt."""
+        if self._given.state is not None and (self.served or not self.events):
             self._fences.save(self._given.state)
+            self._is_saved = True
 
     def tell(self, subscriptions: int) -> None:
         """Print the summary."""
         inside = sum(1 for _ in self._fences.objects())
         print(
-            f"{counted(self._changes, 'change')} of {counted(self._events, 'event')} and "
+            f"{counted(self._changes, 'change')} of {counted(self.events, 'event')} and "
             f"{counted(subscriptions, 'subscription')}, {self._log.count:,} rejected; "
             f"{counted(inside, 'object')} inside",
             file=sys.stderr,
@@ -164,7 +177,7 @@ class _Course:
 
     def tell_stop(self) -> None:
         """Print what a stop leaves."""
-        saved = "" if self._given.state is None else f", state saved in {self._given.state}"
+        saved = f", state saved in {self._given.state}" if self._is_saved else ""
         print(f"stopped; {counted(self._changes, 'change')} written{saved}", file=sys.stderr)
 
 

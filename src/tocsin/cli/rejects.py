@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from tocsin.engine.loading import require_some
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, in_field
 from tocsin.model.subscription import Notice, Reject
 from tocsin.records.files import STANDARD
 from tocsin.writing import aside, raising_invalid_input
@@ -24,10 +24,15 @@ SHOWN: Final = 20
 
 
 class RejectLog:
-    """Counts and writes records that were not served, and values in other records that were not read."""
+    """Counts and writes records that were not served, and values in other records that were not read.
 
-    def __init__(self, stream: IO[str] | None) -> None:
-        self._stream = stream
+    With `folds`, standard error shows the first record for each reason, and the number of the others.
+    """
+
+    def __init__(self, stream: IO[str] | None, *, folds: bool = False) -> None:
+        self._stream, self._folds = stream, folds
+        self._shown = self._unshown = 0
+        self._repeated: Counter[tuple[str, str, str]] = Counter()  # by kind of record, field and reason
         self.count = 0
         self.values: Counter[str] = Counter()  # by field
         self._first: dict[str, Reject] = {}
@@ -49,8 +54,19 @@ class RejectLog:
                 self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             elif is_value and self.values[reject.field] == 1 and len(self.values) <= SHOWN:
                 print(f"warning: {describe(what, reject)}", file=sys.stderr)
-            elif not is_value and self.count <= SHOWN:
-                print(describe(what, reject), file=sys.stderr)
+            elif not is_value:
+                self._show(what, reject)
+
+    def _show(self, what: str, reject: Reject) -> None:
+        kind = what, reject.field, reject.reason
+        if self._folds and kind in self._repeated:
+            self._repeated[kind] += 1
+        elif self._shown < SHOWN:
+            self._shown += 1
+            self._repeated[kind] = 0
+            print(describe(what, reject), file=sys.stderr)
+        else:
+            self._unshown += 1
 
     def status(self, *, strict_values: bool = False) -> int:
         """The exit status: 1 if a record was not served or, with `strict_values`, a value was not read."""
@@ -61,8 +77,11 @@ class RejectLog:
         require_some(read, [self._first[what]] if what in self._first else [], what)
 
     def finish(self) -> None:
-        if self._stream is None and self.count > SHOWN:
-            print(f"... and {self.count - SHOWN} more; --errors FILE writes them all", file=sys.stderr)
+        for (what, field, reason), count in self._repeated.items():
+            if count:
+                print(f"... and {counted(count, f'more {what}')}: {in_field(field, reason)}", file=sys.stderr)
+        if self._unshown:
+            print(f"... and {self._unshown} more; --errors FILE writes them all", file=sys.stderr)
         for field, count in self.values.most_common(SHOWN):
             if self._stream is None and count > 1:
                 told = f"{count:,} values of {field} were not read; --errors FILE writes them all"
@@ -83,10 +102,10 @@ def warn(notices: Iterable[Notice]) -> None:
 
 
 @contextmanager
-def reject_log(path: str | None) -> Iterator[RejectLog]:
-    """A log on standard error, or into a file."""
+def reject_log(path: str | None, *, folds: bool = False) -> Iterator[RejectLog]:
+    """A log on standard error, where `folds` shows equal reasons once, or into a file."""
     if path is None:
-        log = RejectLog(None)
+        log = RejectLog(None, folds=folds)
         yield log
         log.finish()
         return
