@@ -306,6 +306,8 @@ class Fences:
                 threads=threads,
                 no_places=followed.no_places,
             )
+            if trail is not None:  # the warning about missing points looks at both
+                trail.has_points = tracking.has_places = trail.has_points or tracking.has_places
             changes = self._changes(answer, witness, trail, told)
         answer.event_errors.sort(key=lambda reject: reject.row)
         changes.sort(key=lambda one: one[0])

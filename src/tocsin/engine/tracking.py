@@ -39,6 +39,7 @@ class Tracking:
         self.rules = rules
         self.objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # by last event, oldest first
         self.others: OrderedDict[ObjectKey, float] = OrderedDict()  # latest times of objects in no subscription
+        self.has_places = False  # whether any event had a place, with `path`
         self.events = 0  # events so far; each event is numbered by this count
         self._due: list[tuple[float, int, ObjectKey]] = []  # a heap of (last seen, tie-breaker, key), one per object
         self._are_due: set[ObjectKey] = set()
@@ -48,6 +49,7 @@ class Tracking:
         """Take over a saved state."""
         self.objects.update(objects)
         self.others.update(others)
+        self.has_places = any(visits.at is not None for visits in objects.values())
         for key, visits in objects.items():
             self._await(key, visits)
 
