@@ -49,7 +49,7 @@ def test_changes_are_written(capsys: Any) -> None:
     told = capsys.readouterr().err
     assert "event 3: v: it has no value of 'v'" in told
     assert "3 changes of 5 events and 1 subscription, 1 rejected; 1 object inside" in told
-    assert "warning: events: 1 event did not say whether the object" in told
+    assert "warning: events: 1 event (row 1) did not say whether the object" in told
 
 
 def test_standard_input_is_answered_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,3 +72,19 @@ def test_a_point_with_the_name_of_an_object_is_told(form: Any, name: str) -> Non
     assert told(engine.match_batch(events, points=points), "points") == wanted
     moved = engine_of(other).match_batch(events, points={other: points[name]})
     assert len(moved) == 1 and moved.warnings == []
+
+
+def test_events_that_are_counted_have_rows() -> None:
+    """The first three of each kind, in order, whatever the order of their times."""
+    engine = engine_of("pos")
+    fences = tocsin.Fences(engine, key="v", time="t", order="time")
+    events: list[dict[str, Any]] = [{"v": 1, "pos": [1, 1], "t": 100}]
+    events += [{"v": 1, "pos": [1, 1], "t": 50 - late} for late in range(5)]
+    events += [{"v": 2, "pos": [1, 1], "t": "soon"}, {"v": 1, "t": 101}, {"v": 1, "t": 102}]
+    fences.push_batch(events[:1])
+
+    assert [str(one) for one in fences.push_batch(events).warnings] == [
+        "time='t': 1 event (row 6) with unreadable times, treated as without a time",
+        "time='t': 5 events (rows 1, 2, 3 and more) ignored: older than the latest event of the same object",
+        "events: 2 events (rows 7, 8) did not say whether the object is still inside; it stays inside",
+    ]

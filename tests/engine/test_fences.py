@@ -498,7 +498,7 @@ def test_events_that_come_late_are_ignored_and_told() -> None:
         (4, 1, "left", "enter"),
     ]
     assert [str(one) for one in answer.warnings] == [
-        "time='t': 1 event ignored: older than the latest event of the same object"
+        "time='t': 1 event (row 2) ignored: older than the latest event of the same object"
     ]
 
 
@@ -569,8 +569,8 @@ def test_times_in_another_unit_are_read_or_told() -> None:
     assert [r["seconds"] for r in answer] == [0.0, 1.5] and answer.warnings == []
 
     for events, said in (
-        (drive(1, t=1714564800000), "1 event with times that look like another unit; give time_unit"),
-        (drive(1, t="soon"), "1 event with unreadable times"),
+        (drive(1, t=1714564800000), "1 event (row 0) with times that look like another unit; give time_unit"),
+        (drive(1, t="soon"), "1 event (row 0) with unreadable times"),
         (drive(1), "no event has t, so that times in seconds are unknown"),
     ):
         fences = tocsin.Fences(engine_of({"left": ZONES["left"]}), key="vehicle", time="t")
