@@ -290,16 +290,53 @@ def test_saved_and_loaded_they_go_on(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["fences.jsonl"]
 
 
-@pytest.mark.parametrize("damage", ["", "{}\n", '{"tocsin fences": 9}\n', "cut", "odd"])
-def test_a_damaged_file_is_refused(damage: str, tmp_path: Path):
+OPTION = '{"tocsin fences": 3, "followed": {"key": 5}, "rules": {}, "objects": 0}\n'
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        ("", 1),
+        ("{}\n", 1),
+        ("{", 1),
+        ("[" * 100_000, 1),
+        (OPTION, 1),
+        (OPTION.replace("key", "odd"), 1),
+        ("odd", 2),
+        ("bytes", 2),
+        ("number", 2),
+        ("half", 4),
+        ("cut", 4),
+        ("more", 5),
+        ("empty", 2),
+    ],
+)
+def test_a_damaged_file_is_refused(damage: str, line: int, tmp_path: Path):
+    """With the line, and what to do; in words, and not as Python's exception."""
     path = tmp_path / "fences.jsonl"
     fences = tocsin.Fences(engine_of(), key="vehicle")
     fences.push_batch([one for v in range(3) for one in drive(1, vehicle=v)])
     fences.save(path)
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:-1]) if damage == "cut" else lines[0] + "[1]\n" if damage == "odd" else damage)
+    whole = {
+        "cut": "".join(lines[:-1]),
+        "half": "".join(lines)[:-10],
+        "odd": lines[0] + "[1]\n",
+        "bytes": lines[0] + '["\xff"]\n',
+        "empty": lines[0] + "[]\n",
+        "number": lines[0] + "5\n",
+        "more": "".join(lines) + "[6, 7.0]\n",
+    }
+    path.write_bytes(whole.get(damage, damage).encode("latin-1"))
 
-    with pytest.raises(tocsin.SegmentError, match="Save them again"):
+    with pytest.raises(tocsin.SegmentError) as raised:
+        tocsin.Fences.load(path, engine_of())
+    assert str(raised.value) == f"{path} is not a complete state of fences (line {line}); delete it to begin anew"
+
+
+def test_a_file_of_a_later_release_is_refused(tmp_path: Path):
+    (path := tmp_path / "f.jsonl").write_text('{"tocsin fences": 9}\n')
+    with pytest.raises(tocsin.SegmentError, match="of version 9, and this release reads 2 and 3; use the release that"):
         tocsin.Fences.load(path, engine_of())
 
 
@@ -324,6 +361,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path):
         ({"key": "v", "exit_after": True}, "exit_after is True"),
         ({"key": "v", "dwell": 3}, "name the attribute that has the time"),
         ({"key": "v", "time": "t", "dwell": -1}, "dwell is -1; it is a number of seconds"),
+        ({"key": "v", "time": "t", "dwell": "soon"}, "dwell is 'soon'; it is .*, or a time such as '5 min'"),
         ({"key": "v", "most_objects": 0}, "most_objects is 0"),
         ({"key": "v", "most_objects": True}, "most_objects is True"),
         ({"key": "v", "forget_after": 5}, "needs time, the attribute with the time"),
@@ -460,7 +498,7 @@ def test_events_that_come_late_are_ignored_and_told() -> None:
         (4, 1, "left", "enter"),
     ]
     assert [str(one) for one in answer.warnings] == [
-        "time='t': 1 event ignored: older than the latest event of the same object"
+        "time='t': 1 event (row 2) ignored: older than the latest event of the same object"
     ]
 
 
@@ -470,8 +508,32 @@ def test_events_of_a_call_may_be_taken_in_the_order_of_their_times() -> None:
 
     answer = fences.push_batch([*drive(9, t=10), *drive(1, t=0), *drive(2, t=5)])
 
-    assert [tuple(one.values()) for one in answer] == [(0, 1, "left", "exit", 10.0), (1, 1, "left", "enter", 0.0)]
+    assert [tuple(one.values())[:5] for one in answer] == [(0, 1, "left", "exit", 10.0), (1, 1, "left", "enter", 0.0)]
     assert answer.warnings == []
+
+
+def test_a_batch_has_the_time_and_a_key_of_each_event() -> None:
+    """As they came, in the order of the events; mixed types are texts, as keys are; a misspelt name is told."""
+    fences = tocsin.Fences(engine_of({"left": ZONES["left"]}), key="vehicle", time="t", order="time")
+    first = fences.push_batch([*drive(9, t=10, of={"id": 7}), *drive(1, t=5, of={"id": 8})], event_key="of.id")
+    assert [tuple(one.values()) for one in first] == [
+        (0, 7, 1, "left", "exit", 5.0, 10),
+        (1, 8, 1, "left", "enter", 0.0, 5),
+    ]
+    assert first.table.schema.names == ["event", "event_key", "object", "subscription", "change", "seconds", "time"]
+
+    moment = dt.datetime(2024, 6, 1, tzinfo=dt.UTC)
+    second = fences.push_batch([*drive(1, t=moment, id="a")], event_key="id")
+    third = fences.push_batch([*drive(9, t="2024-06-01T01:00:00Z", id="a"), *drive(1, t=2e9)], event_key="idd")
+    assert [(one["event_key"], one["time"]) for one in second] == [("a", moment)]
+    assert [(one["event_key"], one["time"]) for one in third] == [
+        (None, "2024-06-01T01:00:00Z"),
+        (None, "2000000000.0"),
+    ]
+    assert "event_key='idd': no event has idd" in map(str, third.warnings)
+    assert fences.push_batch([], event_key="id").table.schema.names == first.table.schema.names
+    with pytest.raises(tocsin.InvalidInput, match="event_key is 5; it names an attribute"):
+        fences.push_batch([], event_key=5)  # type: ignore[arg-type]
 
 
 def test_an_entry_and_an_exit_may_take_time() -> None:
@@ -485,6 +547,21 @@ def test_an_entry_and_an_exit_may_take_time() -> None:
         assert [(r["event"], r["change"], r["seconds"]) for r in answer] == [(2, "enter", 10.0), (8, "exit", 33.0)]
 
 
+def test_every_option_for_a_time_takes_a_span() -> None:
+    """As a number of seconds, a text or a `timedelta`; also one of many days."""
+    for dwell, after in ((60, 3600), ("1 min", "1 h"), (dt.timedelta(minutes=1), dt.timedelta(hours=1))):
+        fences = tocsin.Fences(
+            engine_of({"left": ZONES["left"]}), key="vehicle", time="t", dwell=dwell, forget_after=after
+        )
+        answer = fences.push_batch([*drive(1, t=0), *drive(1, t=60), *drive(9, vehicle=2, t=3661)])
+        assert [(r["event"], r["change"]) for r in answer] == [(0, "enter"), (1, "dwell"), (2, "lost")]
+
+    fences = tocsin.Fences(
+        engine_of({"left": ZONES["left"]}), key="vehicle", time="t", enter_after=dt.timedelta(days=20)
+    )
+    assert [len(fences.push({**drive(1)[0], "t": day * 86400})) for day in (0, 19, 20)] == [0, 0, 1]
+
+
 def test_times_in_another_unit_are_read_or_told() -> None:
     """`time_unit` says what numbers are; one that looks like another unit, or cannot be read, is told."""
     fences = tocsin.Fences(engine_of({"left": ZONES["left"]}), key="vehicle", time="t", time_unit="ms")
@@ -492,8 +569,8 @@ def test_times_in_another_unit_are_read_or_told() -> None:
     assert [r["seconds"] for r in answer] == [0.0, 1.5] and answer.warnings == []
 
     for events, said in (
-        (drive(1, t=1714564800000), "1 event with times that look like another unit; give time_unit"),
-        (drive(1, t="soon"), "1 event with unreadable times"),
+        (drive(1, t=1714564800000), "1 event (row 0) with times that look like another unit; give time_unit"),
+        (drive(1, t="soon"), "1 event (row 0) with unreadable times"),
         (drive(1), "no event has t, so that times in seconds are unknown"),
     ):
         fences = tocsin.Fences(engine_of({"left": ZONES["left"]}), key="vehicle", time="t")

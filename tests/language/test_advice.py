@@ -68,6 +68,22 @@ def test_each_text_of_a_form_is_looked_at_itself() -> None:
     assert [one.condition for one in report.warnings] == ["name LIKE 'ip*'", "name LIKE 'cd*'"]
 
 
+def test_advice_names_the_first_subscription() -> None:
+    """In a source; of those with one condition the first."""
+    records = [
+        {"id": "a", "where": "name LIKE 'ip%'"},
+        {"id": "b", "where": "name LIKE 'ip*'"},
+        {"id": "c", "where": "name LIKE 'ip*'"},
+        {"id": "e", "where": {"op": "like", "args": [{"property": "name"}, "z*"]}},
+    ]
+    report = tocsin.Engine().subscribe_many(records)
+    assert [(one.condition, one.example) for one in report.warnings] == [
+        ("name LIKE 'ip*'", "b"),
+        ("name LIKE 'z*'", "e"),
+    ]
+    assert str(report.warnings[0]) == "name LIKE 'ip*' (subscription b): * is not a wildcard in LIKE; write %"
+
+
 def test_a_form_of_a_million_texts_costs_a_few_looks() -> None:
     records = [{"id": i, "where": f"name LIKE 'a{i}*'"} for i in range(1000)]
     assert len(tocsin.Engine().subscribe_many(records).warnings) == 20

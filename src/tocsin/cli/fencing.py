@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tocsin.cli.fence_options import add_objects, add_rules, fences_of, saved_every
+from tocsin.cli.fence_saving import Saving
 from tocsin.cli.matching import newest_told
 from tocsin.cli.options import (
     Commands,
@@ -26,14 +29,17 @@ from tocsin.cli.options import (
 )
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
+from tocsin.cli.stopping import Stop, stopping
 from tocsin.engine import Answer, Engine, Fences
 from tocsin.engine.loading import is_index
+from tocsin.engine.matching import EVENT_KEY
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.records import open_writer
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import JSON, format_of
+from tocsin.records.keys import as_texts
 from tocsin.records.writers import Writer
 
 
@@ -50,15 +56,23 @@ def add_command(commands: Commands) -> None:
         ),
     )
     add_sources(parser)
-    _add_objects(parser)
-    _add_rules(parser)
+    add_objects(parser)
+    add_rules(parser)
     parser.add_argument(
         "--state",
         metavar="FILE",
-        help="continue from the state in this file, if it exists, and save the new state there",
+        help="continue from the state in this file, if it exists, and save the new state there; options that are not "
+        "given are then those of the state, and others must be the same",
+    )
+    parser.add_argument(
+        "--save-every",
+        metavar="TIME",
+        help="in a stream of JSON lines from standard input, save the state after this time, too: seconds, or 30s, "
+        "5min (default: 30s; with --out only at the end)",
     )
     parser.add_argument("--out", default="-", metavar="FILE", help="the file for changes (default: -, standard output)")
     add_typing(parser)
+    parser.add_argument("--event-key", metavar="NAME", help="also write this attribute of the event")
     add_payload(parser)
     add_format(parser, writes=True)
     parser.add_argument(
@@ -68,79 +82,103 @@ def add_command(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
-def _add_objects(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the attributes of events that say which object is where, and when."""
-    parser.add_argument("--key", required=True, metavar="NAME", help="the attribute that identifies objects")
-    parser.add_argument("--time", metavar="NAME", help="the attribute with the time of an event (default: no times)")
-    parser.add_argument(
-        "--time-unit", default="s", metavar="UNIT", help="the unit of numeric times: s, ms, us or ns (default: s)"
-    )
-    parser.add_argument(
-        "--order",
-        default="arrival",
-        metavar="ORDER",
-        help="arrival: process events as they come; time: sort them by time first (default: arrival)",
-    )
-    parser.add_argument(
-        "--path",
-        metavar="NAME",
-        help="the attribute with the place; also report fences crossed between two events (default: no crossings)",
-    )
-    parser.add_argument(
-        "--no-place",
-        action="append",
-        default=[],
-        metavar="X:Y",
-        help="a point that means an unknown place (default: 181:91, as AIS sends it); may be repeated",
-    )
-
-
-def _add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add the options for what counts as a change."""
-    parser.add_argument(
-        "--enter-after",
-        default="1",
-        metavar="N",
-        help="enter after this many events in a row inside, or after a time such as 30s (default: 1)",
-    )
-    parser.add_argument(
-        "--exit-after",
-        default="1",
-        metavar="N",
-        help="leave after this many events in a row outside, or after a time such as 30s (default: 1)",
-    )
-    parser.add_argument(
-        "--dwell", type=float, metavar="SECONDS", help="report each object that has been inside for this many seconds"
-    )
-    parser.add_argument("--inside", action="store_true", help="also report every further event of an object inside")
-    parser.add_argument(
-        "--forget-after",
-        type=float,
-        metavar="SECONDS",
-        help="forget an object after this many seconds without events (default: never)",
-    )
-
-
 def run(given: argparse.Namespace) -> int:
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     if given.subscriptions == given.events == STANDARD:
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.state])
-    with reject_log(given.errors) as log:
+    every_s = saved_every(given)
+    with reject_log(given.errors, folds=True) as log:
         engine, warnings = _engine(given, log)
-        fences = _fences(given, engine)
-        events, changes, notices = _follow(given, fences, log)
-        if given.state is not None:
-            fences.save(given.state)
-        inside = sum(1 for _ in fences.objects())
+        course = _Course(given, fences_of(given, engine), log)
+        with stopping() if _comes_by_line(given.events) else nullcontext() as stop:
+            if stop is None:
+                course.follow((given.events,))
+            else:
+                course.follow_lines(stop, every_s)
+            course.save()
+            if course.served or not course.events or stop:
+                course.tell(len(engine))
+                warn([] if given.no_warnings else [*warnings, *course.notices])
+            if stop:
+                course.tell_stop()
+                return stop.status
+    log.require("event", course.served)
+    return log.status()
+
+
+class _Course:
+    """Follows the events of one call, and writes their changes."""
+
+    def __init__(self, given: argparse.Namespace, fences: Fences, log: RejectLog) -> None:
+        self._given, self._fences, self._log = given, fences, log
+        self.events = self.served = self._changes = 0
+        self._is_saved = False
+        self.notices: list[Notice] = []
+        self._push = partial(
+            fences.push_batch,
+            schema=schema_of(given.schema),
+            points=points_of(given.points),
+            delimiter=given.delimiter,
+            event_key=given.event_key,
+            payload=given.payload,
+        )
+
+    def follow(self, sources: Iterable[Any], event: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        """Write all changes. Each source is processed, and its changes written, within `event()`."""
+        with open_writer(said(self._given.out, self._given.out_format)) as writer:
+            for source in sources:
+                with event():
+                    answer = self._push(source)
+                    _write(writer, answer, self.events)
+                    self._count(answer)
+
+    def _count(self, answer: Answer) -> None:
+        """Log the rejected events of an answer, and count the others."""
+        is_first, rejects = self.events == 0, answer.event_errors
+        self.served += answer.stats.events - len({reject.row for reject in rejects})
+        by_line = _comes_by_line(self._given.events)
+        if not by_line:
+            self.notices = answer.warnings
+        if rejects and is_first and not self.served:
+            of_key = [notice for notice in answer.warnings if notice.condition.startswith("key=")]
+            warn(notice for notice in of_key if not by_line or "did you mean" in notice.reason)
+        self._log.add("event", [reject._replace(row=reject.row + self.events) for reject in rejects])
+        self.events, self._changes = self.events + answer.stats.events, self._changes + len(answer)
+
+    def follow_lines(self, stop: Stop, every_s: float) -> None:
+        """The same for the lines of standard input as they arrive. The state is saved when `every_s` have passed.
+
+        A file of changes is complete at the end only, so its state is saved then, too.
+        """
+        lines = (line for line in stop.until_asked(sys.stdin.buffer) if line.strip())
+        if self._given.state is None or self._given.out != STANDARD:
+            self.follow(lines)
+            return
+        saving = Saving(self.save, every_s)
+        with saving.running():
+            self.follow(lines, saving.event)
+
+    def save(self) -> None:
+        """Save the state, if an option says where, unless no event could be read: its key may be misspelt."""
+        if self._given.state is not None and (self.served or not self.events):
+            self._fences.save(self._given.state)
+            self._is_saved = True
+
+    def tell(self, subscriptions: int) -> None:
+        """Print the summary."""
+        inside = sum(1 for _ in self._fences.objects())
         print(
-            f"{counted(changes, 'change')} of {counted(events, 'event')} and {counted(len(engine), 'subscription')}, "
-            f"{log.count:,} rejected; {counted(inside, 'object')} inside",
+            f"{counted(self._changes, 'change')} of {counted(self.events, 'event')} and "
+            f"{counted(subscriptions, 'subscription')}, {self._log.count:,} rejected; "
+            f"{counted(inside, 'object')} inside",
             file=sys.stderr,
         )
-        if not given.no_warnings:
-            warn([*warnings, *notices])
-    return log.status()
+
+    def tell_stop(self) -> None:
+        """Print what a stop leaves."""
+        saved = f", state saved in {self._given.state}" if self._is_saved else ""
+        print(f"stopped; {counted(self._changes, 'change')} written{saved}", file=sys.stderr)
 
 
 class _Following:
@@ -175,73 +213,22 @@ def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Follow
     return engine, report.warnings
 
 
-def _fences(given: argparse.Namespace, engine: Engine | _Following) -> Fences:
-    if given.state is not None and Path(given.state).exists():
-        return Fences.load(given.state, engine)
-    options: dict[str, Any] = {"no_places": [_place(one) for one in given.no_place]} if given.no_place else {}
-    return Fences(
-        engine,
-        key=given.key,
-        time=given.time,
-        time_unit=given.time_unit,
-        order=given.order,
-        path=given.path,
-        enter_after=_rule(given.enter_after),
-        exit_after=_rule(given.exit_after),
-        dwell=given.dwell,
-        inside=given.inside,
-        forget_after=given.forget_after,
-        **options,
-    )
-
-
-def _follow(given: argparse.Namespace, fences: Fences, log: RejectLog) -> tuple[int, int, list[Notice]]:
-    """Write all changes. Returns the numbers of events and changes, and the warnings of the last answer."""
-    events = changes = 0
-    notices: list[Notice] = []
-    with open_writer(said(given.out, given.out_format)) as writer:
-        for source in _sources(given.events):
-            answer = fences.push_batch(
-                source,
-                schema=schema_of(given.schema),
-                points=points_of(given.points),
-                delimiter=given.delimiter,
-                payload=given.payload,
-            )
-            _write(writer, answer, events)
-            log.add("event", [reject._replace(row=reject.row + events) for reject in answer.event_errors])
-            events, changes = events + answer.stats.events, changes + len(answer)
-            notices = answer.warnings if not _comes_by_line(given.events) else []
-    return events, changes, notices
-
-
-def _sources(events: str) -> Iterator[Any]:
-    """The file as a whole; for JSON lines on standard input, each line as it arrives."""
-    if not _comes_by_line(events):
-        return iter((events,))
-    lines: Iterable[bytes] = sys.stdin.buffer
-    return (line for line in lines if line.strip())
-
-
 def _comes_by_line(events: str) -> bool:
     return events == STANDARD and format_of(events) is JSON
 
 
 def _write(writer: Writer, answer: Answer, first: int) -> None:
+    """Write the changes, with rows from `first` on. Values from events are texts: a file has one type for a column."""
     table = answer.table.set_column(0, "event", pc.add(answer.table["event"], pa.scalar(first, pa.int64())))
-    objects = table["object"].combine_chunks()
-    writer.write(
-        table.set_column(1, "object", objects.cast(pa.string()) if len(objects) else pa.array([], pa.string()))
-    )
+    for place, name in enumerate(table.column_names):
+        if name in ("object", EVENT_KEY, "time"):
+            table = table.set_column(place, name, _texts(table[name].combine_chunks()))
+    writer.write(table)
 
 
-def _rule(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
-
-
-def _place(text: str) -> tuple[float, float]:
-    x, _, y = text.partition(":")
-    try:
-        return float(x), float(y)
-    except ValueError:
-        raise InvalidInput(f"--no-place: {text!r} is not X:Y; write 0:0") from None
+def _texts(values: pa.Array) -> pa.Array:
+    """Values as texts; instants as RFC 3339."""
+    if not pa.types.is_timestamp(values.type):
+        return as_texts(values)
+    texts = values.cast(pa.timestamp("us", "UTC"), safe=False).cast(pa.large_string())
+    return pc.replace_substring_regex(pc.replace_substring(texts, " ", "T"), r"\.000000Z$", "Z")

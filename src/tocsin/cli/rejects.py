@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from tocsin.engine.loading import require_some
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, in_field
 from tocsin.model.subscription import Notice, Reject
 from tocsin.records.files import STANDARD
 from tocsin.writing import aside, raising_invalid_input
@@ -24,10 +24,15 @@ SHOWN: Final = 20
 
 
 class RejectLog:
-    """Counts and writes records that were not served, and values in other records that were not read."""
+    """Counts and writes records that were not served, and values in other records that were not read.
 
-    def __init__(self, stream: IO[str] | None) -> None:
-        self._stream = stream
+    With `folds`, standard error shows the first record for each reason, and the number of the others.
+    """
+
+    def __init__(self, stream: IO[str] | None, *, folds: bool = False) -> None:
+        self._stream, self._folds = stream, folds
+        self._shown = self._unshown = 0
+        self._repeated: Counter[tuple[str, str, str]] = Counter()  # by kind of record, field and reason
         self.count = 0
         self.values: Counter[str] = Counter()  # by field
         self._first: dict[str, Reject] = {}
@@ -50,8 +55,19 @@ class RejectLog:
                 self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             elif is_value and self.values[reject.field] == 1 and len(self.values) <= SHOWN:
                 print(f"warning: {describe(what, reject)}", file=sys.stderr)
-            elif not is_value and self.count <= SHOWN:
-                print(describe(what, reject), file=sys.stderr)
+            elif not is_value:
+                self._show(what, reject)
+
+    def _show(self, what: str, reject: Reject) -> None:
+        kind = what, reject.field, reject.reason
+        if self._folds and kind in self._repeated:
+            self._repeated[kind] += 1
+        elif self._shown < SHOWN:
+            self._shown += 1
+            self._repeated[kind] = 0
+            print(describe(what, reject), file=sys.stderr)
+        else:
+            self._unshown += 1
 
     def status(self, *, strict_values: bool = False) -> int:
         """The exit status: 1 if a record was not served or, with `strict_values`, a value was not read."""
@@ -66,8 +82,11 @@ class RejectLog:
         if self._stream is not None or self._is_finished:
             return
         self._is_finished = True
-        if self.count > SHOWN:
-            more = counted(self.count - SHOWN, "more rejected record")
+        for (what, field, reason), count in self._repeated.items():
+            if count:
+                print(f"... and {counted(count, f'more {what}')}: {in_field(field, reason)}", file=sys.stderr)
+        if self._unshown:
+            more = counted(self._unshown, "more rejected record")
             print(f"... and {more}; --errors FILE writes them all", file=sys.stderr)
         for field, count in self.values.most_common(SHOWN):
             if count > 1:
@@ -89,10 +108,10 @@ def warn(notices: Iterable[Notice]) -> None:
 
 
 @contextmanager
-def reject_log(path: str | None) -> Iterator[RejectLog]:
-    """A log on standard error, or into a file."""
+def reject_log(path: str | None, *, folds: bool = False) -> Iterator[RejectLog]:
+    """A log on standard error, where `folds` shows equal reasons once, or into a file."""
     if path is None:
-        log = RejectLog(None)
+        log = RejectLog(None, folds=folds)
         yield log
         log.finish()
         return

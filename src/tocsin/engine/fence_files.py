@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tocsin.errors import InvalidInput, SegmentError
-from tocsin.model.fence import ObjectKey, Stay, Visits
+from tocsin.model.fence import FenceRules, Followed, ObjectKey, Stay, Visits
 from tocsin.writing import aside, raising_invalid_input
 
 _VERSION: Final = 3
@@ -39,26 +40,72 @@ def read_fences(path: str | Path) -> tuple[dict[str, Any], dict[ObjectKey, Visit
     """The options, the objects inside subscriptions, and the times of other objects; raises `SegmentError`."""
     objects: dict[ObjectKey, Visits] = {}
     others: dict[ObjectKey, float] = {}
+    lines = _parsed(path)
+    head: _Head = next(lines)[1]
+    for number, content in lines:
+        with _as_damage(path, number):
+            key, *rest = content
+            if number > 1 + head.objects + head.others:
+                raise ValueError
+            if len(objects) < head.objects:
+                last, stays, at = rest
+                own = {one: Stay(*values) for one, *values in stays}
+                objects[key] = Visits(own, last, at and (float(at[0]), float(at[1])))
+            else:
+                (others[key],) = map(float, rest)
+    if (len(objects), len(others)) != (head.objects, head.others):
+        raise _damaged(path, 2 + len(objects) + len(others))
+    return head.options, objects, others
+
+
+def read_options(path: str | Path) -> dict[str, Any]:
+    """The options alone; raises `SegmentError`."""
+    head: _Head = next(_parsed(path))[1]
+    return head.options
+
+
+class _Head(NamedTuple):
+    options: dict[str, Any]
+    objects: int
+    others: int
+
+
+def _parsed(path: str | Path) -> Iterator[tuple[int, Any]]:
+    """The head, then the content of each further line, with the numbers of the lines."""
+    number = 0
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            head = json.loads(file.readline())
-            if head["tocsin fences"] not in _READ:
-                raise ValueError(f"version {head['tocsin fences']}")
-            options = {**head["followed"], **head["rules"]}
-            for line in file:
-                key, *rest = json.loads(line)
-                if len(objects) < head["objects"]:
-                    last, stays, at = rest
-                    own = {one: Stay(*values) for one, *values in stays}
-                    objects[key] = Visits(own, last, at and (float(at[0]), float(at[1])))
-                else:
-                    (others[key],) = map(float, rest)
+        with Path(path).open("rb") as file:
+            for number, line in enumerate(file, 1):
+                with _as_damage(path, number):
+                    parsed = json.loads(line)
+                    content = _head(parsed, path) if number == 1 else parsed
+                yield number, content
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise SegmentError(f"{path} does not hold fences of this version: {error!r:.80}. Save them again.") from None
-    expected = head["objects"], head.get("others", 0)
-    if (len(objects), len(others)) != expected:
-        held, wanted = len(objects) + len(others), sum(expected)
-        raise SegmentError(f"{path} holds {held} of {wanted} objects. Save them again.")
-    return options, objects, others
+    if number == 0:
+        raise _damaged(path, 1)
+
+
+def _head(parsed: Any, path: str | Path) -> _Head:
+    version = parsed["tocsin fences"]
+    if version not in _READ:
+        raise SegmentError(
+            f"{path} is a state of fences of version {version!r:.20}, and this release reads "
+            f"{' and '.join(map(str, _READ))}; use the release that wrote it, or delete it to begin anew"
+        )
+    followed, rules = parsed["followed"], parsed["rules"]
+    Followed(**followed), FenceRules(**rules)  # raise an error for a name or a value that is not valid
+    return _Head({**followed, **rules}, int(parsed["objects"]), int(parsed.get("others", 0)))
+
+
+@contextmanager
+def _as_damage(path: str | Path, number: int) -> Iterator[None]:
+    """Convert what the content of a damaged line raises."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _damaged(path, number) from None
+
+
+def _damaged(path: str | Path, number: int) -> SegmentError:
+    return SegmentError(f"{path} is not a complete state of fences (line {number}); delete it to begin anew")

@@ -14,23 +14,53 @@ _FAR_S: Final = 3.2e10
 """The year 2984 in seconds since 1970. A larger number has a finer unit: in milliseconds, this means January 1971."""
 
 
+_MOST_ROWS: Final = 3
+"""How many rows a warning names."""
+
+
+class Tally:
+    """A number of events, with the rows of the first ones."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[int] = []
+
+    def add(self, row: int) -> None:
+        """Count the event of a row."""
+        self.count += 1
+        if len(self._first) <= _MOST_ROWS:
+            self._first = sorted((*self._first, row))
+        elif row < self._first[-1]:  # events may be in the order of their times
+            self._first = sorted((*self._first[:-1], row))
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def __str__(self) -> str:
+        rows = ", ".join(map(str, self._first[:_MOST_ROWS]))
+        more = " and more" if self.count > _MOST_ROWS else ""
+        return f"1 event (row {rows})" if self.count == 1 else f"{self.count:,} events (rows {rows}{more})"
+
+
 class TimeReader:
     """Reads the times of one call's events, and counts those to warn about."""
 
     def __init__(self, time: str | None, unit: str) -> None:
         self._time, self._unit = time, unit
-        self.unknown = self.late = 0
-        self._without = self._unread = self._read = self._odd = 0
+        self.unknown, self.late = Tally(), Tally()
+        self._unread, self._odd = Tally(), Tally()
+        self._without = self._read = 0
 
-    def seconds_of(self, moment: Any) -> float | None:
+    def seconds_of(self, moment: Any, row: int) -> float | None:
         """A time in seconds: a number in the unit, or an instant since 1970; None for any other value."""
-        seconds = self._seconds(moment)
+        seconds = self._seconds(moment, row)
         self._read += seconds is not None
         self._without += moment is None
-        self._unread += seconds is None and moment is not None
+        if seconds is None and moment is not None:
+            self._unread.add(row)
         return seconds
 
-    def _seconds(self, moment: Any) -> float | None:
+    def _seconds(self, moment: Any, row: int) -> float | None:
         if isinstance(moment, str):
             read = read_instant(moment)
             return None if read is None else read.microseconds / 1e6
@@ -39,7 +69,8 @@ class TimeReader:
         if not isinstance(moment, int | float) or isinstance(moment, bool) or not abs(moment) < float("inf"):
             return None
         seconds = moment * MICROSECONDS[self._unit] / 1e6
-        self._odd += seconds > _FAR_S or (self._unit != "s" and 0 < moment < _FAR_S / 10)
+        if seconds > _FAR_S or (self._unit != "s" and 0 < moment < _FAR_S / 10):
+            self._odd.add(row)
         return seconds
 
     def notices(self, others: Callable[[], list[Notice]]) -> list[Notice]:
@@ -51,22 +82,16 @@ class TimeReader:
         if self._time is not None and self._without and not (self._read or self._unread):
             yield self._of(f"time={name!r}", f"no event has {name}, so that times in seconds are unknown")
         if self._unread:
-            yield self._of(
-                f"time={name!r}", f"{_events(self._unread)} with unreadable times, treated as without a time"
-            )
+            yield self._of(f"time={name!r}", f"{self._unread} with unreadable times, treated as without a time")
         if self._odd:
-            reason = f"{_events(self._odd)} with times that look like another unit; give time_unit"
+            reason = f"{self._odd} with times that look like another unit; give time_unit"
             yield self._of(f"time_unit={self._unit!r}", reason)
         if self.late:
-            reason = f"{_events(self.late)} ignored: older than the latest event of the same object"
+            reason = f"{self.late} ignored: older than the latest event of the same object"
             yield self._of(f"time={name!r}", reason)
         if self.unknown:
             reason = "did not say whether the object is still inside; it stays inside"
-            yield self._of("events", f"{_events(self.unknown)} {reason}")
+            yield self._of("events", f"{self.unknown} {reason}")
 
     def _of(self, option: str, reason: str) -> Notice:
         return Notice(self._time or "", option, reason, 0, None)
-
-
-def _events(count: int) -> str:
-    return "1 event" if count == 1 else f"{count:,} events"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -11,17 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import pyarrow as pa
-
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences, write_fences
 from tocsin.engine.fence_notices import TimeReader
-from tocsin.engine.matching import EVENT_KEY
+from tocsin.engine.fence_tables import FurtherColumns, table_of
 from tocsin.engine.tracking import Moved, Tracking, problem_of, rows_of
 from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
-from tocsin.errors import InvalidInput, RecordError, UnknownSubscription
+from tocsin.errors import InvalidInput, RecordError
 from tocsin.forking import renewed
 from tocsin.model.fence import (
     MOST_OBJECTS,
@@ -30,13 +27,13 @@ from tocsin.model.fence import (
     FenceRules,
     Followed,
     ObjectKey,
+    number_of_seconds,
     plain_key,
 )
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
-from tocsin.records.keys import keys_column
 
 
 @runtime_checkable
@@ -85,16 +82,16 @@ class Fences:
     enter_after, exit_after : int, str or timedelta
         How many events in a row must be TRUE to enter, or FALSE to exit. A duration such as "30 s" says how long the
         run of events must last, from its first to its last event.
-    dwell : float, optional
-        After how many seconds inside an object dwells.
+    dwell : float, str or timedelta, optional
+        After how many seconds inside an object dwells, or a duration such as "5 min".
     inside : bool
         Whether every further event inside is reported.
     most_objects : int
         How many objects are kept: those inside a subscription, or all with `path`. As many times of other objects are
         kept with `time`. Those unseen for longest are dropped first, and reported as lost.
-    forget_after : float, optional
-        After how many seconds without an event an object is dropped. Events that are UNKNOWN for all subscriptions do
-        not count.
+    forget_after : float, str or timedelta, optional
+        After how many seconds without an event an object is dropped, or a duration such as "1 h". Events that are
+        UNKNOWN for all subscriptions do not count.
     time_unit : str
         "s", "ms", "us" or "ns", if times are numbers.
     order : str
@@ -129,10 +126,10 @@ class Fences:
         path: str | None = None,
         enter_after: int | str | timedelta = 1,
         exit_after: int | str | timedelta = 1,
-        dwell: float | None = None,
+        dwell: float | str | timedelta | None = None,
         inside: bool = False,
         most_objects: int = MOST_OBJECTS,
-        forget_after: float | None = None,
+        forget_after: float | str | timedelta | None = None,
         time_unit: str = "s",
         order: str = "arrival",
         no_places: Sequence[tuple[float, float]] = NO_PLACES,
@@ -141,8 +138,9 @@ class Fences:
             raise InvalidInput(f"engine is {shown(engine)}; give a tocsin.Engine")
         self._engine = engine
         places: Any = no_places  # checked and converted there
-        followed = Followed(key, time, path, most_objects, forget_after, time_unit, order, places)
-        self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, dwell, inside))
+        after = number_of_seconds(forget_after)
+        followed = Followed(key, time, path, most_objects, after, time_unit, order, places)
+        self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, number_of_seconds(dwell), inside))
         if self._tracking.rules.measures_time and time is None:
             raise InvalidInput(
                 f"enter_after is {enter_after!r:.40}, exit_after {exit_after!r:.40}, dwell {dwell!r:.40} but time is "
@@ -226,6 +224,7 @@ class Fences:
         points: Points | None = None,
         strict: bool = False,
         threads: int | None = None,
+        event_key: str | None = None,
         payload: bool = False,
     ) -> Answer:
         """Process a source of events, which see one state of the subscriptions.
@@ -244,16 +243,18 @@ class Fences:
             As in `tocsin.match`.
         threads
             As in `tocsin.match`.
+        event_key : str, optional
+            An attribute of the event, which becomes the column `event_key`.
         payload : bool
             Whether to add the subscriptions' payloads, as JSON.
 
         Returns
         -------
         Answer
-            One row per change: `event` (row), `object`, `subscription`, `change` and `seconds`. Rows are ordered by
-            event; lost objects come first, then exits, crossings and the rest. The errors have events that are bad or
-            have no key. The warnings count events that are late, or UNKNOWN for all subscriptions. None of these
-            changes anything.
+            One row per change: `event` (row), `object`, `subscription`, `change`, `seconds` and, if fences have a
+            `time`, that of the event, as it came. Rows are ordered by event; lost objects come first, then exits,
+            crossings and the rest. The errors have events that are bad or have no key. The warnings count events that
+            are late, or UNKNOWN for all subscriptions. None of these changes anything.
 
         Raises
         ------
@@ -270,31 +271,11 @@ class Fences:
         >>> tocsin.Fences(engine, key="car").push_batch([{"car": 7, "speed": 130}]).table.to_pylist()
         [{'event': 0, 'object': 7, 'subscription': 'speeding', 'change': 'enter', 'seconds': None}]
         """
-        answer, changes = self._pushed(events, schema, delimiter, points, strict, threads)
-        objects, ids = [change.object for _, change in changes], [change.subscription for _, change in changes]
-        table = pa.table(
-            {
-                "event": pa.array([row for row, _ in changes], pa.int64()),
-                "object": keys_column(objects, answer.table[EVENT_KEY].type),
-                "subscription": pa.array(ids, answer.table["subscription"].type.value_type),
-                "change": pa.array([change.change for _, change in changes], pa.string()).dictionary_encode(),
-                "seconds": pa.array([change.seconds for _, change in changes], pa.float64()),
-            }
-        )
-        if payload:
-            table = table.append_column("payload", pa.array(self._payloads(ids), pa.large_string()))
-        return Answer(table, answer.event_errors, [], answer.stats, answer.complete, answer.noticing)
-
-    def _payloads(self, ids: Sequence[SubscriptionId]) -> list[str | None]:
-        """The subscriptions' payloads as JSON; None if there is none, or if the subscription was removed."""
-        found: dict[SubscriptionId, str | None] = {}
-        for one in set(ids):
-            try:
-                carried = self._engine.payload(one)
-            except UnknownSubscription:
-                carried = None
-            found[one] = None if carried is None else json.dumps(carried, ensure_ascii=False)
-        return [found[one] for one in ids]
+        columns = FurtherColumns(self._tracking.followed.time, event_key)
+        answer, changes = self._pushed(events, schema, delimiter, points, strict, threads, columns.attributes)
+        table = table_of(answer, changes, columns, self._engine.payload if payload else None)
+        own, others = columns.notices(answer), answer.noticing
+        return Answer(table, answer.event_errors, [], answer.stats, answer.complete, lambda: [*own, *others()])
 
     def _pushed(
         self,
@@ -304,9 +285,12 @@ class Fences:
         points: Points | None = None,
         strict: bool = False,
         threads: int | None = None,
+        also: Sequence[str] | None = None,
     ) -> tuple[Answer, list[tuple[int, FenceChange]]]:
+        """Process events; `also` are attributes to read, the time first. The answer has a row for each event."""
         tracking, followed = self._tracking, self._tracking.followed
-        also = [] if followed.time is None else [followed.time]
+        if also is None:
+            also = FurtherColumns(followed.time, None).attributes
         told = TimeReader(followed.time, followed.time_unit)
         with self._lock:
             trail = None if followed.path is None else Trail(followed.path, tracking.last_place)
@@ -322,6 +306,8 @@ class Fences:
                 threads=threads,
                 no_places=followed.no_places,
             )
+            if trail is not None:  # the warning about missing points looks at both
+                trail.has_points = tracking.has_places = trail.has_points or tracking.has_places
             changes = self._changes(answer, witness, trail, told)
         answer.event_errors.sort(key=lambda reject: reject.row)
         changes.sort(key=lambda one: one[0])

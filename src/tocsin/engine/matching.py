@@ -17,7 +17,7 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates, without_places
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import raise_first, require_some
-from tocsin.engine.misnamed import misnamed, no_degrees
+from tocsin.engine.misnamed import misnamed, no_degrees, pathless
 from tocsin.engine.notices import notices_of
 from tocsin.engine.seen import Seen
 from tocsin.engine.trails import Trail
@@ -125,7 +125,8 @@ def warnings_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_option
         ranking=request.ranking,
     )
     others = no_degrees(seen, snapshots.wanted)
-    return [*options, *others, *(() if of_options else notices_of(snapshots, seen))]
+    paths = [] if request.trail is None else pathless(snapshots.wanted, seen, request.trail)
+    return [*options, *paths, *others, *(() if of_options else notices_of(snapshots, seen))]
 
 
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:

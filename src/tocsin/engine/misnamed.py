@@ -6,17 +6,21 @@ A misspelt option is not an error, because later events may have the name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points
 from tocsin.engine.seen import Seen
+from tocsin.engine.trails import Trail
+from tocsin.kernels import codes
 from tocsin.language import name_text
 from tocsin.language.nearest import nearest
 from tocsin.language.operators.distance import DISTANCE
 from tocsin.model.ranking import Ranking, Relaxed
 from tocsin.model.subscription import Notice
 from tocsin.spelling import option
+
+_PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE
 
 
 def misnamed(
@@ -44,11 +48,33 @@ def misnamed(
             yield from _unasked(option("points", {name: pair}), name, asked)
         elif seen is not None and not seen.types.get(name):
             yield from (_absent(option("points", {name: pair}), axis, seen) for axis in pair if axis not in seen.types)
+        elif seen is not None and seen.types[name] == 1 << codes.UNTYPED and pair[0].startswith(f"{name}."):
+            yield Notice(name, option("points", {name: pair}), _is_object(name, pair), 0, None)
     if event_key is not None and seen is not None and seen.without_key and not seen.with_key:
         yield _absent(option(key_option, event_key), event_key, seen)
     if isinstance(ranking, Relaxed):
         for name in sorted(set(ranking.drop) - asked):
             yield from _unasked(f"drop {name!r}", name, asked, is_sure=True)
+
+
+def _is_object(name: str, pair: tuple[str, str]) -> str:
+    other = "place" if name == "location" else "location"
+    return f"{name_text(name)} is an object; write {other}={pair[0]}:{pair[1]}, and ask about {other}"
+
+
+def pathless(wanted: Wanted, seen: Seen, trail: Trail) -> Iterator[Notice]:
+    """A warning if no event has a point under the name of a trail, so that no crossings are found."""
+    if trail.has_points or not seen.events:
+        return
+    places = [name for name in wanted.numbers if name != trail.path and _is_place(seen, name)]
+    near = nearest(trail.path, places) or (places[0] if len(places) == 1 else None)
+    reason = "no event has a point there" if trail.path in wanted else f"no subscription uses {name_text(trail.path)}"
+    yield Notice(trail.path, f"path={trail.path!r}", f"{reason}{_meant(near)}", 0, None)
+
+
+def _is_place(seen: Seen, name: str) -> bool:
+    types = seen.types.get(name, 0)
+    return bool(types & _PLACES) or (types == 1 << codes.LIST and name not in seen.no_places)
 
 
 def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[Notice]:

@@ -39,6 +39,7 @@ class Tracking:
         self.rules = rules
         self.objects: OrderedDict[ObjectKey, Visits] = OrderedDict()  # by last event, oldest first
         self.others: OrderedDict[ObjectKey, float] = OrderedDict()  # latest times of objects in no subscription
+        self.has_places = False  # whether any event had a place, with `path`
         self.events = 0  # events so far; each event is numbered by this count
         self._due: list[tuple[float, int, ObjectKey]] = []  # a heap of (last seen, tie-breaker, key), one per object
         self._are_due: set[ObjectKey] = set()
@@ -48,6 +49,7 @@ class Tracking:
         """Take over a saved state."""
         self.objects.update(objects)
         self.others.update(others)
+        self.has_places = any(visits.at is not None for visits in objects.values())
         for key, visits in objects.items():
             self._await(key, visits)
 
@@ -67,13 +69,14 @@ class Tracking:
         visits = self.objects.get(key)
         latest = self.others.get(key) if visits is None else visits.last
         if now is not None and latest is not None and now < latest:
-            told.late += 1
+            told.late.add(event.row)
             return
         pending = set() if visits is None else visits.stays.keys() - matched
         unknown = {one for one in pending if witness.truth(event.row, one) is None}
-        told.unknown += bool(unknown)
-        if not matched and unknown == pending and not witness.is_known(event.row):
-            told.unknown += not unknown
+        is_silent = not matched and unknown == pending and not witness.is_known(event.row)
+        if unknown or is_silent:
+            told.unknown.add(event.row)
+        if is_silent:
             return
         yield from self._given_up(now)
         keeps_all = self.followed.path is not None
@@ -129,7 +132,10 @@ def rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple
     """The row, key, matches, time and passed subscriptions of each event, in the order in which they count."""
     nothing = [None] * len(table)
     columns = [key_values(table[name]) for name in ("event", EVENT_KEY, "subscription")]
-    times = nothing if followed.time is None else [told.seconds_of(moment) for moment in key_values(table["also_0"])]
+    times: list[Any] = nothing
+    if followed.time is not None:
+        moments = zip(key_values(table["also_0"]), columns[0], strict=True)
+        times = [told.seconds_of(moment, row) for moment, row in moments]
     ways = nothing if followed.path is None else table[PASSED].to_pylist()
     rows = list(zip(*columns, times, ways, strict=True))
     if followed.order == "time":

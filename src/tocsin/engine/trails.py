@@ -29,9 +29,10 @@ class Trail:
     """
 
     def __init__(self, path: str, last: Callable[[ObjectKey], Position | None]) -> None:
-        self._path = path
+        self.path = path
         self._last = last
         self.moved: dict[ObjectKey, tuple[Position, int]] = {}  # each object's last position in this source, and row
+        self.has_points = False  # whether an event of this source has a point there
         self.starts: dict[int, int] = {}  # by row, the row where its line begins; BEFORE for one before this source
 
     def lines(self, batches: Sequence[EventBatch], keys: Mapping[int, Any]) -> tuple[list[EventBatch], list[int]]:
@@ -42,6 +43,7 @@ class Trail:
         ways: list[list[tuple[int, Position, Position]]] = [[] for _ in batches]
         rows: list[int] = []
         for row, batch, event, here in self._positions(batches):
+            self.has_points = True
             key = keys.get(row)
             if key is None or key != key:
                 continue
@@ -59,7 +61,7 @@ class Trail:
         """Row, batch, event and point of each event that has a point, by row."""
         found = []
         for number, batch in enumerate(batches):
-            places = Places.of(batch, self._path)
+            places = Places.of(batch, self.path)
             for place in np.flatnonzero(places.are_points()).tolist():
                 event, (x, y) = int(places.events[place]), places.bounds[place, :2].tolist()
                 found.append((int(batch.rows[event]), number, event, (x, y)))
@@ -68,7 +70,7 @@ class Trail:
     def _with_lines(self, batch: EventBatch, ways: Sequence[tuple[int, Position, Position]]) -> EventBatch:
         arrays = batch.arrays
         owners = np.repeat(np.arange(len(batch)), np.diff(arrays.starts))
-        entries = np.flatnonzero(arrays.attributes == batch.attributes.index(self._path))
+        entries = np.flatnonzero(arrays.attributes == batch.attributes.index(self.path))
         chosen = entries[np.searchsorted(owners[entries], [event for event, _, _ in ways])]
         types, payloads = arrays.types.copy(), arrays.payloads.copy()
         types[chosen], payloads[chosen] = codes.SHAPE, len(batch.shapes) + np.arange(len(ways))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tocsin.language.canonical import to_text
 from tocsin.language.operators.operator import operator_of
 from tocsin.model.expression import Attribute, Expression, walk, walk_all
+from tocsin.model.subscription import SubscriptionId
 
 
 class Advice(NamedTuple):
@@ -16,6 +17,7 @@ class Advice(NamedTuple):
     attribute: str  # empty if the condition has none
     condition: str
     reason: str
+    subscription: SubscriptionId | None = None  # the first one with the condition, if that is known
 
 
 def advice_on(tree: Expression, text: str = "") -> list[Advice]:

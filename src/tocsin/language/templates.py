@@ -33,6 +33,7 @@ from tocsin.language.words import (
     split_words,
 )
 from tocsin.model.expression import Array, Attribute, Constant, Expression, fold, walk_all
+from tocsin.model.subscription import SubscriptionId
 from tocsin.model.texts import Text
 from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, crosses
 
@@ -122,13 +123,14 @@ class Templates:
     True
     """
 
-    __slots__ = ("_advice", "_characters", "_known", "texts")
+    __slots__ = ("_advice", "_characters", "_known", "texts", "unnamed")
 
     def __init__(self, texts: Mapping[str, Text] | None = None) -> None:
         self.texts = texts or {}  # settings by attribute, for a TEXT that names none
         self._known: dict[str, _Reader | None] = {}
         self._characters = 0
         self._advice: list[Advice] = []
+        self.unnamed = 0  # pieces of advice since `name_advice`
 
     def instance(self, text: str) -> Instance | None:
         """The template of a text, and its values. None if the text has no template, or if `parse` rejects it.
@@ -172,11 +174,19 @@ class Templates:
     def advise(self, tree: Expression, text: str = "") -> None:
         """Record advice for the first texts of each form, and for texts without a template."""
         if len(self._advice) < _MOST_ADVICE:
-            self._advice += [one for one in advice_on(tree, text) if one not in self._advice]
+            known = {one[:3] for one in self._advice}
+            new = [one for one in advice_on(tree, text) if one[:3] not in known]
+            self._advice += new
+            self.unnamed += len(new)
+
+    def name_advice(self, id: SubscriptionId | None) -> None:
+        """Record the subscription that the advice since the last call is about."""
+        advice, self.unnamed, count = self._advice, 0, self.unnamed
+        advice[len(advice) - count :] = [one._replace(subscription=id) for one in advice[len(advice) - count :]]
 
     def take_advice(self) -> list[Advice]:
         """Return the advice recorded since the last call, and clear it."""
-        taken, self._advice = self._advice, []
+        taken, self._advice, self.unnamed = self._advice, [], 0
         return taken
 
     def _remember(self, skeleton: str, reader: _Reader | None) -> _Reader | None:

@@ -84,7 +84,7 @@ class Followed:
         ):
             raise InvalidInput(
                 f"forget_after is {self.forget_after!r:.40}, time is {self.time!r:.40}; it is a number of seconds "
-                "above 0, and needs time, the attribute with the time of an event."
+                "above 0 or a time such as '30 min', and needs time, the attribute with the time of an event."
             )
         if self.time_unit not in MICROSECONDS:
             raise InvalidInput(f"time_unit is {self.time_unit!r:.40}; it is one of {', '.join(MICROSECONDS)}.")
@@ -132,9 +132,11 @@ class FenceRules:
                     f"{name} is {given!r:.40}; it counts events, from 1 on, or is a time such as '30 s'."
                 )
             if isinstance(given, timedelta):
-                object.__setattr__(self, name, f"{given.total_seconds():g} s")
+                object.__setattr__(self, name, f"{given.total_seconds():f} s")
         if self.dwell is not None and not (_is_number(self.dwell) and 0 <= self.dwell < float("inf")):
-            raise InvalidInput(f"dwell is {self.dwell!r:.40}; it is a number of seconds, from 0 on.")
+            raise InvalidInput(
+                f"dwell is {self.dwell!r:.40}; it is a number of seconds, from 0 on, or a time such as '5 min'."
+            )
         if not isinstance(self.inside, bool):
             raise InvalidInput(f"inside is {self.inside!r:.40}; it is True or False.")
 
@@ -170,6 +172,16 @@ def seconds_of(span: Any) -> float | None:
     found = _SPAN.fullmatch(span) if isinstance(span, str) else None
     seconds = 0.0 if found is None else float(found[1]) * _SECONDS[found[2]]
     return seconds if seconds > 0 else None
+
+
+def number_of_seconds(given: Any) -> Any:
+    """A duration as a number of seconds; anything else as it is.
+
+    >>> number_of_seconds("5 min"), number_of_seconds(30), number_of_seconds("soon")
+    (300.0, 30, 'soon')
+    """
+    seconds = seconds_of(given)
+    return given if seconds is None else seconds
 
 
 _SPAN: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*")

@@ -62,7 +62,10 @@ class Extras:
 
     def advise(self, advice: Iterable[Advice]) -> None:
         """Record advice on expressions that are probably mistakes."""
-        self._advice += [Notice(one.attribute, one.condition, one.reason, 0, None) for one in advice]
+        self._advice += [
+            Notice(one.attribute, one.condition, one.reason, int(one.subscription is not None), one.subscription)
+            for one in advice
+        ]
 
     def warnings(self) -> list[Notice]:
         """Warnings about ignored fields, kept columns that no record has, and probable mistakes."""

@@ -82,6 +82,8 @@ def chunk_of(
                 taken.append((row, parsed_record(record, templates, extras)))
         except RecordError as error:
             rejects.append(Reject(row, _id_or_none(record), error.field, error.reason))
+        if templates.unnamed:
+            templates.name_advice(_id_or_none(record))
     payloads = [one.payload for _, one in taken]
     weights = [one.weights for _, one in taken]
     return SubscriptionChunk(
@@ -162,5 +164,5 @@ def _number(text: str) -> float | str:
 
 
 def _id_or_none(record: object) -> str | int | None:
-    raw = record.get("id") if isinstance(record, Mapping) else None
+    raw = record.get("id") if isinstance(record, Mapping) else record.id if isinstance(record, Subscription) else None
     return raw if isinstance(raw, str | int) and not isinstance(raw, bool) else None
