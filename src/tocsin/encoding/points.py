@@ -16,6 +16,7 @@ from tocsin.columns.meeting import box_numbers
 from tocsin.columns.payloads import numbers_of
 from tocsin.errors import InvalidInput
 from tocsin.kernels import codes
+from tocsin.model.event import flatten
 
 Points = Mapping[str, tuple[str, str]]
 """The attributes of x and y for each point: `{"location": ("lon", "lat")}`."""
@@ -75,6 +76,13 @@ def _with_point(batch: EventBatch, numbers: Mapping[str, int], point: str, x: st
         len(arrays.boxes) + np.arange(len(events)),
     )
     return replace(batch, arrays=changed, attributes=names)
+
+
+def points_of(record: Mapping[str, Any], points: Points) -> dict[str, list[float]]:
+    """The points of one event, as lists of two numbers; a value that the event has for a point goes before."""
+    values = flatten(record).values
+    pairs = {name: (values.get(x), values.get(y)) for name, (x, y) in points.items() if name not in values}
+    return {name: [x, y] for name, (x, y) in pairs.items() if isinstance(x, float) and isinstance(y, float)}
 
 
 def without_places(batch: EventBatch, points: Sequence[tuple[float, float]]) -> EventBatch:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from tocsin.encoding import Points, checked_points
+from tocsin.encoding.points import points_of
 from tocsin.errors import InvalidInput, MissingExtra
 from tocsin.language.showing import table_html
 from tocsin.model.subscription import Notice, Reject, summary_of
@@ -152,7 +154,12 @@ class Answer:
             yield from batch.to_pylist()
 
     def documents(
-        self, events: Events, *, schema: Mapping[str, ColumnType] | None = None, delimiter: str | None = None
+        self,
+        events: Events,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
     ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
         """The matched events, each with its matches; reads the source once more.
 
@@ -164,6 +171,8 @@ class Answer:
             As in `tocsin.match`.
         delimiter
             As in `tocsin.match`.
+        points : mapping of str to pair of str, optional
+            Attributes to add to the events, as lists of two numbers: `{"location": ("lon", "lat")}`.
 
         Returns
         -------
@@ -183,7 +192,7 @@ class Answer:
         >>> [(event["order"], len(matches)) for event, matches in answer.documents(events)]
         [('x1', 1)]
         """
-        return documents(self.table, events, schema, delimiter)
+        return documents(self.table, events, schema, delimiter, checked_points(points))
 
     def _repr_html_(self) -> str:
         return table_html(self.table, repr(self))
@@ -236,7 +245,11 @@ class Answer:
 
 
 def documents(
-    table: pa.Table, events: Events, schema: Mapping[str, ColumnType] | None = None, delimiter: str | None = None
+    table: pa.Table,
+    events: Events,
+    schema: Mapping[str, ColumnType] | None = None,
+    delimiter: str | None = None,
+    points: Points | None = None,
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """The matched events as dicts, each with its matches: rows of the answer's table."""
     if pa.types.is_list(table.schema.field("subscription").type):
@@ -251,6 +264,8 @@ def documents(
             )
         for row, record in _records(as_records(given), matched):
             at = int(np.searchsorted(matched, row))
+            if points:
+                record.update(points_of(record, points))
             yield record, table.slice(starts[at], stops[at] - starts[at]).to_pylist()
 
 

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
-from typing import Any, cast
+from typing import Any
 
+from tocsin.columns.events.decoding import values_of
+from tocsin.columns.events.wanted import Wanted
+from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates
 from tocsin.engine.resembling import explain_similar
 from tocsin.errors import InvalidInput
 from tocsin.language import Explanation, parse_any
 from tocsin.language import explain as explain_tree
-from tocsin.language.keywords import lines_of
+from tocsin.language.operators.text import settled
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import Values, values_for
-from tocsin.model.expression import Expression
+from tocsin.model.expression import Expression, attributes
 from tocsin.model.ranking import Similar
-from tocsin.model.readings import as_text
+from tocsin.model.readings import as_elements, as_text
 from tocsin.model.subscription import Subscription
-from tocsin.model.texts import Text
-from tocsin.model.values import Value
-from tocsin.records import subscription_of
+from tocsin.model.texts import Text, texts_in
+from tocsin.records import ObjectChunk, subscription_of
+from tocsin.records.csv_files import ColumnType, checked_types
+from tocsin.schemas import require_asked
 
 
 def explain(
-    subscription: str | Mapping[str, Any] | Subscription, event: Mapping[str, Any], *, ranking: Similar | None = None
+    subscription: str | Mapping[str, Any] | Subscription,
+    event: Mapping[str, Any],
+    *,
+    ranking: Similar | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
+    points: Points | None = None,
 ) -> Explanation:
     """Explain why one subscription matches one event, or does not.
 
@@ -35,6 +44,10 @@ def explain(
         The event.
     ranking : Similar, optional
         Explain how similar the two are, and whether that is enough, instead of whether they match.
+    schema
+        As in `tocsin.match`.
+    points
+        As in `tocsin.match`.
 
     Returns
     -------
@@ -46,7 +59,7 @@ def explain(
     ExpressionError, RecordError
         If the subscription or the event cannot be read.
     InvalidInput
-        For another ranking.
+        For another ranking, or an invalid schema or points.
 
     Examples
     --------
@@ -60,20 +73,41 @@ def explain(
         tree = parse_any(subscription)
     else:
         tree = subscription_of(subscription).where
-    return _explained(tree, values_for([tree], event), ranking)
+    types = checked_types(schema)
+    tree = settled(tree, texts_in(types))
+    return _explained(tree, _values(tree, event, types, points), ranking)
 
 
 def explain_stored(
-    text: str, event: Mapping[str, Any], texts: Mapping[str, Text] | None = None, ranking: Similar | None = None
+    text: str,
+    event: Mapping[str, Any],
+    texts: Mapping[str, Text] | None = None,
+    *,
+    ranking: Similar | None = None,
+    schema: Mapping[str, ColumnType] | None = None,
+    points: Points | None = None,
 ) -> Explanation:
-    """Explain a subscription from its stored text. Values of the attributes in `texts` become lists of words."""
+    """Explain a subscription from its stored text. The attributes in `texts` are texts, unless the schema differs."""
     tree = stored_expression(text)
-    values = dict(values_for([tree], event))
-    for name, how in (texts or {}).items():
-        value = cast(Value | None, values.get(name))
-        if (lines := lines_of(value, how)) is not None:
-            values |= {as_text(name): cast(Value, value), name: tuple(dict.fromkeys(chain(*lines)))}
-    return _explained(tree, values, ranking)
+    return _explained(tree, _values(tree, event, {**(texts or {}), **checked_types(schema)}, points), ranking)
+
+
+def _values(
+    tree: Expression, event: Mapping[str, Any], schema: Mapping[str, ColumnType], points: Points | None
+) -> Values:
+    """The event's values. A match reads those that a schema or points define; all others are as they came."""
+    points, values = checked_points(points), values_for([tree], event)
+    if not schema and not points:
+        return values
+    wanted = with_coordinates(Wanted([*attributes(tree), *compile_expressions([tree]).attributes]), points)
+    require_asked(wanted, texts_in(schema))
+    batches, _ = encode_chunk(ObjectChunk([(0, event)], [], 1.0), wanted, schema, points)
+    read = values_of(batches[0], 0)
+    defined = {key for name in (*schema, *points) if name in wanted for key in (name, as_text(name))}
+    inside = {name for name in wanted.elements if any(one.startswith(f"{name}.") for one in schema)}
+    defined.update(map(as_elements, inside))
+    others = {name: value for name, value in values.items() if name not in defined}
+    return others | {name: value for name, value in read.items() if name in defined}
 
 
 def _explained(tree: Expression, values: Values, ranking: Similar | None) -> Explanation:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from tocsin.encoding import Points
 from tocsin.engine.engine_stats import EngineStats, stats_of
 from tocsin.engine.explaining import explain_stored
 from tocsin.engine.holdings import export, held_table, optional_parts
@@ -24,6 +25,7 @@ from tocsin.model.ranking import Similar
 from tocsin.model.subscription import Report, SubscriptionId, checked_score
 from tocsin.model.texts import Text
 from tocsin.records import parsed_record, subscription_of
+from tocsin.records.csv_files import ColumnType
 from tocsin.records.subscriptions import Subscriptions
 from tocsin.schemas import checked_texts
 from tocsin.segment import require_suitable
@@ -234,7 +236,15 @@ class SubscriptionSet:
 
     # What is held
 
-    def explain(self, id: SubscriptionId, event: Mapping[str, Any], *, ranking: Similar | None = None) -> Explanation:
+    def explain(
+        self,
+        id: SubscriptionId,
+        event: Mapping[str, Any],
+        *,
+        ranking: Similar | None = None,
+        schema: Mapping[str, ColumnType] | None = None,
+        points: Points | None = None,
+    ) -> Explanation:
         """Explain from its source text why a subscription matches an event, or does not.
 
         Parameters
@@ -245,6 +255,10 @@ class SubscriptionSet:
             The event.
         ranking : Similar, optional
             Explain how similar the two are instead. `score` of the result is the sum of both shares.
+        schema
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
 
         Returns
         -------
@@ -267,7 +281,9 @@ class SubscriptionSet:
         'price <= 580'
         """
         source, number = self._store.find(id)
-        explained = explain_stored(source.text(number), event, self._texts, ranking)
+        explained = explain_stored(
+            source.text(number), event, self._texts, ranking=ranking, schema=schema, points=points
+        )
         return explained if ranking is not None else replace(explained, index=source.place(number))
 
     def payload(self, id: SubscriptionId) -> Any:

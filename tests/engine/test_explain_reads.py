@@ -1,0 +1,72 @@
+"""Explanations read an event as a match does: with a schema, points and texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tocsin
+
+SHOP = "S_INTERSECTS(shop, BBOX(13, 52, 14, 53))"
+READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (SHOP, {"lon": 13.4, "lat": 52.5}, {"points": {"shop": ("lon", "lat")}}),
+    (SHOP, {"lon": 13.4, "lat": None}, {"points": {"shop": ("lon", "lat")}}),
+    (SHOP, {"lon": 13.4, "lat": 52.5, "shop": [0, 0]}, {"points": {"shop": ("lon", "lat")}}),
+    (SHOP, {"at": {"lon": 13.4, "lat": 52.5}}, {"points": {"shop": ("at.lon", "at.lat")}}),
+    (SHOP, {"lon": "13.4", "lat": 52.5}, {"schema": {"lon": "number"}, "points": {"shop": ("lon", "lat")}}),
+    (SHOP, {"shop": "POINT(13.4 52.5)"}, {"schema": {"shop": "geometry"}}),
+    ("price < 5", {"price": "4"}, {"schema": {"price": "number"}}),
+    ("price < 5", {"price": "4"}, {"schema": {"price": "string"}}),
+    ("price < 5", {"price": 4}, {"schema": {"price": "string"}}),
+    ("price < 5 OR price IS NULL", {"price": "NA"}, {"schema": {"price": "number"}}),
+    ("at > DATE('2020-01-01')", {"at": 1700000000}, {"schema": {"at": "instant(s)"}}),
+    ("at > DATE('2020-01-01')", {"at": 1700000000000000001}, {"schema": {"at": "instant(ns)"}}),
+    ("ANY(items, price < 5)", {"items": [{"price": "4"}]}, {"schema": {"items.price": "number"}}),
+    ("TEXT(title, 'running shoe')", {"title": "Shoes to run in"}, {"schema": {"title": "text english stem"}}),
+    ("A_CONTAINS(title, ('shoes'))", {"title": "Shoes, new"}, {"schema": {"title": "text"}}),
+    ("title = 5", {"title": 5}, {"schema": {"title": "text"}}),
+    ("price < 5", {"price": "x"}, {"schema": {"other": "number"}}),
+]
+
+
+@pytest.mark.parametrize(("where", "event", "options"), READ)
+def test_an_explanation_agrees_with_the_match(where: str, event: dict[str, Any], options: dict[str, Any]) -> None:
+    """The same truth, from an expression and from an engine with the subscription."""
+    matches = len(tocsin.match({"id": 1, "where": where}, event, **options)) == 1
+    engine = tocsin.Engine()
+    engine.subscribe(1, where)
+
+    assert tocsin.explain(where, event, **options).matched == matches
+    if "english" not in str(options):  # in an engine, `texts` says so
+        assert engine.explain(1, event, **options).matched == matches
+
+
+def test_an_engine_with_texts_explains_what_it_matches() -> None:
+    """A value that is not a text has no type there, also in an explanation."""
+    engine = tocsin.Engine(texts={"title": "text"})
+    engine.subscribe("five", "title = 5")
+
+    assert engine.match({"title": 5}) == []
+    assert not engine.explain("five", {"title": 5}).matched
+    assert engine.explain("five", {"title": 5}, schema={"title": "number"}).matched
+
+
+def test_what_is_not_a_schema_or_points_is_refused() -> None:
+    """As in a match, with the same words."""
+    with pytest.raises(tocsin.InvalidInput, match="the types are number"):
+        tocsin.explain("price < 5", {}, schema={"price": "float"})
+    with pytest.raises(tocsin.InvalidInput, match="points is"):
+        tocsin.explain("price < 5", {}, points={"shop": "lon"})  # type: ignore[dict-item]
+
+
+def test_documents_have_the_points() -> None:
+    """So that they can be explained, or matched again; an event's own value goes before."""
+    events = [{"lon": 13.4, "lat": 52.5}, {"lon": 0, "lat": 0, "shop": [13.5, 52.5]}]
+    points = {"shop": ("lon", "lat")}
+    answer = tocsin.match({"id": 1, "where": SHOP}, events, points=points)
+
+    found = [event for event, _ in answer.documents(events, points=points)]
+
+    assert [event["shop"] for event in found] == [[13.4, 52.5], [13.5, 52.5]]
+    assert all(tocsin.explain(SHOP, event).matched for event in found)
