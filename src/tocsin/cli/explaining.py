@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.check import UNPLACED
-from tocsin.cli.options import Commands, add_format, new_command, ranked, said
-from tocsin.engine import explain
-from tocsin.engine.loading import read_part
-from tocsin.errors import InvalidInput
-from tocsin.index import choose
+from tocsin.cli.options import (
+    Commands,
+    add_format,
+    add_sources,
+    add_typing,
+    new_command,
+    points_of,
+    ranked,
+    said,
+    schema_of,
+)
+from tocsin.cli.subscribed import subscribed
+from tocsin.engine.explaining import explain_stored
+from tocsin.errors import InvalidInput, in_field
 from tocsin.kernels.compiling.stores import has_all
+from tocsin.language import name_text
+from tocsin.language.nearest import nearest
 from tocsin.model.ranking import Similar
-from tocsin.model.subscription import Reject
+from tocsin.model.texts import texts_in
 from tocsin.model.values import UNTYPED
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
-from tocsin.segment import assemble
+from tocsin.records.keys import as_texts, keys_at
 
 
 def add_command(commands: Commands) -> None:
@@ -32,18 +43,15 @@ def add_command(commands: Commands) -> None:
         description="Explains why one event matches one subscription or, if it does not, which conditions fail.",
         examples=(
             "tocsin explain subscriptions.jsonl events.jsonl --id s1 --row 1",
+            "tocsin explain index/ events.csv --id s1 --event-key sku --event a-1 --points shop=lon:lat",
             "tocsin explain subscriptions.jsonl events.jsonl --id s1 --similar 0.5:0.6",
         ),
     )
-    parser.add_argument(
-        "subscriptions", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or - for standard input"
-    )
-    parser.add_argument("events", metavar="EVENTS", help="a file of events, or - for standard input")
+    add_sources(parser)
     add_format(parser)
-    parser.add_argument("--id", metavar="ID", help="the id of the subscription (default: the only one in the file)")
-    parser.add_argument(
-        "--row", type=int, default=0, metavar="N", help="the row of the event, counted from 0 (default: 0)"
-    )
+    parser.add_argument("--id", metavar="ID", help="the id of the subscription (default: the only one)")
+    _add_event(parser)
+    add_typing(parser)
     parser.add_argument(
         "--similar",
         metavar=Similar.spelling()[0],
@@ -52,63 +60,96 @@ def add_command(commands: Commands) -> None:
     parser.set_defaults(run=run)
 
 
+def _add_event(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose the event."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--row", type=_row, default=0, metavar="N", help="the row of the event, counted from 0 (default: 0)"
+    )
+    which.add_argument("--event", metavar="KEY", help="the key of the event; needs --event-key")
+    parser.add_argument(
+        "--event-key",
+        metavar="NAME",
+        help="the attribute with the keys of events, as `tocsin match --event-key` writes them; the first event with "
+        "the key is explained",
+    )
+
+
+def _row(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        reason = f"{text!r} is not a row number; to choose an event by its key, write --event-key NAME --event {text}"
+        raise argparse.ArgumentTypeError(reason) from None
+
+
 def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
+    if (given.event is None) != (given.event_key is None):
+        missing, other = ("--event KEY", "--event-key") if given.event is None else ("--event-key NAME", "--event")
+        raise InvalidInput(f"{other} needs {missing}: --event-key sku --event a-1 explains the event whose sku is a-1")
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
-    part, rejects = read_part(given.subscriptions)
-    number = _number(part.ids, rejects, given.subscriptions, given.id)
-    ranking = ranked(given)
+    schema, points, ranking = schema_of(given.schema), points_of(given.points), ranked(given)
     assert ranking is None or isinstance(ranking, Similar)  # the only ranking that the command has an option for
-    explained = explain(part.sources[number].as_py(), _event(given.events, given.row), ranking=ranking)
-    print(f"subscription {part.ids[number]}, event {given.row}:")
+    found = subscribed(given.subscriptions, given.id, texts_in(schema))
+    row, record = _event(given, schema)
+    explained = explain_stored(found.text, record, found.texts, ranking=ranking, schema=schema, points=points)
+    key = "" if given.event is None else f" ({given.event})"
+    print(f"subscription {found.id}, event {row}{key}:")
     print(explained)
     if ranking is None:
-        print(f"index: {assemble(part, choose()).place(number)}" if has_all() else UNPLACED)
+        print(f"index: {found.place()}" if has_all() else UNPLACED)
     return 0
 
 
-def _number(ids: pa.Array, rejects: list[Reject], source: str, name: str | None) -> int:
-    """The number of the subscription with an id, or of the only one."""
-    if name is None:
-        if len(ids) != 1:
-            raise InvalidInput(f"{source} holds {len(ids)} subscriptions; choose one with --id")
-        return 0
-    strings = pa.types.is_large_string(ids.type)
-    if strings or _is_integer(name):
-        number: int = pc.index(ids, name if strings else int(name)).as_py()
-        if number >= 0:
-            return number
-    for reject in rejects:
-        if str(reject.id) == name:
-            raise InvalidInput(f"subscription {name!r} cannot be read: {reject.reason}")
-    raise InvalidInput(f"{source} holds no subscription {name!r}")
+def _event(given: argparse.Namespace, schema: Mapping[str, str]) -> tuple[int, Mapping[str, Any]]:
+    """The row of the chosen event, and its record."""
+    chunks = map(as_records, read_events(given.events, schema=schema, delimiter=given.delimiter))
+    if given.event_key is None:
+        return given.row, _at_row(chunks, given.row, given.events)
+    return _with_key(chunks, given.event_key, given.event, given.events)
 
 
-def _is_integer(name: str) -> bool:
-    digits = name.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(digits.lstrip("0")) < 20 and -(1 << 63) <= int(name) < 1 << 63
-
-
-def _event(source: str, row: int) -> Mapping[str, Any]:
-    for given in read_events(source):
-        chunk = as_records(given)
+def _at_row(chunks: Iterator[ObjectChunk | TableChunk], row: int, source: str) -> Mapping[str, Any]:
+    for chunk in chunks:
+        rows = _rows(chunk)
+        place = int(np.searchsorted(rows, row))
+        if place < len(rows) and rows[place] == row:
+            return _record(chunk, place)
         for reject in chunk.rejects:
-            if reject.row == row and not reject.field:
-                raise InvalidInput(f"event {row} cannot be read: {reject.reason}")
-        record = _find(chunk, row)
-        if record is not None:
-            return record
+            if reject.row == row:
+                raise InvalidInput(f"event {row} cannot be read: {in_field(reject.field, reject.reason)}")
     raise InvalidInput(f"{source} has no event {row}; rows count from 0")
 
 
-def _find(chunk: ObjectChunk | TableChunk, row: int) -> Mapping[str, Any] | None:
-    """The record of a row, if the chunk has it. A value that does not fit its column has no type."""
+def _with_key(
+    chunks: Iterator[ObjectChunk | TableChunk], name: str, key: str, source: str
+) -> tuple[int, Mapping[str, Any]]:
+    names, has_keys = dict[str, None](), False
+    for chunk in chunks:
+        rows = _rows(chunk)
+        keys = as_texts(keys_at(chunk, rows, name))
+        place = pc.index(keys, pa.scalar(key, keys.type)).as_py()
+        if place >= 0:
+            return int(rows[place]), _record(chunk, place)
+        has_keys = has_keys or keys.null_count < len(keys)
+        names.update(dict.fromkeys(_record(chunk, 0) if len(keys) else ()))
+    if has_keys:
+        raise InvalidInput(f"{source} has no event with {name_text(name)} = {key!r}")
+    near = nearest(name, names)
+    meant = f"; did you mean {name_text(near)}?" if near else ""
+    raise InvalidInput(f"no event of {source} has {name_text(name)}{meant}")
+
+
+def _rows(chunk: ObjectChunk | TableChunk) -> np.ndarray:
+    return np.array([row for row, _ in chunk.records], np.int64) if isinstance(chunk, ObjectChunk) else chunk.rows
+
+
+def _record(chunk: ObjectChunk | TableChunk, place: int) -> Mapping[str, Any]:
+    """A record of a chunk. A value that does not fit its column has no type."""
     if isinstance(chunk, ObjectChunk):
-        return next((record for found, record in chunk.records if found == row), None)
-    place = int(np.searchsorted(chunk.rows, row))
-    if place == len(chunk.rows) or chunk.rows[place] != row:
-        return None
+        return chunk.records[place][1]
     record: dict[str, Any] = chunk.table.slice(place, 1).to_pylist(maps_as_pydicts="lossy")[0]
     record.update({name: UNTYPED for name, where in chunk.misfits.items() if where[place]})
     return record
