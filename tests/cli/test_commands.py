@@ -121,13 +121,16 @@ def test_rejects_go_to_a_file(files: Path, capfd: Any) -> None:
 
 
 def test_many_rejects_are_cut_on_a_terminal_and_it_is_said(files: Path, capfd: Any) -> None:
-    """Beyond twenty, standard error says how many more there are and what writes them all."""
-    lines(files / "events.jsonl", ["bad"] * 50)
+    """Beyond twenty, the line below them says how many more there are and what writes them all."""
+    lines(files / "events.jsonl", [{"m": 1}, *["bad"] * 50])
 
     _, _, err = run(capfd, "match", "subs.jsonl", "events.jsonl")
 
-    assert sum(line.startswith("event ") for line in err.splitlines()) == 20
-    assert "... and 30 more; --errors FILE writes them all" in err
+    told = err.splitlines()
+    assert sum(line.startswith("event ") for line in told) == 20
+    assert told[20] == "... and 30 more rejected records; --errors FILE writes them all"
+    assert told[21].startswith("1 match of 51 events")
+    assert all(line.startswith("warning: ") for line in told[22:]) and told[22:]
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def run(given: argparse.Namespace) -> int:
         with ShareBar("reading subscriptions") as bar:
             segment, rejects = build_from(given.subscriptions, plan, progress=bar.update, extras=extras)
         log.add("subscription", rejects)
+        log.finish()
         warn(extras.warnings())
         if len(segment) or not log.count:
             written = write_index(given.folder, segment)

@@ -99,6 +99,7 @@ def run(given: argparse.Namespace) -> int:
         subscriptions = _read(given, request, extras, log) if newest is None else newest()
         seen = None if given.no_warnings else Seen()
         served = _match(given, subscriptions, request, stats, log, seen, newest)
+        log.finish()
         subscriptions = subscriptions if newest is None else newest()
         rate = stats.events / stats.seconds if stats.seconds else 0.0
         values = log.values.total()

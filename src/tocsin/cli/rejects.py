@@ -31,6 +31,7 @@ class RejectLog:
         self.count = 0
         self.values: Counter[str] = Counter()  # by field
         self._first: dict[str, Reject] = {}
+        self._is_finished = False
 
     def add(self, what: str, rejects: Iterable[Reject], lost: Container[int] | None = None) -> None:
         """Log rejects of one kind of record ("event", "subscription").
@@ -61,10 +62,15 @@ class RejectLog:
         require_some(read, [self._first[what]] if what in self._first else [], what)
 
     def finish(self) -> None:
-        if self._stream is None and self.count > SHOWN:
-            print(f"... and {self.count - SHOWN} more; --errors FILE writes them all", file=sys.stderr)
+        """Print the numbers of the records and values that were not shown, below those that were. Once is enough."""
+        if self._stream is not None or self._is_finished:
+            return
+        self._is_finished = True
+        if self.count > SHOWN:
+            more = counted(self.count - SHOWN, "more rejected record")
+            print(f"... and {more}; --errors FILE writes them all", file=sys.stderr)
         for field, count in self.values.most_common(SHOWN):
-            if self._stream is None and count > 1:
+            if count > 1:
                 told = f"{count:,} values of {field} were not read; --errors FILE writes them all"
                 print(f"warning: {told}", file=sys.stderr)
 

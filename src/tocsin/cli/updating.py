@@ -69,6 +69,7 @@ def run(given: argparse.Namespace) -> int:
                         counts[name] += getattr(taken, name)
                     unknown += taken.unknown
                 bar.update(chunk.done)
+        log.finish()
         warn(extras.warnings())
         merges = compact(given.folder, plan, keep_s=given.keep) if any(counts.values()) else 0
         told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
