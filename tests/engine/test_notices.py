@@ -249,7 +249,7 @@ def test_the_command_line_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert main(["match", "s.jsonl", "e.jsonl", "--out", "out.jsonl"]) == 0
     shown = capsys.readouterr().err
     assert shown.count("warning: ") == 3
-    assert "more warnings; `tocsin check --sample EVENTS` shows them" in shown
+    assert "more warnings; `tocsin check s.jsonl --sample e.jsonl` shows them" in shown
 
     assert main(["match", "s.jsonl", "e.jsonl", "--out", "out.jsonl", "--no-warnings"]) == 0
     assert "warning" not in capsys.readouterr().err

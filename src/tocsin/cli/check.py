@@ -5,26 +5,40 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from tocsin.cli.options import Commands, add_format, add_sample, new_command, said, sampled
+from tocsin.cli.options import (
+    Commands,
+    add_errors,
+    add_format,
+    add_sample,
+    add_typing,
+    new_command,
+    reading_of,
+    reading_text,
+    said,
+    sampled,
+)
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import counted, describe
+from tocsin.cli.rejects import RejectLog, counted, describe, refuse_overwriting, reject_log
 from tocsin.columns.events.wanted import Wanted
-from tocsin.engine.loading import extras_of, read_part
-from tocsin.engine.misnamed import no_degrees
-from tocsin.engine.notices import notices
-from tocsin.engine.seen import seen_in
+from tocsin.engine.loading import extras_of, is_index, read_part
+from tocsin.engine.misnamed import misnamed, no_degrees
+from tocsin.engine.notices import notices, notices_of
+from tocsin.engine.saving import texts_of
+from tocsin.engine.seen import Seen, seen_in
 from tocsin.errors import ExpressionError, InvalidInput
-from tocsin.index import Part, choose
+from tocsin.index import choose
 from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import attributes
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Notice, together
-from tocsin.segment import Segment, assemble
+from tocsin.model.texts import Text, texts_in
+from tocsin.records.files import STANDARD
+from tocsin.segment import Segment, assemble, open_index
 
 _MOST_SHOWN: Final = 20
 _WITHOUT_KEY: Final = ("verified on every event", "never satisfied")
@@ -40,16 +54,22 @@ def add_command(commands: Commands) -> None:
         "With --sample it also warns about attributes and types that no event has.",
         examples=(
             "tocsin check subscriptions.jsonl --sample events.jsonl",
+            "tocsin check subscriptions.jsonl --sample events.csv --points shop=lon:lat",
             """tocsin check -e "model = 'iphone5s' AND price <= 580\"""",
         ),
     )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
-        "subscriptions", nargs="?", metavar="SUBSCRIPTIONS", help="a file of subscriptions, or - for standard input"
+        "subscriptions",
+        nargs="?",
+        metavar="SUBSCRIPTIONS",
+        help="a file of subscriptions, an index folder, or - for standard input",
     )
     what.add_argument("-e", "--expression", metavar="TEXT", help="one expression to check, as CQL2 text or JSON")
     add_format(parser)
     add_sample(parser)
+    add_typing(parser)
+    add_errors(parser)
     parser.add_argument("--json", action="store_true", help="with -e: print the expression as CQL2 JSON")
     parser.set_defaults(run=run)
 
@@ -57,7 +77,17 @@ def add_command(commands: Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     if given.sample is not None and given.expression is not None:
         raise InvalidInput("--sample needs a file of subscriptions; it does not apply to one expression")
-    return _check_expression(given) if given.expression is not None else _check_file(given)
+    if given.sample is None and (said_so := reading_text(given)):
+        raise InvalidInput(f"{said_so.split()[0]} says how events are read; give some with --sample EVENTS")
+    if given.expression is not None:
+        return _check_expression(given)
+    given.subscriptions = said(given.subscriptions, given.format)
+    given.sample = None if given.sample is None else said(given.sample, given.format)
+    if given.subscriptions == given.sample == STANDARD:
+        raise InvalidInput("only one of SUBSCRIPTIONS and --sample can be standard input")
+    refuse_overwriting([one for one in (given.subscriptions, given.sample) if one], [given.errors])
+    with reject_log(given.errors) as log:
+        return _check_index(given, log) if is_index(given.subscriptions) else _check_file(given, log)
 
 
 def _check_expression(given: argparse.Namespace) -> int:
@@ -74,37 +104,71 @@ def _check_expression(given: argparse.Namespace) -> int:
     return 0
 
 
-def _check_file(given: argparse.Namespace) -> int:
-    given.subscriptions = said(given.subscriptions, given.format)
-    given.sample = None if given.sample is None else said(given.sample, given.format)
+def _check_file(given: argparse.Namespace, log: RejectLog) -> int:
     plan = choose(statistics=sampled(given))
     extras = extras_of(())
     with ShareBar("checking") as bar:
-        part, rejects = read_part(given.subscriptions, progress=bar.update, extras=extras)
-    for reject in rejects:
-        print(describe("subscription", reject), file=sys.stderr)
-    names = list(dict.fromkeys(map(attribute_of, part.compiled.attributes)))
+        texts = texts_in(reading_of(given).schema)
+        part, rejects = read_part(given.subscriptions, progress=bar.update, texts=texts, extras=extras)
+    log.add("subscription", rejects)
+    log.finish()
     print(f"{counted(len(part), 'subscription')} accepted, {len(rejects):,} rejected")
-    print(f"{counted(len(names), 'attribute')}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}")
+    _print_attributes(part.compiled.attributes)
     print(f"index: {plan.index} ({plan.reason})")
     if has_all():
         _print_places(assemble(part, plan))
     elif len(part):
         print(UNPLACED)
-    _print_notices(given, part, extras.warnings())
+    wanted = Wanted(part.compiled.attributes)
+    seen = _seen(given, wanted, log)
+    others = _about_options(given, wanted, seen)
+    _print_notices(together(extras.warnings(), [*others, *notices(part, seen)]))
     return 1 if rejects else 0
 
 
-def _print_notices(given: argparse.Namespace, part: Part, ahead: Sequence[Notice]) -> None:
-    """Print conditions that can never hold or, with a sample, that no event of it satisfies."""
-    wanted = Wanted(part.compiled.attributes)
-    seen = None if given.sample is None else seen_in(given.sample, wanted)
-    if seen is not None and seen.refused:
-        first = min(seen.refused, key=lambda reject: reject.row)
-        count = len({reject.row for reject in seen.refused})
-        print(f"warning: {counted(count, 'event')} of the sample had errors; {describe('event', first)}")
-    others = no_degrees(seen, wanted)
-    found = together(ahead, [*others, *notices(part, seen)])
+def _check_index(given: argparse.Namespace, log: RejectLog) -> int:
+    """Check the subscriptions of an index folder, which were all accepted."""
+    snapshots = open_index(given.subscriptions)
+    print(f"{counted(len(snapshots), 'subscription')} in {given.subscriptions}")
+    _print_attributes(snapshots.wanted.ordered)
+    seen = _seen(given, snapshots.wanted, log, texts_of(given.subscriptions, {}))
+    _print_notices([*_about_options(given, snapshots.wanted, seen), *notices_of(snapshots, seen)])
+    return 0
+
+
+def _print_attributes(compiled: Iterable[str]) -> None:
+    names = list(dict.fromkeys(map(attribute_of, compiled)))
+    print(f"{counted(len(names), 'attribute')}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}")
+
+
+def _seen(
+    given: argparse.Namespace, wanted: Wanted, log: RejectLog, texts: Mapping[str, Text] | None = None
+) -> Seen | None:
+    """The attributes of the sample; None if there is none. The log takes its errors if it is a file."""
+    if given.sample is None:
+        return None
+    seen = seen_in(given.sample, wanted, **reading_of(given)._asdict(), texts=texts)
+    refused = sorted(seen.refused, key=lambda reject: reject.row)
+    if given.errors is not None:
+        log.add("event", refused, seen.lost)
+    if refused:
+        count = len({reject.row for reject in refused})
+        more = "; --errors FILE writes them all" if count > 1 and given.errors is None else ""
+        first = describe("event", refused[0])
+        print(f"warning: {counted(count, 'event')} of the sample had errors; {first}{more}")
+    return seen
+
+
+def _about_options(given: argparse.Namespace, wanted: Wanted, seen: Seen | None) -> list[Notice]:
+    """Warnings about misspelt options, and coordinates that are not degrees."""
+    if seen is not None:
+        seen.finish()
+    reading = reading_of(given)
+    return [*misnamed(wanted, seen, schema=reading.schema, points=reading.points), *no_degrees(seen, wanted)]
+
+
+def _print_notices(found: Sequence[Notice]) -> None:
+    """Print the first conditions that can never hold or, with a sample, that no event of it satisfies."""
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}")
     if len(found) > _MOST_SHOWN:

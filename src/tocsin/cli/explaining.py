@@ -17,10 +17,9 @@ from tocsin.cli.options import (
     add_sources,
     add_typing,
     new_command,
-    points_of,
     ranked,
+    reading_of,
     said,
-    schema_of,
 )
 from tocsin.cli.subscribed import subscribed
 from tocsin.engine.explaining import explain_stored
@@ -90,7 +89,7 @@ def run(given: argparse.Namespace) -> int:
         missing, other = ("--event KEY", "--event-key") if given.event is None else ("--event-key NAME", "--event")
         raise InvalidInput(f"{other} needs {missing}: --event-key sku --event a-1 explains the event whose sku is a-1")
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
-    schema, points, ranking = schema_of(given.schema), points_of(given.points), ranked(given)
+    (schema, points, _), ranking = reading_of(given), ranked(given)
     assert ranking is None or isinstance(ranking, Similar)  # the only ranking that the command has an option for
     found = subscribed(given.subscriptions, given.id, texts_in(schema))
     row, record = _event(given, schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Callable, Sized
 from dataclasses import replace
@@ -23,10 +24,10 @@ from tocsin.cli.options import (
     add_typing,
     extras_said,
     new_command,
-    points_of,
     ranked,
+    reading_of,
+    reading_text,
     said,
-    schema_of,
 )
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
@@ -115,7 +116,7 @@ def run(given: argparse.Namespace) -> int:
         if seen is not None:
             of_options = stats.matches > 0 and len(subscriptions) > _FEW
             _print_notices(
-                together(extras.warnings(), warnings_of(subscriptions, request, seen, of_options=of_options))
+                together(extras.warnings(), warnings_of(subscriptions, request, seen, of_options=of_options)), given
             )
     log.require("subscription", len(subscriptions))
     log.require("event", served)
@@ -137,24 +138,28 @@ def _read(given: argparse.Namespace, request: Request, extras: Extras, log: Reje
     return subscriptions
 
 
-def _print_notices(found: list[Notice]) -> None:
+def _print_notices(found: list[Notice], given: argparse.Namespace) -> None:
     """Print the first warnings, and the number of the rest."""
     for notice in found[:_MOST_SHOWN]:
         print(f"warning: {notice}", file=sys.stderr)
     if len(found) > _MOST_SHOWN:
-        more = len(found) - _MOST_SHOWN
-        print(f"... and {counted(more, 'more warning')}; `tocsin check --sample EVENTS` shows them", file=sys.stderr)
+        more = counted(len(found) - _MOST_SHOWN, "more warning")
+        subscriptions = "SUBSCRIPTIONS" if given.subscriptions == STANDARD else shlex.quote(given.subscriptions)
+        events = "EVENTS" if given.events == STANDARD else shlex.quote(given.events)
+        command = f"tocsin check {subscriptions} --sample {events}{reading_text(given)}"
+        print(f"... and {more}; `{command}` shows them", file=sys.stderr)
 
 
 def _request(given: argparse.Namespace) -> Request:
+    reading = reading_of(given)
     return Request(
         ranked(given),
         given.lists,
         given.strict,
-        schema_of(given.schema),
+        reading.schema,
         given.threads,
-        given.delimiter,
-        points_of(given.points),
+        reading.delimiter,
+        reading.points,
         given.event_key,
         given.payload,
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import textwrap
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from tocsin.engine import sample
 from tocsin.engine.loading import extras_of
@@ -109,6 +110,25 @@ def add_typing(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class Reading(NamedTuple):
+    """How events are read. The fields are named as in `tocsin.match`."""
+
+    schema: dict[str, str]
+    points: dict[str, tuple[str, str]]
+    delimiter: str | None
+
+
+def reading_of(given: argparse.Namespace) -> Reading:
+    """The reading that the options of `add_typing` give; raises `InvalidInput`."""
+    return Reading(schema_of(given.schema), points_of(given.points), given.delimiter)
+
+
+def reading_text(given: argparse.Namespace) -> str:
+    """The options of `add_typing` as they were given, each after a space."""
+    named = (("schema", given.schema), ("points", given.points), ("delimiter", given.delimiter))
+    return "".join(f" --{name} {shlex.quote(value)}" for name, value in named if value)
+
+
 def add_payload(parser: argparse.ArgumentParser) -> None:
     """Add the option for payloads in the answer."""
     parser.add_argument("--payload", action="store_true", help="also write the payload of the subscription, as JSON")
@@ -130,7 +150,10 @@ def add_sample(parser: argparse.ArgumentParser) -> None:
 
 def sampled(given: argparse.Namespace) -> Statistics | None:
     """The statistics of the sample; None if there is none."""
-    return None if given.sample is None else sample(said(given.sample, given.format))
+    if given.sample is None:
+        return None
+    options = reading_of(given)._asdict() if "points" in given else {}
+    return sample(said(given.sample, given.format), **options)
 
 
 def add_rankings(parser: argparse.ArgumentParser) -> None:

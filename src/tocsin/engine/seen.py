@@ -38,7 +38,8 @@ class Seen:
         self.items: dict[str, int] = {}  # the same for the items of lists
         self.no_places: dict[str, int] = {}  # number of lists that are not places, by attribute
         self.elements: dict[str, Seen] = {}  # the same for elements of lists, by attribute of the lists
-        self.refused: list[Reject] = []  # rejected values of a sample
+        self.refused: list[Reject] = []  # rejected events and values of a sample
+        self.lost: set[int] = set()  # rows of the rejected events of a sample
         self.with_key = self.without_key = 0  # matched events with and without the `event_key` attribute
         self.texts: set[str] = set()  # attributes whose strings became lists of words
         self.large: set[str] = set()  # attributes with numbers of 2**53 or more
@@ -178,5 +179,7 @@ def seen_in(
     for chunk in read_events(events, wanted.inside, schema, delimiter=delimiter):
         batches, rejects = encode_chunk(chunk, wanted, types, points)
         seen.add(chunk, batches)
-        seen.refused += [*rejects, *(reject for batch in batches for reject in batch.rejects)]
+        refused = [*rejects, *(reject for batch in batches for reject in batch.rejects)]
+        seen.refused += refused
+        seen.lost |= {reject.row for reject in refused}.difference(*(batch.rows.tolist() for batch in batches))
     return seen

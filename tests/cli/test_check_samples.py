@@ -1,0 +1,123 @@
+"""tocsin check with a sample of events, which it reads as tocsin match does."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tocsin.cli.main import main
+
+SUBSCRIPTIONS = [
+    {"id": "near", "where": "S_INTERSECTS(shop, BBOX(13, 52, 14, 53)) AND price <= 580"},
+    {"id": "text", "where": "sku = '17'"},
+    {"id": "typo", "where": "prize < 400"},
+]
+OPTIONS = ("--delimiter", ";", "--points", "shop=lon:lat", "--schema", "sku:string")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with subscriptions, in a file and compiled, and offers that need options."""
+    monkeypatch.chdir(tmp_path)
+    Path("subs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in SUBSCRIPTIONS))
+    Path("offers.csv").write_text("sku;price;lon;lat\n17;550;13.4;52.5\n18;650;13.4;52.5\n")
+    assert main(["compile", "subs.jsonl", "index"]) == 0
+    return tmp_path
+
+
+def run(capfd: Any, *arguments: str) -> tuple[int, str, str]:
+    capfd.readouterr()
+    status = main(arguments)
+    return status, *capfd.readouterr()
+
+
+@pytest.mark.parametrize("source", ["subs.jsonl", "index"])
+def test_only_real_mistakes_are_warned_of(folder: Path, capfd: Any, source: str) -> None:
+    """With the options of the match, for a file and for an index folder; without them, what is absent or mistyped."""
+    status, out, err = run(capfd, "check", source, "--sample", "offers.csv", *OPTIONS)
+    without = run(capfd, "check", source, "--sample", "offers.csv")[1]
+
+    assert (status, err) == (0, "")
+    assert [line for line in out.splitlines() if line.startswith("warning: ")] == [
+        "warning: prize < 400 (subscription typo): no event has prize; did you mean price?"
+    ]
+    assert "no event has shop" in without and "every sku that came is a number" in without
+
+
+def test_misspelt_options_are_warned_of(folder: Path, capfd: Any) -> None:
+    """As in a match."""
+    out = run(capfd, "check", "subs.jsonl", "--sample", "offers.csv", "--points", "shop=lon:latt")[1]
+
+    assert "no event has latt; did you mean lat?" in out
+
+
+def test_a_folder_is_an_index(folder: Path, capfd: Any) -> None:
+    """Its subscriptions are counted, and no file in it is read as subscriptions."""
+    status, out, _ = run(capfd, "check", "index")
+
+    assert status == 0
+    assert out.splitlines()[:2] == ["3 subscriptions in index", "4 attributes: shop, price, sku, prize"]
+
+
+def test_the_command_that_a_match_names_runs(folder: Path, capfd: Any) -> None:
+    """It has the options of the match, so that it shows the same warnings, and all of them."""
+    asked = [*SUBSCRIPTIONS, *({"id": name, "where": f"{name} = 1"} for name in ("m1", "m2", "m3"))]
+    Path("subs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in asked))
+    err = run(capfd, "match", "subs.jsonl", "offers.csv", *OPTIONS)[2]
+    command = err.split("`")[1]
+
+    out = run(capfd, *shlex.split(command)[1:])[1]
+
+    assert (
+        command
+        == "tocsin check subs.jsonl --sample offers.csv --schema sku:string --points shop=lon:lat --delimiter ';'"
+    )
+    assert "... and 1 more warning;" in err
+    assert out.count("warning: ") == 4
+
+
+def test_errors_go_to_a_file(folder: Path, capfd: Any) -> None:
+    """Those of subscriptions and of the sample; the status counts subscriptions alone."""
+    Path("bad.jsonl").write_text('{"id": "x", "where": "n = AND"}\n{"id": "y", "where": "n = 1"}\n')
+    Path("sample.jsonl").write_text('{"n": 1e999}\n{"n": \n')
+
+    bad = run(capfd, "check", "bad.jsonl", "--sample", "sample.jsonl", "--errors", "errors.jsonl")
+    logged = [json.loads(line) for line in Path("errors.jsonl").read_text().splitlines()]
+    good = run(capfd, "check", "subs.jsonl", "--sample", "sample.jsonl", "--errors", "errors.jsonl")
+    shown = run(capfd, "check", "bad.jsonl", "--sample", "sample.jsonl")
+
+    assert (bad[0], good[0], bad[2]) == (1, 0, "")
+    assert [(one["record"], one["row"]) for one in logged] == [("subscription", 0), ("event", 0), ("event", 1)]
+    assert "warning: 2 events of the sample had errors; event 0: n: " in bad[1]
+    assert "; --errors FILE writes them all" in shown[1] and "--errors" not in bad[1]
+
+
+def test_many_mistakes_are_cut_and_it_is_said(folder: Path, capfd: Any) -> None:
+    """As in the other commands."""
+    Path("bad.jsonl").write_text('{"id": 1, "where": "n ="}\n' * 21)
+
+    err = run(capfd, "check", "bad.jsonl")[2]
+
+    assert err.splitlines()[-1] == "... and 1 more rejected record; --errors FILE writes them all"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["subs.jsonl", "--points", "shop=lon:lat"], "--points says how events are read; give some with --sample"),
+        (["-e", "a = 1", "--sample", "offers.csv"], "--sample needs a file of subscriptions"),
+        (["-", "--sample", "-"], "only one of SUBSCRIPTIONS and --sample can be standard input"),
+        (["subs.jsonl", "--errors", "subs.jsonl"], "subs.jsonl is read or written already"),
+        (["subs.jsonl", "--sample", "offers.csv", "--points", "shop"], "'shop' is not NAME=X:Y"),
+    ],
+)
+def test_options_that_do_not_fit(folder: Path, capfd: Any, arguments: list[str], message: str) -> None:
+    """The status is 2, and the message says why."""
+    status, _, err = run(capfd, "check", *arguments)
+
+    assert status == 2
+    assert message in err
