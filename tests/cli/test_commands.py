@@ -27,6 +27,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines(tmp_path / "subs.jsonl", SUBSCRIPTIONS)
     lines(tmp_path / "bad.jsonl", [{"id": "x", "where": "n = AND"}, *SUBSCRIPTIONS, {"id": "a", "where": "n = 1"}])
     lines(tmp_path / "events.jsonl", EVENTS)
+    lines(tmp_path / "events.txt", EVENTS)
     return tmp_path
 
 
@@ -206,6 +207,14 @@ COULD_NOT_RUN = {
     "missing events": (["match", "subs.jsonl", "no.csv"], "no file no.csv"),
     "unknown ending": (["match", "subs.jsonl", "events.txt"], "ending '.txt'"),
     "unknown ending of the output": (["match", "subs.jsonl", "events.jsonl", "--out", "x.doc"], "ending '.doc'"),
+    "missing folder": (["match", "no/", "events.jsonl"], "match: there is no file or folder no/"),
+    "missing events without an ending": (["match", "subs.jsonl", "no"], "match: there is no file or folder no"),
+    "check of a missing folder": (["check", "no/"], "check: there is no file or folder no/"),
+    "sample of a missing folder": (["check", "subs.jsonl", "--sample", "no/"], "there is no file or folder no/"),
+    "compile of a missing folder": (["compile", "no/", "index"], "compile: there is no file or folder no/"),
+    "explain of a missing folder": (["explain", "no/", "events.jsonl"], "explain: there is no file or folder no/"),
+    "fences of a missing folder": (["fences", "no/", "events.jsonl", "--key", "k"], "there is no file or folder no/"),
+    "update by a missing folder": (["update", "index", "no/"], "update: there is no file or folder no/"),
     "no folder for the output": (["match", "subs.jsonl", "events.jsonl", "--out", "no/x.csv"], "cannot write no/x.csv"),
     "no folder for the errors": (["match", "subs.jsonl", "events.jsonl", "--errors", "no/e"], "cannot write no/e"),
     "lists in CSV": (["match", "subs.jsonl", "events.jsonl", "--lists", "--out", "x.csv"], "CSV cannot hold"),

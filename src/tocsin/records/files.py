@@ -126,8 +126,17 @@ def readable(path: str | Path) -> Path:
     """The path, if it is a file; raises `InvalidInput` otherwise."""
     if os.path.isdir(path):  # noqa: PTH112  (unlike pathlib's, False for what no file could be called)
         raise InvalidInput(f"{path} is a folder; give a file")
+    require_existing(path, "file")
+    return Path(path)
+
+
+def require_existing(path: str | Path, what: str) -> None:
+    """Raise `InvalidInput` if nothing has a path; `what` is the word for what was expected."""
     if os.path.exists(path):  # noqa: PTH110
-        return Path(path)
+        return
     hint = "; to give JSON lines instead of a file, pass bytes" if str(path).lstrip().startswith(("{", "[")) else ""
-    name = str(path) if len(str(path)) <= 200 and str(path).isprintable() else repr(str(path)[:60]) + "..."
-    raise InvalidInput(f"there is no file {name}{hint}")
+    text = str(path)
+    name = text if text and text.isprintable() else repr(text)
+    if len(text) > 200:
+        name = repr(text[:60]) + "..."
+    raise InvalidInput(f"there is no {what} {name}{hint}")

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import Chunk
 from tocsin.records.csv_files import ColumnType, read_csv
-from tocsin.records.files import PACKED, STANDARD, readable
+from tocsin.records.files import PACKED, STANDARD, is_url, readable, require_existing
 from tocsin.records.json_documents import read_json_file
 from tocsin.records.json_lines import JsonLinesSink
 from tocsin.records.tables import Chooser, parquet_columns, read_arrow_file, read_parquet
@@ -177,8 +177,11 @@ def format_of(path: str | Path) -> Format:
 
 
 def input_format(path: str | Path) -> Format:
-    """Like `format_of`, for an input file, which may be compressed."""
+    """Like `format_of`, for an input file, which may be compressed. Raises `InvalidInput` if it does not exist."""
     whole = Path(path)
+    is_elsewhere = str(path) == STANDARD or is_url(path) or isinstance(path, Formatted)
+    if not is_elsewhere and by_endings(whole) is None:
+        require_existing(path, "file or folder")
     if whole.suffix.lower() not in PACKED:
         return format_of(path)
     inner = str(whole.with_suffix(""))

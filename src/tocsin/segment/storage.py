@@ -125,6 +125,8 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
         claimed = manifest.pop("crc32")
         found_form, found_version = manifest["format"], manifest["version"]
     except FileNotFoundError:
+        if not path.parent.exists():
+            raise SegmentError(f"there is no folder {path.parent}") from None
         raise SegmentError(f"{path.parent} is not a {form}: it has no {path.name}") from None
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
