@@ -35,6 +35,7 @@ from tocsin.model.subscription import Reject
 from tocsin.model.texts import PLAIN, Text, text_type, texts_in
 from tocsin.model.values import FIRST_INSTANT, Point, Shape
 from tocsin.records.csv_values import convert_column, epochs, unit_of
+from tocsin.spelling import only_in_python
 
 _TYPES: Final = {
     "number": codes.NUMBER,
@@ -135,8 +136,8 @@ def require_asked(wanted: Wanted, texts: Mapping[str, Text]) -> None:
         if asked and how != PLAIN and str(how) not in asked:
             raise InvalidInput(
                 f"the schema gives {name!r} the type 'text {how}', but the subscriptions ask for its words as "
-                f"{' and as '.join(map(repr, asked))}; pass Engine(texts=...), or write it in each subscription: "
-                f"TEXT({name_text(name)}, 'words', '{how}')"
+                f"{' and as '.join(map(repr, asked))}; {only_in_python('pass Engine(texts=...), or ')}write it in each "
+                f"subscription: TEXT({name_text(name)}, 'words', '{how}')"
             )
 
 

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from tocsin.errors import InvalidInput
+from tocsin.spelling import only_in_python, option
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -20,7 +21,8 @@ def workers(count: int | None, what: str = "threads") -> int:
     if count is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise InvalidInput(f"{what} is {count!r:.40}; it must be an integer of at least 1, or None for all cores")
+        or_none = only_in_python(", or None for all cores")
+        raise InvalidInput(f"{option(what)} is {count!r:.40}; it must be an integer of at least 1{or_none}")
     return count
 
 

@@ -265,7 +265,7 @@ WHERE = "S_INTERSECTS(location, BBOX(0, 0, 9, 60))"
         (
             "price < 9",
             {"schema": {"Price": "number"}},
-            ["schema {'Price': 'number'}: no subscription uses Price; did you mean price?"],
+            ["schema={'Price': 'number'}: no subscription uses Price; did you mean price?"],
         ),
         ("price < 9", {"schema": {"price": "number", "note": "string", "rice": "number"}}, []),
         ("ANY(items, price < 9)", {"schema": {"items.price": "number", "items.prise": "number"}}, []),
@@ -276,12 +276,12 @@ WHERE = "S_INTERSECTS(location, BBOX(0, 0, 9, 60))"
         (
             WHERE,
             {"points": {"location": ("lon", "latt")}},
-            ["points {'location': ('lon', 'latt')}: no event has latt; did you mean lat?"],
+            ["points={'location': ('lon', 'latt')}: no event has latt; did you mean lat?"],
         ),
         (
             WHERE,
             {"points": {"locaton": ("lon", "lat")}},
-            ["points {'locaton': ('lon', 'lat')}: no subscription uses locaton; did you mean location?"],
+            ["points={'locaton': ('lon', 'lat')}: no subscription uses locaton; did you mean location?"],
         ),
         (
             "price < 9 AND note = 'x'",
@@ -315,7 +315,7 @@ def test_the_command_line_tells_of_its_options(tmp_path: Path, monkeypatch: pyte
 
     assert main(["match", "s.jsonl", "e.jsonl", "--event-key", "vehicel", "--out", "out.jsonl"]) == 0
 
-    assert "warning: event_key='vehicel': no event has vehicel; did you mean vehicle?" in capsys.readouterr().err
+    assert "warning: --event-key vehicel: no event has vehicel; did you mean vehicle?" in capsys.readouterr().err
 
 
 def test_explain_names_the_attribute_that_was_meant() -> None:

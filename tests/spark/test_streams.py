@@ -194,7 +194,7 @@ def test_ids_that_become_of_another_kind_are_refused(spark: Any, compiled: Any, 
 def test_a_missing_index_is_refused_at_once(spark: Any, tmp_path: Path) -> None:
     """Not when the first event comes."""
     (tmp_path / "events").mkdir()
-    with pytest.raises(SegmentError, match="there is no folder .*nowhere"):
+    with pytest.raises(SegmentError, match=r"there is no folder .*nowhere"):
         tocsin_spark.match(stream(spark, tmp_path / "events"), tmp_path / "nowhere")
 
 

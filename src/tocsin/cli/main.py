@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import tocsin
 from tocsin.cli import (
@@ -24,9 +25,10 @@ from tocsin.cli import (
     updating,
     warming,
 )
-from tocsin.cli.options import filled, listed
+from tocsin.cli.options import as_option, filled, listed
 from tocsin.errors import TocsinError
 from tocsin.records.formats import FORMATS, JSON, either
+from tocsin.spelling import spelled
 
 CLEAN, REJECTS, FAILED = 0, 1, 2
 
@@ -36,7 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser()
     given = parser.parse_args(arguments)
     try:
-        status: int = given.run(given)
+        with (
+            nullcontext() if given.command == "pipeline" else spelled(as_option)
+        ):  # a pipeline's options are in its file
+            status: int = given.run(given)
         if sys.stdout is not None:
             sys.stdout.flush()
     except TocsinError as error:

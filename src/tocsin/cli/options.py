@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 import textwrap
-from collections.abc import Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.engine import sample
 from tocsin.engine.loading import extras_of
@@ -191,6 +191,21 @@ def add_payload_columns(parser: argparse.ArgumentParser) -> None:
 def extras_said(given: argparse.Namespace) -> Extras:
     """An `Extras` that records unknown fields of subscriptions, and keeps those named by the option."""
     return extras_of(filter(None, given.payload_columns.split(",")))
+
+
+def as_option(name: str, value: Any) -> str:
+    """Spell an option of Python as that of a command: `--schema price:string`."""
+    word = f"--{_WORDS.get(name, name).replace('_', '-')}"
+    if value is None:
+        return word
+    if isinstance(value, Mapping):
+        pairs = ((one, f"={':'.join(kind)}" if isinstance(kind, tuple) else f":{kind}") for one, kind in value.items())
+        value = [one + kind for one, kind in pairs]
+    return f"{word} {shlex.quote(','.join(value) if isinstance(value, list) else str(value))}"
+
+
+_WORDS: Final = {"statistics": "sample"}
+"""Options with another name on the command line."""
 
 
 def schema_of(text: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from tocsin.language.nearest import nearest
 from tocsin.language.operators.distance import DISTANCE
 from tocsin.model.ranking import Ranking, Relaxed
 from tocsin.model.subscription import Notice
+from tocsin.spelling import option
 
 
 def misnamed(
@@ -36,17 +37,15 @@ def misnamed(
     for name in schema or ():
         if name not in asked and not wanted.inside(name):
             yield from _unasked(
-                f"schema {{{name!r}: {str((schema or {})[name])!r}}}", name, asked.difference(schema or ())
+                option("schema", {name: str((schema or {})[name])}), name, asked.difference(schema or ())
             )
     for name, pair in (points or {}).items():
         if name not in wanted:
-            yield from _unasked(f"points {{{name!r}: {pair!r}}}", name, asked)
+            yield from _unasked(option("points", {name: pair}), name, asked)
         elif seen is not None and not seen.types.get(name):
-            yield from (
-                _absent(f"points {{{name!r}: {pair!r}}}", axis, seen) for axis in pair if axis not in seen.types
-            )
+            yield from (_absent(option("points", {name: pair}), axis, seen) for axis in pair if axis not in seen.types)
     if event_key is not None and seen is not None and seen.without_key and not seen.with_key:
-        yield _absent(f"{key_option}={event_key!r}", event_key, seen)
+        yield _absent(option(key_option, event_key), event_key, seen)
     if isinstance(ranking, Relaxed):
         for name in sorted(set(ranking.drop) - asked):
             yield from _unasked(f"drop {name!r}", name, asked, is_sure=True)

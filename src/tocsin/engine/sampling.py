@@ -14,6 +14,7 @@ from tocsin.index.texts import with_texts
 from tocsin.records import read_events
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
+from tocsin.spelling import option
 
 _FEW: Final = 10_000
 _ALL: Final = Wanted(None)
@@ -63,7 +64,9 @@ def sample(
         raise InvalidInput(f"limit is {limit!r}; it must be an integer of at least 1")
     batches = [with_texts(batch, _ALL) for batch in first_batches(events, _ALL, limit, schema, delimiter, points)]
     if not any(len(batch) for batch in batches):
-        raise InvalidInput("there is no event to count; leave statistics out to estimate them from the subscriptions")
+        raise InvalidInput(
+            f"there is no event to count; leave {option('statistics')} out to estimate them from the subscriptions"
+        )
     return sampled(batches)
 
 

@@ -60,7 +60,9 @@ class Text:
                 raise InvalidInput(f"{name} is {getattr(self, name)!r:.40}; it is True or False")
         if self.language is None:
             if self.stem or self.drop_stop_words:
-                raise InvalidInput("stems and stop words need a language: Text('english', stem=True)")
+                raise InvalidInput(
+                    "stems and stop words need a language: Text('english', stem=True), or 'text english stem'"
+                )
             return
         if not isinstance(self.language, str) or not self.language.islower():
             raise InvalidInput(f"language is {self.language!r:.40}; it is a name in small letters, such as 'english'")

@@ -14,6 +14,7 @@ from tocsin.errors import InvalidInput
 from tocsin.kernels.reading.csv_records import split_records
 from tocsin.model.instants import INSTANT_PATTERN
 from tocsin.records.csv_values import without_null_words
+from tocsin.spelling import option
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 """The recognised delimiters; the first of several candidates is chosen."""
@@ -28,9 +29,8 @@ def checked_delimiter(delimiter: str | None) -> str | None:
     if delimiter is None:
         return None
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
-        raise InvalidInput(
-            f"delimiter is {delimiter!r:.40}; it must be one character, such as {' '.join(map(repr, DELIMITERS))}"
-        )
+        such = " ".join(map(repr, DELIMITERS))
+        raise InvalidInput(f"{option('delimiter')} is {delimiter!r:.40}; it must be one character, such as {such}")
     return delimiter
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.model.instants import MICROSECONDS, read_instants
 from tocsin.model.values import FIRST_INSTANT, LARGEST_INTEGER, LAST_INSTANT
+from tocsin.spelling import option
 
 _INSTANT: Final = pa.timestamp("us", "UTC")
 ARROW_TYPES: Final[dict[str, pa.DataType]] = {
@@ -167,8 +167,8 @@ def _advice(inferred: str | None) -> str:
     """Why a value of another type is wrong, and how to read the column as text."""
     if inferred is None:
         return "the type in the schema. To read the values as text, give the type 'string'."
-    schema = json.dumps({inferred: "string"}, ensure_ascii=False)
-    return f"but the other values of column {inferred} are. To read the column as text, pass schema={schema}."
+    schema = option("schema", {inferred: "string"})
+    return f"but the other values of column {inferred} are. To read the column as text, pass {schema}."
 
 
 def _short(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.language.advice import Advice
 from tocsin.model.subscription import Notice
+from tocsin.spelling import option
 
 
 class Extras:
@@ -26,8 +27,8 @@ class Extras:
         for name in self.kept:
             if not isinstance(name, str) or name in fields:
                 raise InvalidInput(
-                    f"payload_columns has {name!r:.40}; it takes names of columns that are not already fields "
-                    "of a subscription"
+                    f"{option('payload_columns')} has {name!r:.40}; it takes names of columns that are not already "
+                    "fields of a subscription"
                 )
         self._fields = fields
         self._what = what
@@ -55,7 +56,8 @@ class Extras:
         if not beside:
             return payload
         if payload is not None and not isinstance(payload, Mapping):
-            raise RecordError("the payload is not an object, so payload_columns cannot add to it", "payload")
+            reason = f"the payload is not an object, so {option('payload_columns')} cannot add to it"
+            raise RecordError(reason, "payload")
         return {**(payload or {}), **beside}
 
     def advise(self, advice: Iterable[Advice]) -> None:
@@ -67,12 +69,12 @@ class Extras:
         told = [Notice(name, f"{self._what} field {name}", self._reason(name), 0, None) for name in self._ignored]
         missing = [name for name in self.kept if name not in self._seen]
         reason = f"no {self._what} has it"
-        told += [Notice(name, f"payload_columns {name}", reason, 0, None) for name in missing]
+        told += [Notice(name, option("payload_columns", [name]), reason, 0, None) for name in missing]
         return told + self._advice
 
     def _reason(self, name: str) -> str:
         close = difflib.get_close_matches(name, list(self._fields), 1)
-        kept = f"; payload_columns=[{name!r}] keeps it in the payload" if self._what == "subscription" else ""
+        kept = f"; {option('payload_columns', [name])} keeps it in the payload" if self._what == "subscription" else ""
         return f"ignored, because a {self._what} has no such field" + (f"; did you mean {close[0]}?" if close else kept)
 
 

@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput
+from tocsin.spelling import only_in_python
 
 PACKED: Final = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 """Compression by a file name's last ending."""
@@ -134,8 +135,9 @@ def require_existing(path: str | Path, what: str) -> None:
     """Raise `InvalidInput` if nothing has a path; `what` is the word for what was expected."""
     if os.path.exists(path):  # noqa: PTH110
         return
-    hint = "; to give JSON lines instead of a file, pass bytes" if str(path).lstrip().startswith(("{", "[")) else ""
-    text = str(path)
+    text, hint = str(path), ""
+    if text.lstrip().startswith(("{", "[")):
+        hint = only_in_python("; to give JSON lines instead of a file, pass bytes")
     name = text if text and text.isprintable() else repr(text)
     if len(text) > 200:
         name = repr(text[:60]) + "..."

@@ -11,6 +11,7 @@ from tocsin.language import constant_text, name_text
 from tocsin.language.nearest import nearest
 from tocsin.model.readings import Reading, attribute_of, is_reading, reading_of
 from tocsin.schemas import WORDS
+from tocsin.spelling import option
 
 _MOST_ADVICE: Final = 20
 """The nearest name is looked up for this many attributes only: a look-up takes up to a millisecond."""
@@ -106,9 +107,9 @@ def _advice(attribute: str, kind: int, came: int) -> str:
     if came == 1 << codes.LIST and kind <= codes.INSTANT:
         return "; use A_CONTAINS, A_OVERLAPS or ANY for lists"
     if came == 1 << codes.STRING and kind in (codes.NUMBER, codes.BOOLEAN):
-        return f"; to read its texts so, pass schema={{{attribute!r}: {_SCHEMA[kind]!r}}}"
+        return f"; to read its texts so, pass {option('schema', {attribute: _SCHEMA[kind]})}"
     if came == 1 << codes.STRING and kind == codes.LIST:
-        return f"; use TEXT for its words, or make a list of them with schema={{{attribute!r}: 'text'}}"
+        return f"; use TEXT for its words, or make a list of them with {option('schema', {attribute: 'text'})}"
     if came == 1 << codes.STRING and kind == codes.INSTANT:
         return "; write date and time as 2024-06-01T08:15:00Z"
     return ""
