@@ -214,7 +214,6 @@ COULD_NOT_RUN = {
     "compile of a missing folder": (["compile", "no/", "index"], "compile: there is no file or folder no/"),
     "explain of a missing folder": (["explain", "no/", "events.jsonl"], "explain: there is no file or folder no/"),
     "fences of a missing folder": (["fences", "no/", "events.jsonl", "--key", "k"], "there is no file or folder no/"),
-    "update by a missing folder": (["update", "index", "no/"], "update: there is no file or folder no/"),
     "no folder for the output": (["match", "subs.jsonl", "events.jsonl", "--out", "no/x.csv"], "cannot write no/x.csv"),
     "no folder for the errors": (["match", "subs.jsonl", "events.jsonl", "--errors", "no/e"], "cannot write no/e"),
     "lists in CSV": (["match", "subs.jsonl", "events.jsonl", "--lists", "--out", "x.csv"], "CSV cannot hold"),
@@ -341,17 +340,6 @@ def test_explain_says_why(files: Path, capfd: Any) -> None:
     assert "\nindex: " in matches[1]
     assert "(access: " in matches[1]
     assert matches[2] == fails[2] == ""
-
-
-def test_explain_reads_every_row_of_a_table(files: Path, capfd: Any) -> None:
-    """Rows of a CSV are found by number where no row was rejected."""
-    (files / "e.csv").write_text("n,s\n" + "".join(f"{number},x\n" for number in range(5)))
-
-    for row in range(5):
-        status, out, _ = run(capfd, "explain", "subs.jsonl", "e.csv", "--id", "a", "--row", str(row))
-
-        assert status == 0
-        assert ("does not match" in out) == (row != 1)
 
 
 def test_compile_then_match(files: Path, capfd: Any) -> None:

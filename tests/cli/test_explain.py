@@ -146,3 +146,14 @@ def test_an_event_that_was_refused(folder: Path, capfd: Any) -> None:
 
     assert status == 2
     assert "event 0 cannot be read: price: line 1" in err
+
+
+def test_explain_reads_every_row_of_a_table(folder: Path, capfd: Any) -> None:
+    """Rows of a CSV are found by number where no row was rejected."""
+    Path("e.csv").write_text("price,s\n" + "".join(f"{number},x\n" for number in range(5)))
+
+    for row in range(5):
+        status, out, _ = explained(capfd, "subs.jsonl", "e.csv", "--id", "gone", "--row", str(row))
+
+        assert status == 0
+        assert ("does not match" in out) == (row != 1)

@@ -122,6 +122,27 @@ def test_documents_are_read_again(tmp_path: Path) -> None:
         next(tocsin.match(ASKED, EVENTS, lists=True).documents(EVENTS))
 
 
+def test_errors_of_events_have_their_keys(tmp_path: Path) -> None:
+    """As ids, from every form, where the key could be read: also of events that were not served."""
+    (tmp_path / "e.jsonl").write_text(
+        '{"k": "x", "price": 1e999}\n{"k": 7, "price": 6}\n{"k": 7, "price"\n{"k": "z", "n": {"k": 1}, "n.k": 2}\n'
+    )
+    (tmp_path / "e.csv").write_text("k,price\n17,6\n18,six\n19\n20,6\n")
+    asked = [*ASKED, {"id": "c", "where": "n.k = 1"}]
+    objects = [{"k": 2.5, "price": 1 << 60}, {"price": 1 << 60}, "none", {"k": True, "price": 1 << 60}]
+    table = pa.table({"k": ["a", "b"], "price": [6.0, float("inf")]})
+
+    def told(events: Any, **options: Any) -> list[tuple[int, object, str]]:
+        answer = tocsin.match(asked, events, event_key="k", **options)
+        return [(one.row, one.id, one.field) for one in answer.event_errors]
+
+    assert told(tmp_path / "e.jsonl", threads=2) == [(0, "x", "price"), (2, None, ""), (3, "z", "n.k")]
+    assert told(tmp_path / "e.csv", schema={"price": "number"}) == [(1, "18", "price"), (2, None, "")]
+    assert told(objects) == [(0, "2.5", "price"), (1, None, "price"), (2, None, ""), (3, "true", "price")]
+    assert told(table) == [(1, "b", "price")]
+    assert [one.id for one in tocsin.match(asked, objects).event_errors] == [None] * 4
+
+
 def test_notebooks_show_tables_and_colours() -> None:
     """Text from records is escaped."""
     answer = tocsin.match([{"id": "<b>", "where": "price > 5"}], [{"price": 6}] * 30)

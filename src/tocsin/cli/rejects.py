@@ -46,7 +46,7 @@ class RejectLog:
             else:
                 self.count += 1
             if self._stream is not None:
-                record = {"record": what, **reject._asdict()}
+                record = {"record": what, **reject._asdict(), "served": is_value}
                 self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             elif is_value and self.values[reject.field] == 1 and len(self.values) <= SHOWN:
                 print(f"warning: {describe(what, reject)}", file=sys.stderr)

@@ -31,7 +31,7 @@ from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
-from tocsin.records.keys import joined_keys, key_values, keys_at
+from tocsin.records.keys import joined_keys, key_values, keys_at, with_keys
 from tocsin.schemas import require_asked
 from tocsin.segment import Snapshots
 from tocsin.threads import in_order, workers
@@ -210,6 +210,8 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     if request.witness is not None:
         request.witness.add(batches)
     rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
+    if request.event_key is not None and rejects:
+        rejects = with_keys(rejects, chunk, request.event_key)
     if seen is not None:
         seen.add(chunk, batches)
     clock = _lap(stats, "encode", clock)

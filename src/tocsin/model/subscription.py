@@ -87,7 +87,7 @@ class Reject(NamedTuple):
     row : int
         The row of the record in its source, from 0.
     id : str or int or None
-        The subscription's id, if it is known.
+        The subscription's id, or the event's key if the call named an `event_key`; None if it is not known.
     field : str
         The field that is to blame; empty if the whole record was rejected.
     reason : str

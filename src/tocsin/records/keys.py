@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
 from tocsin.records.json_lines import parse_lines
 
@@ -30,6 +31,17 @@ def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
     places = np.searchsorted(chunk.rows, rows).tolist()
     pairs = (dict(zip(chunk.names[place].as_py(), chunk.values[place].as_py(), strict=False)) for place in places)
     return _array([pair.get(name) for pair in pairs])
+
+
+def with_keys(rejects: list[Reject], chunk: Chunk, name: str) -> list[Reject]:
+    """Rejects of a chunk's records with the keys of these as ids. A key that is neither text nor integer is a text."""
+    rows = np.unique(np.array([reject.row for reject in rejects], np.int64))
+    if isinstance(chunk, TableChunk):
+        rows = np.intersect1d(rows, chunk.rows)  # a table lacks the rows that could not be read at all
+    keys = keys_at(chunk, rows, name)
+    pairs = zip(rows.tolist(), key_values(keys), as_texts(keys).to_pylist(), strict=True)
+    ids = {row: key if type(key) is int else text for row, key, text in pairs}
+    return [reject._replace(id=ids.get(reject.row)) for reject in rejects]
 
 
 def joined_keys(parts: Sequence[pa.Array], *, exact: bool = False) -> list[pa.Array]:
