@@ -6,10 +6,11 @@ import argparse
 import re
 import shlex
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from tocsin.cli.main import make_parser
+from tocsin.cli.main import main, make_parser
 
 _PIPES = {"|", "<", ">"}
 
@@ -55,6 +56,26 @@ def test_examples_are_what_the_parser_takes(command: str) -> None:
     for example in examples:
         assert f"    {example}" in shown
         assert callable(make_parser().parse_args(_arguments(example)).run)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        (["explain", "s.jsonl", "e.jsonl", "--bad-option"], "tocsin explain"),
+        (["check", "s.jsonl", "extra"], "tocsin check"),
+        (["index", "list", "--bad-option"], "tocsin index list"),
+        (["explain", "--bad-option"], "tocsin explain"),
+    ],
+)
+def test_wrong_usage_shows_that_of_the_command(arguments: list[str], command: str, capsys: Any) -> None:
+    """And not the list of all commands."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+
+    err = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert err.startswith(f"usage: {command} [-h]")
+    assert f"\n{command}: error: " in err
 
 
 @pytest.mark.parametrize("command", PARSERS)

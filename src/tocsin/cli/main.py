@@ -35,8 +35,9 @@ CLEAN, REJECTS, FAILED = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    parser = make_parser()
-    given = parser.parse_args(arguments)
+    given, unknown = make_parser().parse_known_args(arguments)
+    if unknown:  # the command's parser shows its own usage
+        given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         with (
             nullcontext() if given.command == "pipeline" else spelled(as_option)

@@ -26,13 +26,15 @@ def new_command(
     commands: Commands, name: str, *, help: str, description: str, examples: Sequence[str]
 ) -> argparse.ArgumentParser:
     """Add a command, or a verb of one. Its help ends with the examples, one command line each."""
-    return commands.add_parser(
+    parser = commands.add_parser(
         name,
         help=help,
         description=filled(description),
         epilog=listed(examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.set_defaults(parser=parser)  # of a command and its verb, the verb's
+    return parser
 
 
 def filled(description: str) -> str:
