@@ -11,6 +11,23 @@ import pytest
 from tocsin.cli.main import main
 
 
+@pytest.mark.parametrize("command", [["check", "areas.geojson"], ["match", "areas.geojson", "areas.geojson"]])
+def test_areas_in_place_of_subscriptions_are_said_once(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    """And not once for each area."""
+    monkeypatch.chdir(tmp_path)
+    area = {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [1, 2]}}
+    Path("areas.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [area] * 50}))
+
+    status = main(command)
+
+    out, err = capfd.readouterr()
+    assert (status, out) == (2, "")
+    assert err.startswith(f"tocsin {command[0]}: areas.geojson is GeoJSON with areas, not subscriptions")
+    assert err.count("\n") == 1
+
+
 def test_a_file_of_errors_says_which_events_were_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:

@@ -70,6 +70,29 @@ def test_a_text_is_a_place_where_a_schema_says_so(text: str, tmp_path: Path) -> 
         assert answer.table["event"].to_pylist() == [0] and answer.errors == []
 
 
+AREA = {"type": "Feature", "properties": {"name": "depot"}, "geometry": {"type": "Point", "coordinates": [1, 2]}}
+
+
+@pytest.mark.parametrize("form", ["collection", "lines"])
+def test_areas_are_not_subscriptions(form: str, tmp_path: Path) -> None:
+    """One message says so, for a file without any subscription; others are told record by record."""
+    asked = {**AREA, "properties": {"id": "s", "where": "n = 1"}}
+    bad: dict[str, object] = {"id": 1, "where": "n ="}
+
+    def written(*records: dict[str, object]) -> Path:
+        path = tmp_path / "areas.geojson"
+        collection = json.dumps({"type": "FeatureCollection", "features": records})
+        path.write_text(collection if form == "collection" else "\n".join(map(json.dumps, records)))
+        return path
+
+    for call in (tocsin.match, lambda path, _: tocsin.Engine().subscribe_many(path)):
+        with pytest.raises(tocsin.InvalidInput, match=r"areas.geojson is GeoJSON with areas.*docs/how-to/geofences.md"):
+            call(written(*[AREA] * 50), [{"n": 1}])
+    assert len(tocsin.Engine().subscribe_many(written(AREA, AREA, asked)).errors) == 2
+    assert len(tocsin.Engine().subscribe_many(written(AREA, bad)).errors) == 2
+    assert len(tocsin.Engine().subscribe_many([AREA]).errors) == 1
+
+
 @pytest.mark.parametrize(
     "text", ["0101", "00zz", "SRID=4326", '{"type": "Point"}', "{", "POINT(1)", "0101000000ffffffff"]
 )

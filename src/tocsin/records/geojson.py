@@ -20,6 +20,11 @@ def is_collection(document: object) -> bool:
     )
 
 
+def is_area(record: object) -> bool:
+    """Whether a record, made from a feature, has a geometry and nothing that a subscription is about."""
+    return isinstance(record, Mapping) and isinstance(record.get("geometry"), Mapping) and "where" not in record
+
+
 def as_record(document: Any) -> Any:
     """Convert a feature to a record of its foreign members, `id`, `geometry` and properties; properties win.
 

@@ -19,6 +19,7 @@ from tocsin.records.events import Anything, read_events
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import ReadOptions, input_format
+from tocsin.records.geojson import is_area
 from tocsin.records.json_lines import as_records
 from tocsin.records.several import files_of, read_several
 from tocsin.records.subscription_chunk import SubscriptionChunk
@@ -41,19 +42,28 @@ def read_subscriptions(
     """Read subscriptions chunk by chunk. Texts of one template in `templates` are parsed once.
 
     Duplicate ids are not detected here. `extras` records unknown fields, and names those to keep in payloads. Raises
-    `InvalidInput` when the source as a whole cannot be read, or is a table without the columns `id` and `where`.
+    `InvalidInput` when the source as a whole cannot be read, is a table without the columns `id` and `where`, or is a
+    file of areas instead of subscriptions.
     """
     templates = Templates() if templates is None else templates
     extras = Extras(FIELDS) if extras is None else extras
     if isinstance(source, Conjunctions) and is_plain(source):
         yield from read_conjunctions(source)
         return
+    accepted = refused = areas = 0
     for given in pieces(chunks_of(source, extras.chooses, NEEDED, "subscriptions"), lambda: _PIECE_ROWS):
         chunk = as_records(given)
         rejects = [reject for reject in chunk.rejects if not isinstance(chunk, TableChunk) or _is_of_record(reject)]
         subscriptions = chunk_of(_records(chunk, extras), templates, rejects, chunk.done, extras)
         extras.advise(templates.take_advice())
+        accepted, refused = accepted + len(subscriptions.ids), refused + len(subscriptions.rejects)
+        if not accepted and isinstance(source, str | Path) and isinstance(chunk, ObjectChunk):
+            areas += sum(is_area(record) for _, record in chunk.records)
         yield subscriptions
+    if areas and areas == refused and not accepted:
+        name = "standard input" if str(source) == STANDARD else source
+        reason = f"{name} is GeoJSON with areas, not subscriptions, which have a condition under 'where'"
+        raise InvalidInput(f"{reason}. docs/how-to/geofences.md makes subscriptions of areas.")
 
 
 def chunk_of(
