@@ -210,7 +210,6 @@ COULD_NOT_RUN = {
     "missing folder": (["match", "no/", "events.jsonl"], "match: there is no file or folder no/"),
     "missing events without an ending": (["match", "subs.jsonl", "no"], "match: there is no file or folder no"),
     "check of a missing folder": (["check", "no/"], "check: there is no file or folder no/"),
-    "sample of a missing folder": (["check", "subs.jsonl", "--sample", "no/"], "there is no file or folder no/"),
     "compile of a missing folder": (["compile", "no/", "index"], "compile: there is no file or folder no/"),
     "explain of a missing folder": (["explain", "no/", "events.jsonl"], "explain: there is no file or folder no/"),
     "fences of a missing folder": (["fences", "no/", "events.jsonl", "--key", "k"], "there is no file or folder no/"),

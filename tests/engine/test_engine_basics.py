@@ -32,7 +32,7 @@ def test_the_parameters_are_a_contract() -> None:
         "match": "event * ranking payload",
         "match_batch": "events * ranking lists strict schema threads progress delimiter points event_key payload",
         "warnings": "events * schema delimiter points",
-        "explain": "id event * ranking",
+        "explain": "id event * ranking schema points",
         "payload": "id",
         "get": "id",
         "subscriptions": "",
