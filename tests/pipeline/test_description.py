@@ -234,6 +234,46 @@ def test_however_the_pipeline_is_named_it_is_the_same(tmp_path: Path, monkeypatc
             claim(read_pipeline(Path(spelled)))
 
 
+def begun(folder: Path) -> None:
+    """As after a micro-batch was planned."""
+    (folder / "checkpoint" / "events" / "offsets").mkdir(parents=True, exist_ok=True)
+    (folder / "checkpoint" / "events" / "offsets" / "0").write_text("v1\n")
+
+
+def test_a_checkpoint_goes_on_with_its_sink(tmp_path: Path) -> None:
+    """Another path, format or kind is refused, and claims no folder; before the first micro-batch any sink will do."""
+    claim(read_pipeline(written(tmp_path, GOOD)))
+    claim(read_pipeline(written(tmp_path, FILES)))
+    begun(tmp_path)
+    claim(read_pipeline(written(tmp_path, FILES)))
+
+    for old, new, words in (
+        ('"matches"', '"other"', r"path of \[sink\] was '.*matches' when .*checkpoint was made, but is '.*other' now"),
+        ('"matches"\nformat = "json"', '"matches"\nformat = "parquet"', r"format of \[sink\] was 'json' when"),
+        ('kind = "files"\npath = "matches"\nformat = "json"', 'kind = "console"', r"kind of \[sink\] was 'files'"),
+    ):
+        assert old in FILES
+        with pytest.raises(InvalidInput, match=words):
+            claim(read_pipeline(written(tmp_path, FILES.replace(old, new))))
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_checkpoint_that_does_not_name_its_sink_goes_on(tmp_path: Path) -> None:
+    """As tocsin 0.2 wrote it; from then on it belongs to that sink."""
+    claim(read_pipeline(written(tmp_path, FILES)))
+    begun(tmp_path)
+    mark = tmp_path / "checkpoint" / "_tocsin.json"
+    before = json.loads(mark.read_text())
+    before.pop("sink")
+    mark.write_text(json.dumps(before))
+
+    claim(read_pipeline(written(tmp_path, FILES)))
+
+    assert json.loads(mark.read_text())["id"] == before["id"]
+    with pytest.raises(InvalidInput, match=r"path of \[sink\] was"):
+        claim(read_pipeline(written(tmp_path, FILES.replace('"matches"', '"other"'))))
+
+
 CHANGES = '[subscriptions.changes]\nkind = "files"\npath = "changes"\nformat = "json"\n[sink]'
 
 
