@@ -146,7 +146,8 @@ def test_columns_rankings_and_lists(spark: Any, tmp_path: Path) -> None:
     rows = ds.dataset(tmp_path / "matches", format="parquet").to_table().to_pylist()
     best = [{"subscription": 2, "score": 5.0}]
     assert {row["key"]: row["matches"] for row in rows} == {1: best, 2: [], 3: best}
-    assert [reject.id for reject in outcome.rejects] == [3]
+    assert outcome.compiled is not None
+    assert [reject.id for reject in outcome.compiled.rejects] == [3]
     assert [outcome.progress.counts[name] for name in ("events", "rejected", "reported")] == [3, 0, 1]
     (reject,) = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
     assert reject["error"].startswith("price: 'x' is not a number")
@@ -295,7 +296,7 @@ def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> Non
 
     assert process.returncode == 0
     lines = told.splitlines()
-    assert lines[:2] == ["reading subscriptions ...", "starting Spark ..."]
+    assert lines[:3] == ["reading subscriptions ...", "3 subscriptions, 0 rejected", "starting Spark ..."]
     assert "stopping after the current micro-batch" in lines
     assert lines[-1] == "5 matches of 3 events, 0 rejected; run it again to continue"
 

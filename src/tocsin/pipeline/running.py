@@ -10,27 +10,22 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tocsin.engine.loading import build_from, extras_of
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.index import choose
 from tocsin.locks import Lock
-from tocsin.model.subscription import Notice, Reject
 from tocsin.pipeline.description import Pipeline
 from tocsin.pipeline.layout import claim
 from tocsin.pipeline.sinks import Write, files, writer_of
 from tocsin.pipeline.sources import Stream, changes_of, events_of
-from tocsin.records.extras import Extras
-from tocsin.segment import write_index
-from tocsin.segment.storage import MANIFEST
+from tocsin.pipeline.subscriptions import Compiled, prepare
 from tocsin.spark import Metrics, UpdateReport, follow, local_session, warm
 from tocsin.spark.asking import asked_of
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers
-from tocsin.spark.names import ERROR, MATCHES
+from tocsin.spark.names import ERROR, MATCHES, WORK_FIELDS
 from tocsin.spark.observing import observed
 from tocsin.spark.parquet import answers_of_pieces, by_file
 
@@ -49,12 +44,11 @@ _NO_REASON: Final = re.compile(r"^Error: (A fatal exception has occurred|Could n
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a run. `rejects` are of the compiled subscriptions; rejected changes are only counted."""
+    """The outcome of a run. Rejected changes are only counted."""
 
     progress: Progress
-    rejects: list[Reject]
+    compiled: Compiled | None = None  # None if the index was there
     rejected_changes: int = 0
-    warnings: Sequence[Notice] = ()  # ignored fields of the subscriptions
 
 
 def run(
@@ -64,38 +58,41 @@ def run(
     stop: threading.Event | None = None,
     look: Callable[[Progress], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
+    tell: Callable[[Compiled], None] = lambda _: None,
 ) -> Outcome:
     """Run a pipeline until `stop` is set or, with `once`, until all current events are matched.
 
-    `look` is called several times a second with the progress, `say` with the name of each step. Raises `InvalidInput`
-    if the pipeline contradicts itself or its checkpoint. Raises `TocsinError` if a stream fails; then it is safe to run
-    the pipeline again.
+    `look` is called several times a second with the progress, `say` with the name of each step, and `tell` with the
+    subscriptions, if they were compiled. Raises `InvalidInput` if the pipeline contradicts itself or its checkpoint.
+    Raises `TocsinError` if a stream fails; then it is safe to run the pipeline again.
     """
     stop = stop or threading.Event()
     claim(pipeline)
     with Lock(pipeline.checkpoint, patience_s=0) as lock:
         if lock.waited:
             raise InvalidInput(f"{pipeline.checkpoint} is in use: this pipeline is already running, here or elsewhere")
-        return _run(pipeline, stop, look, say, once=once)
+        say("reading subscriptions")
+        compiled = prepare(pipeline)
+        if compiled is not None:
+            tell(compiled)
+        return _run(pipeline, compiled, stop, look, say, once=once)
 
 
 def _run(
     pipeline: Pipeline,
+    compiled: Compiled | None,
     stop: threading.Event,
     look: Callable[[Progress], None] | None,
     say: Callable[[str], None],
     *,
     once: bool,
 ) -> Outcome:
-    """Compile, follow changes, match; every started stream is stopped in the end."""
+    """Follow changes and match; every started stream is stopped in the end."""
     from pyspark.errors import PySparkException
 
-    say("reading subscriptions")
-    extras = extras_of(())
-    rejects = prepare(pipeline, extras)
+    metrics = _metrics_of(pipeline, compiled)
     say("starting Spark")
     session = _session(pipeline)
-    metrics = Metrics(pipeline.metrics)
     session.streams.addListener(metrics)
     queries: list[StreamingQuery] = []
 
@@ -124,31 +121,23 @@ def _run(
     _tell(look, metrics, pipeline.name)
     matched, changed = (metrics.progress(name) for name in (pipeline.name, _changes_of(pipeline)))
     refused = 0 if changed is None else changed.counts.get("rejected", 0)
-    return Outcome(matched or Progress(pipeline.name), rejects, refused, extras.warnings())
+    return Outcome(matched or Progress(pipeline.name), compiled, refused)
+
+
+def _metrics_of(pipeline: Pipeline, compiled: Compiled | None) -> Metrics:
+    """The metrics, with zeros for all that no micro-batch has counted yet."""
+    metrics = Metrics(pipeline.metrics)
+    refused = 0 if compiled is None else len(compiled.rejects)
+    metrics.begin(pipeline.name, {**dict.fromkeys((*WORK_FIELDS, "batches"), 0), "subscriptions_rejected": refused})
+    if pipeline.changes is not None:
+        metrics.begin(_changes_of(pipeline), {"rejected": 0, "batches": 0})
+    metrics.write()
+    return metrics
 
 
 def _changes_of(pipeline: Pipeline) -> str:
     """The name of the stream of changes."""
     return f"{pipeline.name}-changes"
-
-
-def prepare(pipeline: Pipeline, extras: Extras) -> list[Reject]:
-    """Compile the subscriptions if there is no index yet; returns the rejects."""
-    if (pipeline.index / MANIFEST).exists():
-        return []
-    if pipeline.subscriptions is None:
-        if pipeline.changes is None:
-            raise InvalidInput(
-                f"{pipeline.index} is not an index, and [subscriptions] has neither a path to compile nor "
-                "changes to follow"
-            )
-        return []
-    segment, rejects = build_from(str(pipeline.subscriptions), choose(pipeline.structure), extras=extras)
-    if rejects and not len(segment):
-        first = min(rejects, key=lambda reject: reject.row)
-        raise InvalidInput(f"{pipeline.subscriptions}: no subscription could be read; row {first.row}: {first.reason}")
-    write_index(pipeline.index, segment)
-    return rejects
 
 
 def _session(pipeline: Pipeline) -> SparkSession:
