@@ -18,14 +18,15 @@ from tocsin.errors import InvalidInput, TocsinError
 from tocsin.locks import Lock
 from tocsin.pipeline.description import Pipeline
 from tocsin.pipeline.layout import claim
-from tocsin.pipeline.sinks import Write, files, writer_of
+from tocsin.pipeline.sinks import Write, files, rejects_of, writer_of
 from tocsin.pipeline.sources import Stream, changes_of, events_of
 from tocsin.pipeline.subscriptions import Compiled, prepare
-from tocsin.spark import Metrics, UpdateReport, follow, local_session, warm
+from tocsin.spark import Metrics, UpdateReport, local_session, warm
 from tocsin.spark.asking import asked_of
+from tocsin.spark.changing import amender_of, followed
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers
-from tocsin.spark.names import ERROR, MATCHES, WORK_FIELDS
+from tocsin.spark.names import MATCHES, WORK_FIELDS
 from tocsin.spark.observing import observed
 from tocsin.spark.parquet import answers_of_pieces, by_file
 
@@ -170,13 +171,12 @@ def _follow(
     session: SparkSession, pipeline: Pipeline, look: Callable[[UpdateReport], None], *, once: bool
 ) -> StreamingQuery:
     assert pipeline.changes is not None
-    return follow(
+    rejects = None if pipeline.rejects is None else pipeline.rejects / "changes"
+    amender = amender_of(pipeline.index, pipeline.structure, None, rejects, pipeline.keep_s)
+    return followed(
         changes_of(session, pipeline.changes),
-        pipeline.index,
+        replace(amender, as_json=rejects is not None),
         checkpoint=pipeline.checkpoint / "changes",
-        index=pipeline.structure,
-        keep_s=pipeline.keep_s,
-        rejects=None if pipeline.rejects is None else pipeline.rejects / "changes",
         trigger=_trigger(pipeline, once=once),
         name=_changes_of(pipeline),
         look=look,
@@ -225,18 +225,14 @@ class _Taker:
         self._write_rejects = None if pipeline.rejects is None else files(pipeline.rejects / "events", "json")
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        from pyspark.sql import Observation, functions
+        from pyspark.sql import Observation
 
         seen = Observation()
         told = observed(batch, seen, explode=False)
         self._write(self._exploded(told) if self._pipeline.explode else told, number)
         work = seen.get
         if work["reported"] and self._write_rejects is not None:
-            event = functions.to_json(
-                functions.struct(*(name for name in told.columns if name not in (MATCHES, ERROR)))
-            )
-            bad = told.where(functions.col(ERROR).isNotNull())
-            self._write_rejects(bad.select(functions.col(ERROR), event.alias("event")), number)
+            self._write_rejects(rejects_of(told, self._json), number)
         self._metrics.count(self._pipeline.name, work)
 
     def _exploded(self, rows: DataFrame) -> DataFrame:
