@@ -72,9 +72,11 @@ def write_new(given: argparse.Namespace) -> int:
 
 def run_pipeline(given: argparse.Namespace) -> int:
     from tocsin.pipeline import read_pipeline
+    from tocsin.pipeline.layout import require_own
 
-    pipeline = read_pipeline(given.file)
+    pipeline = read_pipeline(given.file, with_inputs=True)
     if given.check:
+        require_own(pipeline)
         print(plan_of(pipeline))
         return 0
     from tocsin.pipeline.running import run

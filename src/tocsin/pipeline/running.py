@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.locks import Lock
 from tocsin.pipeline.description import Pipeline
+from tocsin.pipeline.inputs import require_inputs
 from tocsin.pipeline.layout import claim
 from tocsin.pipeline.sinks import Write, files, rejects_of, writer_of
 from tocsin.pipeline.sources import Stream, changes_of, events_of
@@ -68,6 +69,7 @@ def run(
     Raises `TocsinError` if a stream fails; then it is safe to run the pipeline again.
     """
     stop = stop or threading.Event()
+    require_inputs(pipeline)
     claim(pipeline)
     with Lock(pipeline.checkpoint, patience_s=0) as lock:
         if lock.waited:

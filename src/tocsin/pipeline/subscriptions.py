@@ -36,12 +36,7 @@ def prepare(pipeline: Pipeline) -> Compiled | None:
     if (pipeline.index / MANIFEST).exists():
         return None
     if pipeline.subscriptions is None:
-        if pipeline.changes is None:
-            raise InvalidInput(
-                f"{pipeline.index} is not an index, and [subscriptions] has neither a path to compile nor "
-                "changes to follow"
-            )
-        return None
+        return None  # changes make the index
     extras = extras_of(())
     segment, rejects = build_from(str(pipeline.subscriptions), choose(pipeline.structure), extras=extras)
     folder = None if pipeline.rejects is None else pipeline.rejects / "subscriptions"
