@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -289,24 +288,6 @@ def test_a_spark_that_does_not_start_is_told(tmp_path: Path) -> None:
     assert re.search(
         r"^tocsin pipeline: Spark did not start on local\[2\]: .*much.*Look at \[spark\]$", done.stderr, re.M
     )
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
-def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
-    """The micro-batch that runs is finished, the status is 0, and the last line says what was done."""
-    path, *_ = write_example(tmp_path / "pipeline.toml")
-    command = [sys.executable, "-m", "tocsin", "pipeline", "run", str(path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: len(matches(tmp_path)) == 5)
-
-    process.send_signal(number)
-    _, told = process.communicate(timeout=90)
-
-    assert process.returncode == 0
-    lines = told.splitlines()
-    assert lines[:3] == ["reading subscriptions ...", "3 subscriptions, 0 rejected", "starting Spark ..."]
-    assert "stopping after the current micro-batch" in lines
-    assert lines[-1] == "5 matches of 3 events, 0 rejected; run it again to continue"
 
 
 def test_prometheus_reads_what_is_written() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import os
 import signal
 import sys
 import threading
@@ -136,7 +138,10 @@ def stopping() -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        print("\nstopping after the current micro-batch", file=sys.stderr)
+        # If the signal also ends Java, threads of Py4J log tracebacks.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        # A signal may come while something is being printed, and `print` refuses to be called within itself.
+        os.write(2, b"\nstopping after the current micro-batch\n")
 
     before = {one: signal.signal(one, ask) for one in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +20,7 @@ from tocsin.pipeline.inputs import require_inputs
 from tocsin.pipeline.layout import claim
 from tocsin.pipeline.sinks import Write, files, rejects_of, writer_of
 from tocsin.pipeline.sources import Stream, changes_of, events_of
+from tocsin.pipeline.streams import Streams
 from tocsin.pipeline.subscriptions import Compiled, prepare
 from tocsin.spark import Metrics, UpdateReport, local_session, warm
 from tocsin.spark.asking import asked_of
@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-PATIENCE_S: Final = 60.0
-"""How long a micro-batch may take to finish after a stop; then it is cancelled, and replayed at the next start."""
-
-_LOOK_S: Final = 0.1
 _REASON: Final = re.compile(r" ERROR \w+: |^Error: |\S+(?:Exception|Error): ")
 """The text before a reason in Spark's log."""
 _NO_REASON: Final = re.compile(r"^Error: (A fatal exception has occurred|Could not create the Java)")
@@ -91,35 +87,28 @@ def _run(
     once: bool,
 ) -> Outcome:
     """Follow changes and match; every started stream is stopped in the end."""
-    from pyspark.errors import PySparkException
-
     metrics = _metrics_of(pipeline, compiled)
     say("starting Spark")
-    session = _session(pipeline)
-    session.streams.addListener(metrics)
-    queries: list[StreamingQuery] = []
+    session = _session(pipeline, stop)
+    streams = Streams(session, metrics, stop)
 
     def take(report: UpdateReport) -> None:
         metrics.count(_changes_of(pipeline), {"rejected": report.rejected, "index_version": report.version})
 
     try:
-        if pipeline.changes is not None:
-            say("applying changes of subscriptions")
-            queries.append(_follow(session, pipeline, take, once=once))
-            if once:
-                _wait(queries, stop, lambda: None)
-        if not stop.is_set():
-            say("loading the index and its kernels")
-            warm(session, pipeline.index, pipeline.ranking)
-            say("matching")
-            queries.append(_start(session, pipeline, metrics, once=once))
-            _wait(queries, stop, lambda: _tell(look, metrics, pipeline.name))
-    except PySparkException as error:
-        raise TocsinError(f"Spark refused this pipeline: {_reason(str(error))}") from error
+        with streams.ending():
+            if pipeline.changes is not None:
+                say("applying changes of subscriptions")
+                streams.add(_follow(session, pipeline, take, once=once))
+                if once:
+                    streams.wait(lambda: None)
+            if not stop.is_set():
+                say("loading the index and its kernels")
+                warm(session, pipeline.index, pipeline.ranking)
+                say("matching")
+                streams.add(_start(session, pipeline, metrics, once=once))
+                streams.wait(lambda: _tell(look, metrics, pipeline.name))
     finally:
-        for query in reversed(queries):
-            _end(query)
-        session.streams.removeListener(metrics)
         metrics.write()
     _tell(look, metrics, pipeline.name)
     matched, changed = (metrics.progress(name) for name in (pipeline.name, _changes_of(pipeline)))
@@ -143,7 +132,7 @@ def _changes_of(pipeline: Pipeline) -> str:
     return f"{pipeline.name}-changes"
 
 
-def _session(pipeline: Pipeline) -> SparkSession:
+def _session(pipeline: Pipeline, stop: threading.Event) -> SparkSession:
     """The session of `spark-submit`, with its own settings first, or one on `master` (default: this machine)."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         try:
@@ -151,6 +140,8 @@ def _session(pipeline: Pipeline) -> SparkSession:
         except TocsinError:
             raise
         except Exception as error:  # errors of PySpark, Py4J and Java have no common class
+            if stop.is_set():  # a signal to all processes also ends Java's
+                raise KeyboardInterrupt from None
             reason = _last_word(error)
             raise TocsinError(f"Spark did not start on {pipeline.master}: {reason}. Look at [spark]") from error
     from pyspark.sql import SparkSession
@@ -256,36 +247,6 @@ class _Taker:
             return column
         member = functions.get_json_object(self._json, f"$.{name}")
         return functions.coalesce(member, column.cast("string")) if name in columns else member
-
-
-def _wait(queries: list[StreamingQuery], stop: threading.Event, look: Callable[[], None]) -> None:
-    """Wait until `stop` is set or all streams have ended; raises `TocsinError` if one failed."""
-    while any(query.isActive for query in queries) and not stop.is_set():
-        look()
-        failed = [query for query in queries if not query.isActive and query.exception() is not None]
-        if failed:
-            break
-        time.sleep(_LOOK_S)
-    look()
-    for query in queries:
-        if (error := query.exception()) is not None:
-            if BrokenPipeError.__name__ in str(error):
-                raise BrokenPipeError  # the reader of the console has closed it
-            raise TocsinError(f"a stream failed, and can be run again: {_reason(str(error))}")
-
-
-def _reason(text: str) -> str:
-    """The last line of a long error that names one."""
-    named = [line.strip() for line in text.splitlines() if "Error: " in line or "InvalidInput: " in line]
-    return named[-1] if named else text.strip().splitlines()[0]
-
-
-def _end(query: StreamingQuery) -> None:
-    """Let the current micro-batch finish, then stop."""
-    until = time.monotonic() + PATIENCE_S
-    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < until:
-        time.sleep(_LOOK_S)
-    query.stop()
 
 
 def _tell(look: Callable[[Progress], None] | None, metrics: Metrics, name: str) -> None:
