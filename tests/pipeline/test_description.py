@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from tocsin.errors import InvalidInput
 from tocsin.pipeline import read_pipeline
 from tocsin.pipeline.example import write_example
 from tocsin.pipeline.faults import places_of
-from tocsin.pipeline.layout import claim
 
 GOOD = """
 [events]
@@ -31,6 +29,8 @@ kind = "console"
 [run]
 checkpoint = "checkpoint"
 """
+
+CHANGES = '[subscriptions.changes]\nkind = "files"\npath = "changes"\nformat = "json"\n[sink]'
 
 
 def written(folder: Path, text: str) -> Path:
@@ -159,6 +159,59 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     assert [line.split(":")[1] for line in str(raised.value).splitlines()] == ["2", "4", "11"]
 
 
+@pytest.mark.parametrize(
+    ("replaced", "words"),
+    [
+        (
+            {'"files"': '"file"', '"json"': '"jsonl"', "[sink]": "[match]\nexplode = true\n[sink]"},
+            ["3: the kind of [events] is 'file'", "5: format is 'jsonl'", "11: explode = true needs event_id"],
+        ),
+        (
+            {'"files"': '"pulsar"', '"json"': '"csv"', '"checkpoint"': "3"},
+            ["3: the kind of [events] is 'pulsar'", "5: csv needs a schema", "14: checkpoint is 3; it must be a text"],
+        ),
+        (
+            {
+                'format = "json"': 'format = "csv"\nschema = 3',
+                "[sink]": "[match]\nexplode = true\nevent_id = 1\n[sink]",
+            },
+            ["6: schema is 3; it must be a text", "13: event_id is 1; it must be a text"],
+        ),
+        (
+            {
+                'kind = "files"\npath = "events"': 'servers = 1\npth = "a"',
+                '"index"': '"x"\nchanges = 1\nstructure = "no"',
+            },
+            [
+                "2: the kind of [events] is missing",
+                "3: servers is 1; it must be a text",
+                "4: [events] has no key 'pth'",
+                "9: changes must be a table",
+                "10: no index is named 'no'",
+            ],
+        ),
+        (
+            {"[subscriptions]\n": "", 'index = "index"': "", '"console"': '"kafka"'},
+            ["1: the table [subscriptions]", "9: [sink] lacks 'servers'"],
+        ),
+    ],
+    ids=["kind, format and explode", "kind, schema and type", "types", "no kind", "no table"],
+)
+def test_no_fault_hides_another(tmp_path: Path, replaced: dict[str, str], words: list[str]) -> None:
+    """And none is told that only follows from another."""
+    text = GOOD
+    for old, new in replaced.items():
+        text = text.replace(old, new, 1)
+    path = written(tmp_path, text)
+
+    with pytest.raises(InvalidInput) as raised:
+        read_pipeline(path)
+
+    told = [line.removeprefix(f"{path}:") for line in str(raised.value).splitlines()]
+    for number, one in enumerate(words):
+        assert told[number].startswith(one), told
+
+
 @pytest.mark.parametrize(("text", "words"), [("[events]\n[events]", "line 2"), ("\xff", "pipeline.toml")])
 def test_what_is_no_toml_is_refused(tmp_path: Path, text: str, words: str) -> None:
     """With what Python's reader says of it."""
@@ -184,82 +237,47 @@ def test_places_are_those_an_editor_shows() -> None:
 
 def test_check_prints_what_would_be_done(tmp_path: Path, capsys: Any) -> None:
     """And runs nothing: no folder is made."""
-    path = written(tmp_path, GOOD)
+    path = written(tmp_path, GOOD.replace('index = "index"', 'index = "index"\npath = "s.jsonl"'))
+    (tmp_path / "events").mkdir()
+    (tmp_path / "s.jsonl").write_text("")
 
     assert main(["pipeline", "run", "--check", str(path)]) == 0
 
     out = capsys.readouterr().out
     assert "events         files (path " in out
     assert "every match, one list for each event" in out
-    assert [one.name for one in tmp_path.iterdir()] == ["pipeline.toml"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["events", "pipeline.toml", "s.jsonl"]
     path.write_text(GOOD.replace("kind", "knd"))
     assert main(["pipeline", "run", "--check", str(path)]) == 2
     assert f"{path}:2: the kind of [events] is missing" in capsys.readouterr().err
 
 
-FILES = GOOD.replace('kind = "console"', 'kind = "files"\npath = "matches"\nformat = "json"')
+@pytest.mark.parametrize("option", ["--check", "--once"])
+def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path, capsys: Any, option: str) -> None:
+    """Folders and the file of subscriptions, together with mistakes in the file; before anything is made."""
+    text = GOOD.replace('index = "index"', 'index = "index"\npath = "s.jsonl"').replace("[sink]", CHANGES)
+    (tmp_path / "changes").write_text("")
+    path = written(tmp_path, text + 'every = "soon"\n')
+
+    assert main(["pipeline", "run", option, str(path)]) == 2
+
+    told = capsys.readouterr().err.removeprefix("tocsin pipeline: ").splitlines()
+    assert told == [
+        f"{path}:4: {tmp_path}/events does not exist; make the folder that files come into",
+        f"{path}:9: there is no file {tmp_path}/s.jsonl",
+        f"{path}:13: {tmp_path}/changes is a file; name its folder",
+        f"{path}:20: every is 'soon'; it is a time such as '10 seconds' or '1 minute'",
+    ]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["changes", "pipeline.toml"]
 
 
-def test_a_checkpoint_goes_on_with_what_it_began_with(tmp_path: Path) -> None:
-    """Another source, or another layout, is refused; what may change may."""
-    claim(read_pipeline(written(tmp_path, FILES)))
-    claim(read_pipeline(written(tmp_path, FILES + 'every = "2 seconds"\n')))
+def test_an_index_needs_no_file_of_subscriptions(tmp_path: Path) -> None:
+    """One that is there is used as it is; without it, there must be a source."""
+    (tmp_path / "events").mkdir()
+    path = written(tmp_path, GOOD)
 
-    for old, new in (('path = "events"', 'path = "other"'), ('format = "json"', 'format = "parquet"')):
-        with pytest.raises(InvalidInput, match=rf"{new.split()[0]} of \[events\] was .* but is .* now"):
-            claim(read_pipeline(written(tmp_path, FILES.replace(old, new, 1))))
-    mark = tmp_path / "checkpoint" / "_tocsin.json"
-    mark.write_text(mark.read_text().replace('"layout": 2', '"layout": 0'))
-    with pytest.raises(InvalidInput, match="has layout 0, but this tocsin needs 2"):
-        claim(read_pipeline(written(tmp_path, FILES)))
-
-
-def test_however_the_pipeline_is_named_it_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a path from here or from the root; and what a checkpoint of before says is what was spelled then."""
-    path = written(tmp_path, FILES.replace("[sink]", CHANGES))
-    monkeypatch.chdir(tmp_path)
-    claim(read_pipeline(Path(path.name)))
-    claim(read_pipeline(path))
-    claim(read_pipeline(tmp_path / ".." / tmp_path.name / path.name))
-    mark = tmp_path / "checkpoint" / "_tocsin.json"
-    before = json.loads(mark.read_text()) | {"layout": 1, "index": "index"}
-    before["events"]["path"], before["changes"]["path"] = "events", str(tmp_path / "changes")
-    mark.write_text(json.dumps(before))
-
-    claim(read_pipeline(path))
-
-    for spelled in (path.name, path):
-        path.write_text(path.read_text().replace('path = "events"', 'path = "others"'))
-        with pytest.raises(InvalidInput, match=r"path of \[events\] was '.*events' when .*, but is '.*others' now"):
-            claim(read_pipeline(Path(spelled)))
-
-
-CHANGES = '[subscriptions.changes]\nkind = "files"\npath = "changes"\nformat = "json"\n[sink]'
-
-
-def test_changes_go_on_with_the_index_that_took_them(tmp_path: Path) -> None:
-    """What a checkpoint says to be taken is in that one; where none are followed any index will do."""
-    claim(read_pipeline(written(tmp_path, FILES)))
-    other = FILES.replace('index = "index"', 'index = "other"')
-    claim(read_pipeline(written(tmp_path, other)))
-    followed = other.replace("[sink]", CHANGES)
-    claim(read_pipeline(written(tmp_path, followed)))
-    claim(read_pipeline(written(tmp_path, followed)))
-
-    with pytest.raises(InvalidInput, match=r"index of \[subscriptions\] was '.*other' when .*, but is '.*index' now"):
-        claim(read_pipeline(written(tmp_path, FILES.replace("[sink]", CHANGES))))
-
-
-def test_nothing_that_others_wrote_is_overwritten(tmp_path: Path) -> None:
-    """A sink of another checkpoint, files of nobody, and a checkpoint of no pipeline are refused."""
-    claim(read_pipeline(written(tmp_path, FILES)))
-    with pytest.raises(InvalidInput, match=r"was written with another checkpoint than .*second"):
-        claim(read_pipeline(written(tmp_path, FILES.replace('"checkpoint"', '"second"'))))
-    for folder, old, words in (
-        ("third", '"checkpoint"', "is not a checkpoint of a pipeline, and is not empty"),
-        ("mine", '"matches"', "holds files that are not from a pipeline"),
-    ):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "file").write_text("")
-        with pytest.raises(InvalidInput, match=words):
-            claim(read_pipeline(written(tmp_path, FILES.replace(old, f'"{folder}"'))))
+    with pytest.raises(InvalidInput, match=r"toml:8: .*index is not an index, and \[subscriptions\] has neither"):
+        read_pipeline(path, with_inputs=True)
+    (tmp_path / "s.jsonl").write_text('{"id": "a", "where": "n = 1"}\n')
+    assert main(["compile", str(tmp_path / "s.jsonl"), str(tmp_path / "index")]) == 0
+    read_pipeline(path, with_inputs=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -52,25 +51,32 @@ def test_the_example_runs_at_once(spark: Any, tmp_path: Path, capsys: Any) -> No
 
     assert matches(tmp_path) == FIRST
     add(tmp_path, "events/2.json", {"key": "e4", "price": 3, "words": [1, "tea"]}, '{"bad\n', " \n", "[1]\n")
+    (tmp_path / "rejects" / "changes").mkdir()
+    (tmp_path / "rejects" / "changes" / "batch-00000000.parquet").write_text("of tocsin 0.2")
     add(
         tmp_path,
         "changes/2.json",
         {"id": "tea", "change": "delete", "version": 2},
         '{"id": 3, "chan\n',
         '{"id": "x"}\n',
+        {"id": "tea", "change": "insert", "version": "2", "where": "price > 0"},
     )
     assert main(["pipeline", "run", "--once", path]) == 1
     assert matches(tmp_path) == [*FIRST, ("e4", "cheap")]
-    assert "1 match of 3 events, 2 changes of subscriptions rejected, 2 rejected" in capsys.readouterr().err
+    assert "1 match of 3 events, 3 changes of subscriptions rejected, 2 rejected" in capsys.readouterr().err
     rejects = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
-    assert sorted(json.loads(one["event"])["value"] for one in rejects) == ["[1]", '{"bad']
+    assert sorted(one["event"] for one in rejects) == ["[1]", '{"bad']
     assert all(one["error"] for one in rejects)
-    bad = ds.dataset(tmp_path / "rejects" / "changes", format="parquet").to_table().to_pylist()
-    assert sorted(one["reason"][:24] for one in bad) == ["the record cannot be rea", "the version is missing; "]
+    bad = [json.loads(line) for file in tmp_path.glob("rejects/changes/*.json") for line in file.open()]
+    assert sorted((one["id"] or "", one["field"], one["reason"][:24]) for one in bad) == [
+        ("", "", "the record cannot be rea"),
+        ("tea", "version", "version is a text; it mu"),
+        ("x", "version", "the version is missing; "),
+    ]
     metrics = (tmp_path / "metrics.prom").read_text()
     assert 'tocsin_events_total{stream="alerts"} 3.0\n' in metrics
     assert 'tocsin_rejected_total{stream="alerts"} 2.0\n' in metrics
-    assert 'tocsin_rejected_total{stream="alerts-changes"} 2.0\n' in metrics
+    assert 'tocsin_rejected_total{stream="alerts-changes"} 3.0\n' in metrics
     add(tmp_path, "changes/3.json", {"id": "cheap", "change": "delte", "version": 9})
     assert main(["pipeline", "run", "--once", path]) == 1
 
@@ -146,10 +152,12 @@ def test_columns_rankings_and_lists(spark: Any, tmp_path: Path) -> None:
     rows = ds.dataset(tmp_path / "matches", format="parquet").to_table().to_pylist()
     best = [{"subscription": 2, "score": 5.0}]
     assert {row["key"]: row["matches"] for row in rows} == {1: best, 2: [], 3: best}
-    assert [reject.id for reject in outcome.rejects] == [3]
+    assert outcome.compiled is not None
+    assert [reject.id for reject in outcome.compiled.rejects] == [3]
     assert [outcome.progress.counts[name] for name in ("events", "rejected", "reported")] == [3, 0, 1]
     (reject,) = [json.loads(line) for file in tmp_path.glob("rejects/events/*/*.json") for line in file.open()]
     assert reject["error"].startswith("price: 'x' is not a number")
+    assert reject["event"] == {"key": 2}
 
 
 PARQUET = (
@@ -280,24 +288,6 @@ def test_a_spark_that_does_not_start_is_told(tmp_path: Path) -> None:
     assert re.search(
         r"^tocsin pipeline: Spark did not start on local\[2\]: .*much.*Look at \[spark\]$", done.stderr, re.M
     )
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
-def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
-    """The micro-batch that runs is finished, the status is 0, and the last line says what was done."""
-    path, *_ = write_example(tmp_path / "pipeline.toml")
-    command = [sys.executable, "-m", "tocsin", "pipeline", "run", str(path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: len(matches(tmp_path)) == 5)
-
-    process.send_signal(number)
-    _, told = process.communicate(timeout=90)
-
-    assert process.returncode == 0
-    lines = told.splitlines()
-    assert lines[:2] == ["reading subscriptions ...", "starting Spark ..."]
-    assert "stopping after the current micro-batch" in lines
-    assert lines[-1] == "5 matches of 3 events, 0 rejected; run it again to continue"
 
 
 def test_prometheus_reads_what_is_written() -> None:

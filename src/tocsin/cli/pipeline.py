@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import os
 import signal
 import sys
 import threading
@@ -17,10 +19,13 @@ from tocsin.cli.rejects import counted, describe, warn
 
 if TYPE_CHECKING:
     from tocsin.pipeline.description import End, Pipeline
+    from tocsin.pipeline.subscriptions import Compiled
     from tocsin.spark.listening import Progress
 
 _TERMINAL_S: Final = 0.5
 _PIPE_S: Final = 10.0
+_REJECTS: Final = 5
+"""The most rejected subscriptions that are shown."""
 
 
 def add_command(commands: Commands) -> None:
@@ -69,27 +74,28 @@ def write_new(given: argparse.Namespace) -> int:
 
 def run_pipeline(given: argparse.Namespace) -> int:
     from tocsin.pipeline import read_pipeline
+    from tocsin.pipeline.layout import require_own
 
-    pipeline = read_pipeline(given.file)
+    pipeline = read_pipeline(given.file, with_inputs=True)
     if given.check:
+        require_own(pipeline)
         print(plan_of(pipeline))
         return 0
     from tocsin.pipeline.running import run
 
     with stopping() as stop:
         shown = _Shown()
-        outcome = run(pipeline, once=given.once, stop=stop, look=shown.look, say=shown.say)
+        outcome = run(pipeline, once=given.once, stop=stop, look=shown.look, say=shown.say, tell=shown.compiled)
         shown.end()
-    for reject in outcome.rejects[:20]:
-        print(describe("subscription", reject), file=sys.stderr)
-    warn(outcome.warnings)
+    refused = 0 if outcome.compiled is None else len(outcome.compiled.rejects)
     counts = {"events": 0, "matches": 0, "rejected": 0, **outcome.progress.counts}
     done = f"{counted(counts['matches'], 'match')} of {counted(counts['events'], 'event')}"
+    done += f", {counted(refused, 'subscription')} rejected" if refused else ""
     changes = outcome.rejected_changes
     done += f", {counted(changes, 'change')} of subscriptions rejected" if changes else ""
     more = "" if given.once else "; run it again to continue"
     print(f"{done}, {counts['rejected']:,} rejected{more}", file=sys.stderr)
-    return 1 if counts["rejected"] or outcome.rejects or changes else 0
+    return 1 if counts["rejected"] or refused or changes else 0
 
 
 def plan_of(pipeline: Pipeline) -> str:
@@ -132,7 +138,10 @@ def stopping() -> Iterator[threading.Event]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        print("\nstopping after the current micro-batch", file=sys.stderr)
+        # If the signal also ends Java, threads of Py4J log tracebacks.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL)
+        # A signal may come while something is being printed, and `print` refuses to be called within itself.
+        os.write(2, b"\nstopping after the current micro-batch\n")
 
     before = {one: signal.signal(one, ask) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -167,6 +176,18 @@ class _Shown:
     def say(self, what: str) -> None:
         """Show what is starting."""
         self._put(f"{what} ...")
+
+    def compiled(self, done: Compiled) -> None:
+        """Show what the first compile read, with the first rejects and all warnings."""
+        self.end()
+        rejected = len(done.rejects)
+        print(f"{counted(done.subscriptions, 'subscription')}, {rejected:,} rejected", file=sys.stderr)
+        for reject in done.rejects[:_REJECTS]:
+            print(describe("subscription", reject), file=sys.stderr)
+        if rejected > _REJECTS:
+            where = "[rejects] names a folder for all of them" if done.folder is None else f"{done.folder} has them all"
+            print(f"... and {rejected - _REJECTS:,} more; {where}", file=sys.stderr)
+        warn(done.warnings)
 
     def _put(self, line: str) -> None:
         print(f"\r\033[K{line}" if self._is_terminal else line, end="" if self._is_terminal else "\n", file=sys.stderr)

@@ -5,84 +5,26 @@ All faults of a file are reported together, each with its line. `example.toml` s
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.index import choose
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.pipeline.faults import Faults, places_of
+from tocsin.pipeline.inputs import missing_inputs
+from tocsin.pipeline.tables import CHANGES, Table, valid_tables
 from tocsin.records.csv_types import checked_delimiter
 from tocsin.records.formats import FORMATS, JSON, PARQUET, Format, either, words_of
 
-
-class Key(NamedTuple):
-    """The values that a key of a table may have."""
-
-    kind: type | tuple[type, ...]
-    is_required: bool = False
-    choices: Callable[[], Collection[str]] | None = None
-    least: float | None = None
-
-
-_TEXT, _PATH = Key(str), Key(str, is_required=True)
-_COUNT: Final = Key(int, least=1)
-
-_SOURCES: Final[dict[str, dict[str, Key]]] = {
-    "files": {
-        "path": _PATH,
-        "format": Key(str, is_required=True, choices=lambda: words_of(lambda row: row.is_streamed)),
-        "schema": _TEXT,
-        "files_per_batch": _COUNT,
-        "header": Key(bool),
-        "delimiter": _TEXT,
-    },
-    "rate": {"rows_per_second": _COUNT},
-    "kafka": {
-        "servers": _PATH,
-        "topic": _PATH,
-        "starting": Key(str, choices=lambda: ("earliest", "latest")),
-        "events_per_batch": _COUNT,
-        "options": Key(dict),
-    },
-}
-_SINKS: Final[dict[str, dict[str, Key]]] = {
-    "files": {
-        "path": _PATH,
-        "format": Key(str, is_required=True, choices=lambda: words_of(lambda row: row.in_spark)),
-    },
-    "kafka": {"servers": _PATH, "topic": _PATH, "key": _TEXT, "options": Key(dict)},
-    "console": {"rows": _COUNT},
-}
-_TABLES: Final[dict[str, dict[str, Key]]] = {
-    "subscriptions": {
-        "index": _PATH,
-        "path": _TEXT,
-        "structure": _TEXT,
-        "keep_seconds": Key((int, float), least=0),
-    },
-    "match": {
-        "attributes": Key(list),
-        "points": Key(dict),
-        "ranking": _TEXT,
-        "explode": Key(bool),
-        "event_id": _TEXT,
-    },
-    "rejects": {"path": _PATH},
-    "run": {"checkpoint": _PATH, "every": _TEXT, "metrics": _TEXT, "name": _TEXT},
-    "spark": {"master": _TEXT},
-}
-_KINDS: Final = {"events": _SOURCES, "subscriptions.changes": _SOURCES, "sink": _SINKS}
 _MASTER: Final = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|yarn")
 _MASTERS: Final = "local, local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT or yarn"
 _INTERVAL: Final = re.compile(r"\d+ *(microsecond|millisecond|second|minute|hour|day)s?", re.IGNORECASE)
-_REQUIRED: Final = ("events", "subscriptions", "sink", "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +67,11 @@ class Pipeline:
     conf: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_pipeline(path: str | Path) -> Pipeline:
-    """Read a pipeline's file; raises `InvalidInput` with all faults, each with its line."""
+def read_pipeline(path: str | Path, *, with_inputs: bool = False) -> Pipeline:
+    """Read a pipeline's file; raises `InvalidInput` with all faults, each with its line.
+
+    With `with_inputs`, files and folders that the pipeline reads and that are missing are faults, too.
+    """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -140,84 +85,24 @@ def read_pipeline(path: str | Path) -> Pipeline:
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{path}: {error}") from None
     faults = Faults(path, places_of(text))
-    _check_tables(says, faults)
-    faults.stop()
-    pipeline = _pipeline(says, path.parent, faults)
+    pipeline = _pipeline(valid_tables(says, faults), path.parent, faults)
+    if with_inputs:
+        for table, key, what in missing_inputs(pipeline):
+            faults.add(table, key, what)
     faults.stop()
     return pipeline
 
 
-def _check_tables(says: Mapping[str, Any], faults: Faults) -> None:
-    known = [*(name for name in (*_KINDS, *_TABLES) if "." not in name)]
-    for name, table in says.items():
-        if name not in known:
-            faults.add(
-                name, "", f"there is no table [{name}]; there are {', '.join(sorted(known))}{_like(name, known)}"
-            )
-        elif not isinstance(table, dict):
-            faults.add("", name, f"{name} must be a table: write [{name}], and its keys below it")
-    for name in _REQUIRED:
-        if name not in says:
-            faults.add("", "", f"the table [{name}] is missing")
-    tables = {name: says.get(name) for name in known}
-    subscriptions = tables.get("subscriptions")
-    if isinstance(subscriptions, dict):
-        tables["subscriptions.changes"] = subscriptions.get("changes")
-        tables["subscriptions"] = {key: value for key, value in subscriptions.items() if key != "changes"}
-    for name, table in tables.items():
-        if isinstance(table, dict):
-            _check_table(name, table, faults)
-
-
-def _check_table(name: str, table: Mapping[str, Any], faults: Faults) -> None:
-    keys = _TABLES.get(name)
-    if keys is None:
-        kinds = _KINDS[name]
-        kind = table.get("kind")
-        if kind not in kinds:
-            came = "is missing" if kind is None else f"is {kind!r}"
-            faults.add(name, "kind", f"the kind of [{name}] {came}; it is one of {', '.join(kinds)}")
-            return
-        keys = {"kind": Key(str), **kinds[str(kind)]}
-    for key, value in table.items():
-        if key in keys:
-            _check_value(name, key, keys[key], value, faults)
-        elif name != "spark" or not isinstance(value, str | int | float | bool):
-            what = "settings of Spark in quotes" if name == "spark" else ", ".join(keys)
-            faults.add(name, key, f"[{name}] has no key {key!r}; it has {what}{_like(key, list(keys))}")
-    for key, one in keys.items():
-        if one.is_required and key not in table:
-            faults.add(name, "", f"[{name}] lacks {key!r}")
-
-
-def _check_value(name: str, key: str, one: Key, value: Any, faults: Faults) -> None:
-    """Report an invalid value."""
-    kinds = one.kind if isinstance(one.kind, tuple) else (one.kind,)
-    is_of_kind = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
-    if not is_of_kind:
-        words = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
-        faults.add(name, key, f"{key} is {value!r}; it must be {words[kinds[0]]}")
-    elif one.choices is not None and value not in (known := one.choices()):
-        faults.add(name, key, f"{key} is {value!r}; it is one of {', '.join(known)}{_like(value, known)}")
-    elif one.least is not None and value < one.least:
-        faults.add(name, key, f"{key} is {value}; it must be at least {one.least:g}")
-
-
-def _like(word: Any, known: Any) -> str:
-    """A suggestion for a misspelt word."""
-    close = difflib.get_close_matches(str(word), list(known), 1)
-    return f". Did you mean {close[0]!r}?" if close else ""
-
-
-def _pipeline(says: Mapping[str, Any], folder: Path, faults: Faults) -> Pipeline:
-    subscriptions, matching, run = says["subscriptions"], says.get("match", {}), says["run"]
+def _pipeline(says: Mapping[str, Table], folder: Path, faults: Faults) -> Pipeline:
+    """The pipeline of valid tables. If there are faults already, stand-ins replace what is missing."""
+    subscriptions, matching, run = (says.get(name, {}) for name in ("subscriptions", "match", "run"))
     spark = {key: value for key, value in says.get("spark", {}).items() if key != "master"}
-    changes = subscriptions.get("changes")
+    changes = says.get(CHANGES)
     pipeline = Pipeline(
-        events=_end(says["events"], folder),
-        index=folder / subscriptions["index"],
-        checkpoint=folder / run["checkpoint"],
-        sink=_end(says["sink"], folder),
+        events=_end(says.get("events", {}), folder),
+        index=folder / subscriptions.get("index", "index is missing"),
+        checkpoint=folder / run.get("checkpoint", "checkpoint is missing"),
+        sink=_end(says.get("sink", {}), folder),
         subscriptions=_path(subscriptions, "path", folder),
         structure=subscriptions.get("structure", "auto"),
         keep_s=float(subscriptions.get("keep_seconds", 600.0)),
@@ -244,11 +129,11 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
         choose(pipeline.structure)
     except TocsinError as error:
         faults.add("subscriptions", "structure", str(error))
-    for name, end in (("events", pipeline.events), ("subscriptions.changes", pipeline.changes)):
+    for name, end in (("events", pipeline.events), (CHANGES, pipeline.changes)):
         if end is not None:
             _check_files(name, end, faults)
     if pipeline.changes is not None and pipeline.changes.kind == "rate":
-        faults.add("subscriptions.changes", "kind", "changes come from files or kafka")
+        faults.add(CHANGES, "kind", "changes come from files or kafka")
     if pipeline.explode and pipeline.event_id is None:
         faults.add("match", "explode", "explode = true needs event_id, the column that identifies events")
     if pipeline.event_id is not None and not pipeline.explode:
@@ -294,7 +179,7 @@ def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
         ("subscriptions", "index", pipeline.index),
         ("run", "checkpoint", pipeline.checkpoint),
         ("events", "path", pipeline.events.get("path")),
-        ("subscriptions.changes", "path", None if pipeline.changes is None else pipeline.changes.get("path")),
+        (CHANGES, "path", None if pipeline.changes is None else pipeline.changes.get("path")),
         ("sink", "path", pipeline.sink.get("path")),
         ("rejects", "path", pipeline.rejects),
     ]
@@ -310,7 +195,7 @@ def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
 
 def format_at(end: End) -> Format | None:
     """The file format of a source or sink; None if it has no files."""
-    return FORMATS[end["format"]] if end.kind == "files" else None
+    return FORMATS.get(end.get("format", "")) if end.kind == "files" else None
 
 
 def holds_json(end: End) -> bool:
@@ -318,14 +203,14 @@ def holds_json(end: End) -> bool:
     return end.kind == "kafka" or (format_at(end) is JSON and "schema" not in end.says)
 
 
-def _end(table: Mapping[str, Any], folder: Path) -> End:
+def _end(table: Table, folder: Path) -> End:
     says = {key: value for key, value in table.items() if key != "kind"}
     if "path" in says:
         says["path"] = str(folder / says["path"])
-    return End(table["kind"], says)
+    return End(table.get("kind", ""), says)
 
 
-def _path(table: Mapping[str, Any], key: str, folder: Path) -> Path | None:
+def _path(table: Table, key: str, folder: Path) -> Path | None:
     return folder / table[key] if key in table else None
 
 

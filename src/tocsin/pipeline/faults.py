@@ -23,9 +23,16 @@ class Faults:
         self._path = path
         self._places = places
         self._found: list[tuple[int, str]] = []
+        self._seen: set[tuple[str, str]] = set()
 
     def add(self, table: str, key: str, what: str) -> None:
-        """Report a fault of a key, or of a table if the key is empty."""
+        """Report a fault of a key, or of a table if the key is empty.
+
+        Only the first fault of a key counts, and none of a key whose table is faulty: others may follow from it.
+        """
+        if self._seen & {(table, key), (table, ""), ("", table)}:
+            return
+        self._seen.add((table, key))
         line = self._places.get((table, key)) or self._places.get((table, "")) or 1
         self._found.append((line, what))
 

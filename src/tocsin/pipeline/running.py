@@ -9,28 +9,25 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from tocsin.engine.loading import build_from, extras_of
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.index import choose
 from tocsin.locks import Lock
-from tocsin.model.subscription import Notice, Reject
 from tocsin.pipeline.description import Pipeline
+from tocsin.pipeline.inputs import require_inputs
 from tocsin.pipeline.layout import claim
-from tocsin.pipeline.sinks import Write, files, writer_of
+from tocsin.pipeline.sinks import Write, files, rejects_of, writer_of
 from tocsin.pipeline.sources import Stream, changes_of, events_of
-from tocsin.records.extras import Extras
-from tocsin.segment import write_index
-from tocsin.segment.storage import MANIFEST
-from tocsin.spark import Metrics, UpdateReport, follow, local_session, warm
+from tocsin.pipeline.streams import Streams
+from tocsin.pipeline.subscriptions import Compiled, prepare
+from tocsin.spark import Metrics, UpdateReport, local_session, warm
 from tocsin.spark.asking import asked_of
+from tocsin.spark.changing import amender_of, followed
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers
-from tocsin.spark.names import ERROR, MATCHES
+from tocsin.spark.names import MATCHES, WORK_FIELDS
 from tocsin.spark.observing import observed
 from tocsin.spark.parquet import answers_of_pieces, by_file
 
@@ -38,10 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-PATIENCE_S: Final = 60.0
-"""How long a micro-batch may take to finish after a stop; then it is cancelled, and replayed at the next start."""
-
-_LOOK_S: Final = 0.1
 _REASON: Final = re.compile(r" ERROR \w+: |^Error: |\S+(?:Exception|Error): ")
 """The text before a reason in Spark's log."""
 _NO_REASON: Final = re.compile(r"^Error: (A fatal exception has occurred|Could not create the Java)")
@@ -49,12 +42,11 @@ _NO_REASON: Final = re.compile(r"^Error: (A fatal exception has occurred|Could n
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a run. `rejects` are of the compiled subscriptions; rejected changes are only counted."""
+    """The outcome of a run. Rejected changes are only counted."""
 
     progress: Progress
-    rejects: list[Reject]
+    compiled: Compiled | None = None  # None if the index was there
     rejected_changes: int = 0
-    warnings: Sequence[Notice] = ()  # ignored fields of the subscriptions
 
 
 def run(
@@ -64,67 +56,75 @@ def run(
     stop: threading.Event | None = None,
     look: Callable[[Progress], None] | None = None,
     say: Callable[[str], None] = lambda _: None,
+    tell: Callable[[Compiled], None] = lambda _: None,
 ) -> Outcome:
     """Run a pipeline until `stop` is set or, with `once`, until all current events are matched.
 
-    `look` is called several times a second with the progress, `say` with the name of each step. Raises `InvalidInput`
-    if the pipeline contradicts itself or its checkpoint. Raises `TocsinError` if a stream fails; then it is safe to run
-    the pipeline again.
+    `look` is called several times a second with the progress, `say` with the name of each step, and `tell` with the
+    subscriptions, if they were compiled. Raises `InvalidInput` if the pipeline contradicts itself or its checkpoint.
+    Raises `TocsinError` if a stream fails; then it is safe to run the pipeline again.
     """
     stop = stop or threading.Event()
+    require_inputs(pipeline)
     claim(pipeline)
     with Lock(pipeline.checkpoint, patience_s=0) as lock:
         if lock.waited:
             raise InvalidInput(f"{pipeline.checkpoint} is in use: this pipeline is already running, here or elsewhere")
-        return _run(pipeline, stop, look, say, once=once)
+        say("reading subscriptions")
+        compiled = prepare(pipeline)
+        if compiled is not None:
+            tell(compiled)
+        return _run(pipeline, compiled, stop, look, say, once=once)
 
 
 def _run(
     pipeline: Pipeline,
+    compiled: Compiled | None,
     stop: threading.Event,
     look: Callable[[Progress], None] | None,
     say: Callable[[str], None],
     *,
     once: bool,
 ) -> Outcome:
-    """Compile, follow changes, match; every started stream is stopped in the end."""
-    from pyspark.errors import PySparkException
-
-    say("reading subscriptions")
-    extras = extras_of(())
-    rejects = prepare(pipeline, extras)
+    """Follow changes and match; every started stream is stopped in the end."""
+    metrics = _metrics_of(pipeline, compiled)
     say("starting Spark")
-    session = _session(pipeline)
-    metrics = Metrics(pipeline.metrics)
-    session.streams.addListener(metrics)
-    queries: list[StreamingQuery] = []
+    session = _session(pipeline, stop)
+    streams = Streams(session, metrics, stop)
 
     def take(report: UpdateReport) -> None:
         metrics.count(_changes_of(pipeline), {"rejected": report.rejected, "index_version": report.version})
 
     try:
-        if pipeline.changes is not None:
-            say("applying changes of subscriptions")
-            queries.append(_follow(session, pipeline, take, once=once))
-            if once:
-                _wait(queries, stop, lambda: None)
-        if not stop.is_set():
-            say("loading the index and its kernels")
-            warm(session, pipeline.index, pipeline.ranking)
-            say("matching")
-            queries.append(_start(session, pipeline, metrics, once=once))
-            _wait(queries, stop, lambda: _tell(look, metrics, pipeline.name))
-    except PySparkException as error:
-        raise TocsinError(f"Spark refused this pipeline: {_reason(str(error))}") from error
+        with streams.ending():
+            if pipeline.changes is not None:
+                say("applying changes of subscriptions")
+                streams.add(_follow(session, pipeline, take, once=once))
+                if once:
+                    streams.wait(lambda: None)
+            if not stop.is_set():
+                say("loading the index and its kernels")
+                warm(session, pipeline.index, pipeline.ranking)
+                say("matching")
+                streams.add(_start(session, pipeline, metrics, once=once))
+                streams.wait(lambda: _tell(look, metrics, pipeline.name))
     finally:
-        for query in reversed(queries):
-            _end(query)
-        session.streams.removeListener(metrics)
         metrics.write()
     _tell(look, metrics, pipeline.name)
     matched, changed = (metrics.progress(name) for name in (pipeline.name, _changes_of(pipeline)))
     refused = 0 if changed is None else changed.counts.get("rejected", 0)
-    return Outcome(matched or Progress(pipeline.name), rejects, refused, extras.warnings())
+    return Outcome(matched or Progress(pipeline.name), compiled, refused)
+
+
+def _metrics_of(pipeline: Pipeline, compiled: Compiled | None) -> Metrics:
+    """The metrics, with zeros for all that no micro-batch has counted yet."""
+    metrics = Metrics(pipeline.metrics)
+    refused = 0 if compiled is None else len(compiled.rejects)
+    metrics.begin(pipeline.name, {**dict.fromkeys((*WORK_FIELDS, "batches"), 0), "subscriptions_rejected": refused})
+    if pipeline.changes is not None:
+        metrics.begin(_changes_of(pipeline), {"rejected": 0, "batches": 0})
+    metrics.write()
+    return metrics
 
 
 def _changes_of(pipeline: Pipeline) -> str:
@@ -132,26 +132,7 @@ def _changes_of(pipeline: Pipeline) -> str:
     return f"{pipeline.name}-changes"
 
 
-def prepare(pipeline: Pipeline, extras: Extras) -> list[Reject]:
-    """Compile the subscriptions if there is no index yet; returns the rejects."""
-    if (pipeline.index / MANIFEST).exists():
-        return []
-    if pipeline.subscriptions is None:
-        if pipeline.changes is None:
-            raise InvalidInput(
-                f"{pipeline.index} is not an index, and [subscriptions] has neither a path to compile nor "
-                "changes to follow"
-            )
-        return []
-    segment, rejects = build_from(str(pipeline.subscriptions), choose(pipeline.structure), extras=extras)
-    if rejects and not len(segment):
-        first = min(rejects, key=lambda reject: reject.row)
-        raise InvalidInput(f"{pipeline.subscriptions}: no subscription could be read; row {first.row}: {first.reason}")
-    write_index(pipeline.index, segment)
-    return rejects
-
-
-def _session(pipeline: Pipeline) -> SparkSession:
+def _session(pipeline: Pipeline, stop: threading.Event) -> SparkSession:
     """The session of `spark-submit`, with its own settings first, or one on `master` (default: this machine)."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         try:
@@ -159,6 +140,8 @@ def _session(pipeline: Pipeline) -> SparkSession:
         except TocsinError:
             raise
         except Exception as error:  # errors of PySpark, Py4J and Java have no common class
+            if stop.is_set():  # a signal to all processes also ends Java's
+                raise KeyboardInterrupt from None
             reason = _last_word(error)
             raise TocsinError(f"Spark did not start on {pipeline.master}: {reason}. Look at [spark]") from error
     from pyspark.sql import SparkSession
@@ -181,13 +164,12 @@ def _follow(
     session: SparkSession, pipeline: Pipeline, look: Callable[[UpdateReport], None], *, once: bool
 ) -> StreamingQuery:
     assert pipeline.changes is not None
-    return follow(
+    rejects = None if pipeline.rejects is None else pipeline.rejects / "changes"
+    amender = amender_of(pipeline.index, pipeline.structure, None, rejects, pipeline.keep_s)
+    return followed(
         changes_of(session, pipeline.changes),
-        pipeline.index,
+        replace(amender, as_json=rejects is not None),
         checkpoint=pipeline.checkpoint / "changes",
-        index=pipeline.structure,
-        keep_s=pipeline.keep_s,
-        rejects=None if pipeline.rejects is None else pipeline.rejects / "changes",
         trigger=_trigger(pipeline, once=once),
         name=_changes_of(pipeline),
         look=look,
@@ -236,18 +218,14 @@ class _Taker:
         self._write_rejects = None if pipeline.rejects is None else files(pipeline.rejects / "events", "json")
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        from pyspark.sql import Observation, functions
+        from pyspark.sql import Observation
 
         seen = Observation()
         told = observed(batch, seen, explode=False)
         self._write(self._exploded(told) if self._pipeline.explode else told, number)
         work = seen.get
         if work["reported"] and self._write_rejects is not None:
-            event = functions.to_json(
-                functions.struct(*(name for name in told.columns if name not in (MATCHES, ERROR)))
-            )
-            bad = told.where(functions.col(ERROR).isNotNull())
-            self._write_rejects(bad.select(functions.col(ERROR), event.alias("event")), number)
+            self._write_rejects(rejects_of(told, self._json), number)
         self._metrics.count(self._pipeline.name, work)
 
     def _exploded(self, rows: DataFrame) -> DataFrame:
@@ -269,36 +247,6 @@ class _Taker:
             return column
         member = functions.get_json_object(self._json, f"$.{name}")
         return functions.coalesce(member, column.cast("string")) if name in columns else member
-
-
-def _wait(queries: list[StreamingQuery], stop: threading.Event, look: Callable[[], None]) -> None:
-    """Wait until `stop` is set or all streams have ended; raises `TocsinError` if one failed."""
-    while any(query.isActive for query in queries) and not stop.is_set():
-        look()
-        failed = [query for query in queries if not query.isActive and query.exception() is not None]
-        if failed:
-            break
-        time.sleep(_LOOK_S)
-    look()
-    for query in queries:
-        if (error := query.exception()) is not None:
-            if BrokenPipeError.__name__ in str(error):
-                raise BrokenPipeError  # the reader of the console has closed it
-            raise TocsinError(f"a stream failed, and can be run again: {_reason(str(error))}")
-
-
-def _reason(text: str) -> str:
-    """The last line of a long error that names one."""
-    named = [line.strip() for line in text.splitlines() if "Error: " in line or "InvalidInput: " in line]
-    return named[-1] if named else text.strip().splitlines()[0]
-
-
-def _end(query: StreamingQuery) -> None:
-    """Let the current micro-batch finish, then stop."""
-    until = time.monotonic() + PATIENCE_S
-    while query.isActive and query.status["isTriggerActive"] and time.monotonic() < until:
-        time.sleep(_LOOK_S)
-    query.stop()
 
 
 def _tell(look: Callable[[Progress], None] | None, metrics: Metrics, name: str) -> None:

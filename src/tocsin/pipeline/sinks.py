@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tocsin.pipeline.description import End
+from tocsin.pipeline.sources import BAD
+from tocsin.spark.names import ERROR, MATCHES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,6 +38,23 @@ def files(folder: Path, form: str) -> Write:
         rows.write.mode("overwrite").format(form).save(str(folder / f"batch={number:08d}"))
 
     return write
+
+
+def rejects_of(rows: DataFrame, json: str | None) -> DataFrame:
+    """The events with an error: `error`, and `event` with the text of a JSON event, or with all its columns.
+
+    `json` names the column of JSON events. A message of Kafka keeps its other columns beside its text.
+    """
+    from pyspark.sql import functions
+
+    bad = rows.where(functions.col(ERROR).isNotNull())
+    names = [name for name in rows.columns if name not in (MATCHES, ERROR)]
+    columns = [functions.col(f"`{name.replace('`', '``')}`") for name in names]
+    if json is None:
+        return bad.select(ERROR, functions.struct(*columns).alias("event"))
+    texts = [name for name in (json, BAD) if name in names]
+    event = functions.coalesce(*texts).alias("event")
+    return bad.select(ERROR, event, *(one for name, one in zip(names, columns, strict=True) if name not in texts))
 
 
 def _console(most: int) -> Write:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tocsin.errors import InvalidInput
 from tocsin.pipeline.description import End, format_at, holds_json
+from tocsin.pipeline.inputs import fault_of_folder
 from tocsin.records.changes import CORRUPT
 from tocsin.records.formats import PARQUET
 from tocsin.spark.csv_pieces import TextsReader, rows_of_texts
@@ -106,9 +107,8 @@ def _reader(session: SparkSession, source: End) -> DataStreamReader:
 def _folder(source: End) -> str:
     """The folder of a source of files."""
     path = Path(source["path"])
-    if not path.is_dir():
-        what = "is a file; name its folder" if path.exists() else "does not exist; make the folder that files come into"
-        raise InvalidInput(f"{path} {what}")
+    if (fault := fault_of_folder(path)) is not None:
+        raise InvalidInput(fault)
     return str(path)
 
 

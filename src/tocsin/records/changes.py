@@ -6,6 +6,7 @@ once.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -97,7 +98,7 @@ def read_changes(table: pa.Table, templates: Templates | None = None) -> ChangeB
         if row in refused:
             continue
         try:
-            scores[place] = brought[row] if row in brought else _score(record)
+            scores[place] = brought[row] if row in brought else _score(record, kind)
             taken[place] = True
         except RecordError as error:
             rejects.append(Reject(row, record["id"], error.field, error.reason))
@@ -142,11 +143,11 @@ def _puts(rows: NDArray[np.int64], records: list[dict[str, Any]]) -> list[tuple[
     return chosen
 
 
-def _score(record: dict[str, Any]) -> float:
+def _score(record: dict[str, Any], kind: pa.DataType) -> float:
     """The score in a row, NaN for other changes; raises `RecordError` if the row is not a valid change."""
     change = record["change"]
     if record.get(CORRUPT) is not None:
-        raise RecordError(f"the record cannot be read: {record[CORRUPT]:.200}")
+        raise _unreadable(record[CORRUPT], kind)
     if record["id"] is None:
         raise RecordError("the id is missing; it must be a string or an integer", "id")
     if record["version"] is None:
@@ -156,6 +157,27 @@ def _score(record: dict[str, Any]) -> float:
     if change == RESCORE and record.get("score") is None:
         raise RecordError("the score is missing; a rescore needs one", "score")
     return checked_score(record["score"]) if change == RESCORE else np.nan
+
+
+def _unreadable(text: str, kind: pa.DataType) -> RecordError:
+    """The error for a record that a reader could not parse: about its first field of another type, if it is JSON."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        record = None
+    wanted: dict[str, tuple[tuple[type, ...], str]] = {
+        **({"id": ((int,), "an integer")} if pa.types.is_integer(kind) else {}),
+        "version": ((int,), "an integer"),
+        "score": ((int, float), "a number"),
+        "weights": ((dict,), "an object with a number for each attribute"),
+    }
+    for field, (types, words) in wanted.items() if isinstance(record, dict) else ():
+        value = record.get(field)
+        if value is None or (isinstance(value, types) and not isinstance(value, bool)):
+            continue
+        came = "a text" if isinstance(value, str) else f"{json.dumps(value):.40}"
+        return RecordError(f"{field} is {came}; it must be {words}", field)
+    return RecordError(f"the record cannot be read: {text:.200}")
 
 
 def _rows(ordered: pa.Table, rows: NDArray[np.int64], kind: pa.DataType, scores: NDArray[np.float64]) -> Rows:

@@ -112,7 +112,7 @@ def update(
     Of two changes of an id the one with the higher version is later, in whatever order they arrive. An insert of an
     existing id, and an update of a missing one, store the subscription all the same. Runs one job of one task.
     """
-    amender = _amender(path, index, statistics, rejects, keep_s)
+    amender = amender_of(path, index, statistics, rejects, keep_s)
     return amender.run(changes, f"update-{uuid.uuid4().hex[:12]}")
 
 
@@ -169,7 +169,20 @@ def follow(
     Notes ----- Changes that are applied twice have no further effect. Small parts are merged in the background, by jobs
     of one task.
     """
-    amender = _amender(path, index, statistics, rejects, keep_s)
+    amender = amender_of(path, index, statistics, rejects, keep_s)
+    return followed(changes, amender, checkpoint=checkpoint, trigger=trigger, name=name, look=look)
+
+
+def followed(
+    changes: DataFrame,
+    amender: Amender,
+    *,
+    checkpoint: str | Path,
+    trigger: Mapping[str, str | bool] | None = None,
+    name: str | None = None,
+    look: Callable[[UpdateReport], None] | None = None,
+) -> StreamingQuery:
+    """Apply a stream of changes by an amender: `follow` with its options in one object."""
     _checked(changes)
     amender.begin(changes)
     merging = _Merging(amender)
@@ -238,7 +251,7 @@ def _checked(changes: DataFrame) -> list[str]:
     return chosen
 
 
-def _amender(
+def amender_of(
     path: str | Path, index: str, statistics: Statistics | None, rejects: str | Path | None, keep_s: float
 ) -> Amender:
     """Uses the statistics saved with the index, unless others are given."""
@@ -255,6 +268,7 @@ class Amender:
     plan: Plan
     rejects: Path
     keep_s: float
+    as_json: bool = False  # whether rejects are JSON lines; else they are Parquet
 
     def begin(self, changes: DataFrame) -> None:
         """Create an empty index if there is none."""
@@ -284,7 +298,7 @@ class Amender:
         else:
             done = amend(self.folder, read_changes(table), self.plan, keep_s=self.keep_s)
         if done.rejects:
-            write_rejects(done.rejects, self.rejects, name)
+            write_rejects(done.rejects, self.rejects, name, as_json=self.as_json)
         row = {one: getattr(done, one) for one in AMENDED.names if hasattr(done, one)}
         row["rejected"], row["rejects"] = len(done.rejects), str(self.rejects) if done.rejects else None
         row["merge_due"] = is_due(self.folder)

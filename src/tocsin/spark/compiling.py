@@ -6,6 +6,7 @@ writes the manifest last, which makes the new version current. Driver and worker
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from tocsin.spark.placing import (
     some_of,
 )
 from tocsin.spark.schemas import COMPILED
+from tocsin.writing import aside
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -205,9 +207,14 @@ def undealt(table: pa.Table) -> tuple[pa.Table, list[Reject], Hashes | None, int
     return rows.drop_columns(PLACED_NAMES), rejects, key_set(keys), int(pc.sum(rows[COPY]).as_py() or 0)
 
 
-def write_rejects(rejects: list[Reject], folder: Path, name: str) -> None:
-    """Write rejects as a named Parquet file; a retried task replaces it."""
+def write_rejects(rejects: list[Reject], folder: Path, name: str, *, as_json: bool = False) -> None:
+    """Write rejects as a named file, Parquet or JSON lines; a retried task replaces it."""
     folder.mkdir(parents=True, exist_ok=True)
+    if as_json:
+        lines = [json.dumps({"id": r.id, "field": r.field, "reason": r.reason}, ensure_ascii=False) for r in rejects]
+        with aside(folder / f"{name}.json") as beside:
+            beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="backslashreplace")
+        return
     columns = [
         pa.array([None if r.id is None else str(r.id) for r in rejects], pa.string()),
         pa.array([r.field for r in rejects], pa.string()),

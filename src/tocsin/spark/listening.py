@@ -42,6 +42,7 @@ _COUNTERS: Final = {
     "candidates": "Pairs of event and subscription that no index ruled out.",
     "verified": "Candidates whose expression was evaluated.",
     "batches": "Finished micro-batches.",
+    "subscriptions_rejected": "Subscriptions that were rejected when the index was compiled.",
 }
 _GAUGES: Final = {
     "batch": "The number of the last micro-batch.",
@@ -79,6 +80,19 @@ class Metrics(StreamingQueryListener):
         self._observation = observation
         self._lock = threading.Lock()
         self._streams: dict[str, Progress] = {}
+
+    def begin(self, name: str, counts: Mapping[str, int]) -> None:
+        """Set counters of a stream before its first micro-batch, so that they exist from the start.
+
+        Parameters
+        ----------
+        name : str
+            The stream.
+        counts : mapping of str to int
+            The counters' first values: `{"events": 0, "batches": 0}`.
+        """
+        with self._lock:
+            self._streams.setdefault(name, Progress(name)).counts.update(counts)
 
     def count(self, name: str, work: Mapping[str, Any]) -> None:
         """Add the work of a micro-batch, or of a part of it.

@@ -1,0 +1,65 @@
+"""The files and folders that a pipeline reads, which are checked before anything is written and before Spark starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tocsin.errors import InvalidInput
+from tocsin.records import files_of
+from tocsin.records.files import Opened
+from tocsin.records.formats import input_format
+from tocsin.segment.storage import MANIFEST
+
+if TYPE_CHECKING:
+    from tocsin.pipeline.description import Pipeline
+
+
+def require_inputs(pipeline: Pipeline) -> None:
+    """Raise `InvalidInput` with everything that cannot be read."""
+    if found := [what for *_, what in missing_inputs(pipeline)]:
+        raise InvalidInput("\n".join(found))
+
+
+def missing_inputs(pipeline: Pipeline) -> Iterator[tuple[str, str, str]]:
+    """The table, the key and the fault of each file or folder that cannot be read."""
+    for table, end in (("events", pipeline.events), ("subscriptions.changes", pipeline.changes)):
+        if end is not None and end.kind == "files" and "path" in end.says:
+            fault = fault_of_folder(Path(end["path"]))
+            if fault is not None:
+                yield table, "path", fault
+    if not (pipeline.index / MANIFEST).exists():
+        if pipeline.subscriptions is not None:
+            fault = _fault_of_files(pipeline.subscriptions)
+            if fault is not None:
+                yield "subscriptions", "path", fault
+        elif pipeline.changes is None:
+            what = "and [subscriptions] has neither a path to compile nor changes to follow"
+            yield "subscriptions", "index", f"{pipeline.index} is not an index, {what}"
+
+
+def fault_of_folder(path: Path) -> str | None:
+    """What prevents that new files of a folder are read; None if nothing does."""
+    if not path.is_dir():
+        what = "is a file; name its folder" if path.exists() else "does not exist; make the folder that files come into"
+        return f"{path} {what}"
+    try:
+        next(path.iterdir(), None)
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    return None
+
+
+def _fault_of_files(path: Path) -> str | None:
+    """What prevents that the subscriptions of a file, a folder or a pattern are read; None if nothing does so far."""
+    try:
+        for file in files_of(str(path)) or [path]:
+            input_format(file)
+            with Opened(file) as opened:
+                opened.peek(1)
+    except InvalidInput as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename or path} cannot be read: {error.strerror}"
+    return None
