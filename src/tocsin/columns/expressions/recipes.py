@@ -112,10 +112,11 @@ def _row(leaf: Leaf, pools: Pools, slots: int) -> Row:
             (step.operand.value for term in terms for step in term if step.code == codes.TERM_ATTRIBUTE), 0
         )
     else:
-        reading = reading_of(pools.attributes.items[leaf.attribute])
-        attribute, is_instant = _slot(reading.attribute), reading.is_instant
-        if reading.kind and not is_instant:
-            raise _NoSlotError
+        name = pools.attributes.items[leaf.attribute]
+        if leaf.type == codes.INSTANT:
+            name, kind, _ = reading_of(name)
+            is_instant = bool(kind)
+        attribute = _slot(name)
     if leaf.kind == codes.RANGE:
         low = _operand(leaf.low, leaf.type, pools, at_low_end=True)
         high = _operand(leaf.high, leaf.type, pools)
