@@ -203,7 +203,7 @@ def test_a_misspelt_key_is_told_with_the_first_event() -> None:
     for _ in range(3):
         stream.send(v="a", x=9)
     first = [stream.process.stderr.readline() for _ in range(2)]
-    assert first[0] == "warning: key='V': no event has V; did you mean v?\n"
+    assert first[0] == "warning: --key V: no event has V; did you mean v?\n"
     assert first[1] == "event 0: V: it has no value of 'V', which identifies objects\n"
     time.sleep(0.05)
 

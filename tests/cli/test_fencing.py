@@ -78,7 +78,7 @@ def test_no_event_that_can_be_read_is_an_error(capsys: Any) -> None:
     assert main(["fences", "s.jsonl", "e.jsonl", *options]) == 2
 
     assert capsys.readouterr().err.splitlines() == [
-        "warning: key='V': no event has V; did you mean v?",
+        "warning: --key V: no event has V; did you mean v?",
         "event 0: V: it has no value of 'V', which identifies objects",
         "... and 4 more events: V: it has no value of 'V', which identifies objects",
         "tocsin fences: no event could be read; event 0: V: it has no value of 'V', which identifies objects",

@@ -41,6 +41,7 @@ from tocsin.records.files import STANDARD
 from tocsin.records.formats import JSON, format_of
 from tocsin.records.keys import as_texts
 from tocsin.records.writers import Writer
+from tocsin.spelling import option
 
 
 def add_command(commands: Commands) -> None:
@@ -98,6 +99,7 @@ def run(given: argparse.Namespace) -> int:
                 course.follow_lines(stop, every_s)
             course.save()
             if course.served or not course.events or stop:
+                log.finish()
                 course.tell(len(engine))
                 warn([] if given.no_warnings else [*warnings, *course.notices])
             if stop:
@@ -141,7 +143,7 @@ class _Course:
         if not by_line:
             self.notices = answer.warnings
         if rejects and is_first and not self.served:
-            of_key = [notice for notice in answer.warnings if notice.condition.startswith("key=")]
+            of_key = [notice for notice in answer.warnings if notice.condition == option("key", notice.attribute)]
             warn(notice for notice in of_key if not by_line or "did you mean" in notice.reason)
         self._log.add("event", [reject._replace(row=reject.row + self.events) for reject in rejects])
         self.events, self._changes = self.events + answer.stats.events, self._changes + len(answer)

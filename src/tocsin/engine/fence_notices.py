@@ -9,6 +9,7 @@ from typing import Any, Final
 from tocsin.model.instants import MICROSECONDS, read_instant
 from tocsin.model.subscription import Notice
 from tocsin.model.values import Instant
+from tocsin.spelling import option
 
 _FAR_S: Final = 3.2e10
 """The year 2984 in seconds since 1970. A larger number has a finer unit: in milliseconds, this means January 1971."""
@@ -80,15 +81,15 @@ class TimeReader:
     def _own(self) -> Iterator[Notice]:
         name = self._time or ""
         if self._time is not None and self._without and not (self._read or self._unread):
-            yield self._of(f"time={name!r}", f"no event has {name}, so that times in seconds are unknown")
+            yield self._of(option("time", name), f"no event has {name}, so that times in seconds are unknown")
         if self._unread:
-            yield self._of(f"time={name!r}", f"{self._unread} with unreadable times, treated as without a time")
+            yield self._of(option("time", name), f"{self._unread} with unreadable times, treated as without a time")
         if self._odd:
             reason = f"{self._odd} with times that look like another unit; give time_unit"
-            yield self._of(f"time_unit={self._unit!r}", reason)
+            yield self._of(option("time_unit", self._unit), reason)
         if self.late:
             reason = f"{self.late} ignored: older than the latest event of the same object"
-            yield self._of(f"time={name!r}", reason)
+            yield self._of(option("time", name), reason)
         if self.unknown:
             reason = "did not say whether the object is still inside; it stays inside"
             yield self._of("events", f"{self.unknown} {reason}")

@@ -16,6 +16,7 @@ from tocsin.errors import InvalidInput, UnknownSubscription
 from tocsin.model.fence import FenceChange
 from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.records.keys import MIXED, as_texts, keys_column
+from tocsin.spelling import option
 
 
 class FurtherColumns:
@@ -43,7 +44,7 @@ class FurtherColumns:
         name = self._event_key
         if name is None or not len(answer.table) or answer.table[self._key_at].null_count < len(answer.table):
             return []
-        return [Notice(name, f"event_key={name!r}", f"no event has {name}", 0, None)]
+        return [Notice(name, option("event_key", name), f"no event has {name}", 0, None)]
 
 
 def _taken(column: pa.ChunkedArray, places: pa.Array) -> pa.Array:

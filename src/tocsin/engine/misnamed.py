@@ -69,7 +69,7 @@ def pathless(wanted: Wanted, seen: Seen, trail: Trail) -> Iterator[Notice]:
     places = [name for name in wanted.numbers if name != trail.path and _is_place(seen, name)]
     near = nearest(trail.path, places) or (places[0] if len(places) == 1 else None)
     reason = "no event has a point there" if trail.path in wanted else f"no subscription uses {name_text(trail.path)}"
-    yield Notice(trail.path, f"path={trail.path!r}", f"{reason}{_meant(near)}", 0, None)
+    yield Notice(trail.path, option("path", trail.path), f"{reason}{_meant(near)}", 0, None)
 
 
 def _is_place(seen: Seen, name: str) -> bool:
