@@ -66,7 +66,7 @@ def test_a_point_with_the_name_of_an_object_is_told(form: Any, name: str) -> Non
     engine, other = engine_of(name), "place" if name == "location" else "location"
     points = {name: (f"{name}.lon", f"{name}.lat")}
     events = form([{"v": 1, name: {"lon": 1.5, "lat": 1.5}}])
-    wanted = [f"points {points}: {name} is an object; write {other}={name}.lon:{name}.lat, and ask about {other}"]
+    wanted = [f"points={points}: {name} is an object; write {other}={name}.lon:{name}.lat, and ask about {other}"]
 
     assert told(tocsin.Fences(engine, key="v").push_batch(events, points=points), "points") == wanted
     assert told(engine.match_batch(events, points=points), "points") == wanted

@@ -136,7 +136,7 @@ def test_subscriptions_without_their_columns_are_refused(spark: Any, lacking: st
 
     with pytest.raises(tocsin.InvalidInput, match=f"{lacking}.*the columns are .*other"):
         tocsin_spark.compile(frame, tmp_path / "index")
-    with pytest.raises(tocsin.SegmentError, match="not a tocsin index"):
+    with pytest.raises(tocsin.SegmentError, match="there is no folder"):
         tocsin_spark.match(frame, tmp_path / "index")
 
 
@@ -178,7 +178,7 @@ def test_arguments_that_do_not_fit_are_refused(spark: Any, compiled: Any, tmp_pa
     for call, message in refused:
         with pytest.raises(tocsin.InvalidInput, match=message):
             call()
-    with pytest.raises(tocsin.SegmentError, match="not a tocsin index"):
+    with pytest.raises(tocsin.SegmentError, match="there is no folder"):
         tocsin_spark.match(frame, tmp_path / "nowhere")
 
 
