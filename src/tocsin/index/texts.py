@@ -38,9 +38,9 @@ def with_texts(batch: EventBatch, wanted: Wanted) -> EventBatch:
 def _with_words(batch: EventBatch, wanted: Wanted, name: str) -> EventBatch:
     """The batch with the words of one attribute."""
     asked, typed = wanted.texts.get(name, [])[:], batch.texts.get(name)
-    readings = [_way(one) for one in asked]
     if is_few(batch):
         return _few_with_words(batch, wanted, name, asked, typed)
+    readings = [_way(one) for one in asked]
     ways = {how for _, how in readings} | ({typed} if typed is not None else set())
     found = {how: texts for how in ways if (texts := texts_of(batch, name, how)) is not None}
     if not found:

@@ -145,9 +145,10 @@ class Templates:
         if len(words) > MANY:  # two texts this long hardly ever have the same form
             return None
         marks = [fixed_word(one) or (one.upper() if one[-1] == "(" else kind_of_word(one[0], "a")) for one in words]
-        for at, mark in enumerate(marks):
-            if mark in INSTANTS and marks[at + 1 : at + 2] == ["s"]:
-                marks[at + 1] = INSTANTS[mark]
+        if not INSTANTS.keys().isdisjoint(marks):  # few texts have any
+            for at, mark in enumerate(marks):
+                if mark in INSTANTS and marks[at + 1 : at + 2] == ["s"]:
+                    marks[at + 1] = INSTANTS[mark]
         if not text.isascii() and not is_sound(text, words, marks):
             return None
         parts[1::2] = marks

@@ -144,9 +144,10 @@ def _instants(texts: pa.Array, unit: str | None) -> pa.Array:
     return pc.coalesce(moments.cast(pa.timestamp("us")).cast(_INSTANT), rest.cast(pa.timestamp("us")).cast(_INSTANT))
 
 
-_NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_DECIMAL: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_NUMBER: Final = rf"^{_DECIMAL}$"
 _LOOKS: Final = {
-    "number": r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$",
+    "number": rf"^\s*{_DECIMAL}\s*$",
     "string": "",
     "boolean": r"(?i)^\s*(true|false|0|1)\s*$",
     "instant": r"^\s*\d{4}-\d\d-\d\d",
