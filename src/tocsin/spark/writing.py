@@ -134,8 +134,10 @@ def match_to_parquet(
     SegmentError
         If there is no valid index.
 
-    Notes ----- A retried task writes the same file. A run that fails or is killed leaves the existing folder, and
-    beside it a folder `out.<hex>.part`.
+    Notes
+    -----
+    A retried task writes the same file. A run that fails or is killed leaves the existing folder, and beside it a
+    folder `out.<hex>.part`.
     """
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
