@@ -73,6 +73,12 @@ def test_what_is_public_says_in_one_line_what_it_is(name: str) -> None:
     assert "\n" not in first
 
 
+@pytest.mark.parametrize("name", REFERENCE_OF)
+def test_headings_have_a_line_of_their_own(name: str) -> None:
+    """A heading that is wrapped into its text makes no section, and the site shows the dashes."""
+    assert not any(" -----" in text for text in sections(name).values())
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_parameters_are_described(name: str) -> None:
     """Each in the function's docstring, or in that of a public call to which it refers; so is what is returned."""

@@ -131,8 +131,10 @@ class Answer:
         A warning names an attribute that no event has, perhaps with a similar one. Or it names a type that no value
         had, or a condition that is never or always true.
 
-        Notes ----- Warnings are computed on each access, from the subscriptions that the answer keeps in memory. Cost:
-        linear in the subscriptions.
+        Notes
+        -----
+        Warnings are computed on each access, from the subscriptions that the answer keeps in memory. Cost: linear in
+        the subscriptions.
         """
         return self.noticing()
 

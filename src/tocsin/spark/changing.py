@@ -166,8 +166,10 @@ def follow(
     InvalidInput
         For missing columns or invalid options.
 
-    Notes ----- Changes that are applied twice have no further effect. Small parts are merged in the background, by jobs
-    of one task.
+    Notes
+    -----
+    Changes that are applied twice have no further effect. Small parts are merged in the background, by jobs of one
+    task.
     """
     amender = amender_of(path, index, statistics, rejects, keep_s)
     return followed(changes, amender, checkpoint=checkpoint, trigger=trigger, name=name, look=look)

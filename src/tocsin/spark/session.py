@@ -92,7 +92,9 @@ def local_session(master: str = "local[*]", *, app: str = "tocsin", **conf: str 
     MissingExtra
         If PySpark or Java is missing.
 
-    Notes ----- Cost: 3 to 5 seconds. The output of the Java process goes to a log file in a temporary folder, which
+    Notes
+    -----
+    Cost: 3 to 5 seconds. The output of the Java process goes to a log file in a temporary folder, which
     `spark.tocsin.log` in the session's conf names. If the start fails, the error carries the last lines.
     """
     try:

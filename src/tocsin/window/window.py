@@ -79,8 +79,10 @@ class Window(WindowSubscriptions):
     >>> window.results("u1")
     [(1, 0.9999...)]
 
-    Notes ----- Paper: Wang et al. 2016 (Skype), section 3, Equation 1, for the score. docs/papers/skype.md says where
-    tocsin departs.
+    Notes
+    -----
+    Paper: Wang et al. 2016 (Skype), section 3, Equation 1, for the score. docs/papers/skype.md says where tocsin
+    departs.
     """
 
     # Messages
@@ -119,8 +121,10 @@ class Window(WindowSubscriptions):
         RecordError
             If the message is bad. It changes nothing then.
 
-        Notes ----- Only the net difference is reported. While a window fills, a message causes many changes;
-        `push_batch` can leave them out.
+        Notes
+        -----
+        Only the net difference is reported. While a window fills, a message causes many changes; `push_batch` can leave
+        them out.
         """
         words = words if words is None or isinstance(words, str) else list(words)
         record = {"words": words, "text": text, "location": location, "key": key, "time": time}
@@ -155,8 +159,10 @@ class Window(WindowSubscriptions):
         RecordError
             With `strict`, at the first bad message.
 
-        Notes ----- Without `changes`, a chunk that is larger than an eighth of the messages held defers the search for
-        best messages. They are then searched for once, at the end.
+        Notes
+        -----
+        Without `changes`, a chunk that is larger than an eighth of the messages held defers the search for best
+        messages. They are then searched for once, at the end.
 
         Examples
         --------

@@ -74,10 +74,12 @@ def write_kafka(
     InvalidInput
         For missing columns or unknown options.
 
-    Notes ----- Delivery is at least once. A repeated micro-batch is written again, with the same header `tocsin-key`
-    for each row. The header has the query's id, the micro-batch, a hash of the row's identity, and its number among
-    equal ones. To count equal rows, a shuffle brings them into one task; with `identity` no shuffle is needed. Runs one
-    job, and returns when the broker has acknowledged all messages.
+    Notes
+    -----
+    Delivery is at least once. A repeated micro-batch is written again, with the same header `tocsin-key` for each row.
+    The header has the query's id, the micro-batch, a hash of the row's identity, and its number among equal ones. To
+    count equal rows, a shuffle brings them into one task; with `identity` no shuffle is needed. Runs one job, and
+    returns when the broker has acknowledged all messages.
     """
     broker = writing(servers, topic, timeout_s, options)
     _check_properties(broker)

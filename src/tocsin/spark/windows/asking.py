@@ -101,8 +101,10 @@ def window(
     MissingExtra
         If protobuf is not installed.
 
-    Notes ----- All messages of a micro-batch go through one task. "prefix" takes two jobs over the subscriptions at the
-    call, and they must not change afterwards. A checkpoint of another window is rejected.
+    Notes
+    -----
+    All messages of a micro-batch go through one task. "prefix" takes two jobs over the subscriptions at the call, and
+    they must not change afterwards. A checkpoint of another window is rejected.
     """
     _check(messages, partitions, placement)
     kept_order = _order(messages, order, has_time=time is not None)
