@@ -16,7 +16,7 @@ from tocsin.errors import (
 )
 from tocsin.index import Statistics
 from tocsin.language import parse, parse_json, quote, to_json, to_text
-from tocsin.model.fence import FenceChange
+from tocsin.model.fence import FenceChange, FenceChanges
 from tocsin.model.ranking import Relaxed, Similar, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
 from tocsin.model.texts import Text
@@ -34,6 +34,7 @@ __all__ = [
     "EngineStats",
     "ExpressionError",
     "FenceChange",
+    "FenceChanges",
     "Fences",
     "InvalidInput",
     "Match",

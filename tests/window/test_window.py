@@ -11,12 +11,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tocsin
 from tocsin import InvalidInput, RecordError, Window
 
 BOUNDS = (0, 0, 4, 3)
 PLACE = (1, 1)
+_FAR = 10**400
+_MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "words": st.sampled_from([["a"], ["b", "a"], [], ["a", 1], "a", 5]),
+        "text": st.sampled_from(["a b", 5]),
+        "location": st.sampled_from([[1, 1], [3, 3], [9, 9], [_FAR, 1], "here"]),
+        "time": st.sampled_from([1, 2, 30, _FAR, "soon", None]),
+        "key": st.sampled_from(["k", "l", 5, None, _FAR, 1.5]),
+    },
+)
 
 
 def window(**others: Any) -> Window:
@@ -267,3 +280,34 @@ def test_a_long_run_stays_as_small_as_it_was() -> None:
     assert len(one) == 10
     assert sizes[1] <= 1.5 * sizes[0]
     assert len(one._vocabulary) < 30_000
+
+
+@given(st.lists(_MESSAGES, max_size=8), st.booleans())
+def test_messages_pushed_one_by_one_change_what_a_batch_changes(messages: list, has_time: bool) -> None:
+    alone, together = (window(time=10 if has_time else None, size=3) for _ in range(2))
+    for one in (alone, together):
+        one.subscribe_many([{"id": word, "words": [word], "location": PLACE, "k": 2} for word in ("a", "b")])
+    told, refused = [], []
+    for row, message in enumerate(messages):
+        try:
+            told += [(row, *change) for change in alone.push(**{"location": None, **message})]
+        except RecordError as error:
+            refused.append((row, error.field))
+    answer = together.push_batch(messages)
+    columns = ("event", "subscription", "message", "kind", "score")
+    assert told == [tuple(change[name] for name in columns) for change in answer.table.to_pylist()]
+    assert refused == [(reject.row, reject.field) for reject in answer.errors]
+
+
+def test_a_refused_message_decides_neither_the_time_nor_the_kind_of_keys() -> None:
+    own = window(time=10)
+    answer = own.push_batch(
+        [
+            {"words": ["a"], "location": PLACE, "time": 1, "key": "k"},
+            {"words": ["a"], "location": PLACE, "time": 9, "key": 5},
+            {"words": ["a"], "location": PLACE, "time": 2, "key": "l"},
+        ]
+    )
+    assert [(error.row, error.field) for error in answer.errors] == [(1, "key")]
+    with pytest.raises(RecordError, match="words: they are 5"):
+        own.push(words=5, location=PLACE, time=3, key="m")

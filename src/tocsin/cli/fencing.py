@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
@@ -31,10 +31,13 @@ from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.cli.stopping import Stop, stopping
 from tocsin.engine import Answer, Engine, Fences
+from tocsin.engine.following import FollowedEvent
 from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY
+from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
+from tocsin.model.fence import Followed
 from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.records import open_writer
 from tocsin.records.files import STANDARD
@@ -197,6 +200,10 @@ class _Following:
         answer, witness = self._newest().followed(*given, **options)
         self._events += answer.stats.events
         return answer, witness
+
+    def followed_one(self, event: Mapping[str, Any], followed: Followed, trail: Trail | None = None) -> FollowedEvent:
+        self._events += 1
+        return self._newest().followed_one(event, followed, trail)
 
     def payload(self, id: SubscriptionId) -> Any:
         return self._newest().payload(id)

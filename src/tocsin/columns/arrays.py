@@ -24,6 +24,10 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 def frozen(values: Any, dtype: DTypeLike) -> NDArray[Any]:
     """A read-only, C-contiguous array. Kernels thus see one kind of array, whether it is mapped or made."""
+    if type(values) is list:
+        array = np.array(values, dtype)
+        array.setflags(write=False)
+        return array
     array = np.ascontiguousarray(values, dtype)
     if array.flags.writeable:
         if array is values:
@@ -104,8 +108,7 @@ class Texts:
         if len(strings) > _FEW_TEXTS:
             return cls.of_arrow(pa.array(strings, pa.large_string()))
         texts = [text.encode() for text in strings]
-        starts = np.array([0, *accumulate(map(len, texts))], np.int64)
-        starts.setflags(write=False)
+        starts = frozen([0, *accumulate(map(len, texts))], np.int64)
         return cls(starts, np.frombuffer(b"".join(texts), np.uint8))
 
     @classmethod

@@ -89,7 +89,7 @@ class Binder:
         fits = empty_runs(len(all_texts)), _NO_FITS
         if self._asks_fits:
             fits = self._finder.find(all_texts, count, self._compiled.regexes)
-        ranks = frozen(ranks, np.int32)
+        ranks.setflags(write=False)
         return Bound(
             attributes=numbers,
             ranks=ranks,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def points_of(record: Mapping[str, Any], points: Points) -> dict[str, list[float
 def without_places(batch: EventBatch, points: Sequence[tuple[float, float]]) -> EventBatch:
     """Remove places equal to one of some points, which mean that the place is not known."""
     arrays = batch.arrays
-    if not len(arrays.boxes):
+    if not len(arrays.boxes) or (len(arrays.boxes) <= _FEW and not _has_one(arrays.boxes.tolist(), points)):
         return batch
     is_one = np.zeros(len(arrays.boxes), bool)
     for x, y in points:
@@ -106,3 +106,11 @@ def without_places(batch: EventBatch, points: Sequence[tuple[float, float]]) -> 
         payloads=frozen(arrays.payloads[~gone], np.int64),
     )
     return replace(batch, arrays=changed)
+
+
+_FEW: Final = 16
+"""For up to this many boxes, as of one event, the overhead of NumPy's calls exceeds their work."""
+
+
+def _has_one(boxes: Sequence[Sequence[float]], points: Sequence[tuple[float, float]]) -> bool:
+    return any((x, y) in points and (right, upper) == (x, y) for x, y, right, upper in boxes)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,25 +10,26 @@ from typing import Any
 from tocsin.columns.events.objects import encode_objects
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.following import FollowedEvent, follow_one
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices_of
 from tocsin.engine.saving import open_sources, save_sources, texts_of
 from tocsin.engine.seen import seen_in
-from tocsin.engine.store import Store
+from tocsin.engine.store import Reading, Store
 from tocsin.engine.subscription_set import DELTA_LIMIT, SubscriptionSet
 from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Held, Witness
 from tocsin.errors import RecordError
 from tocsin.index import Statistics
+from tocsin.model.fence import Followed
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Notice, shown
 from tocsin.model.texts import Text
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.schemas import checked_texts, with_schema
-from tocsin.segment import Snapshots
 from tocsin.segment.folder import saved_statistics
 
 
@@ -75,15 +75,11 @@ class Engine(SubscriptionSet):
     keeps their number logarithmic in the subscriptions.
     """
 
-    # Questions
-
-    @contextmanager
-    def _reading(self) -> Iterator[Snapshots]:
+    def _reading(self) -> Reading:
         """The sources at this moment. Starts a merge if examining the delta has become too slow."""
-        with self._store.reading() as snapshots:
-            yield snapshots
         if self._store.delta.is_ripe:
             self._merger.wake()
+        return self._store.reading()
 
     def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None, payload: bool = False) -> Matches:
         """Find the subscriptions that one event satisfies.
@@ -150,9 +146,7 @@ class Engine(SubscriptionSet):
             As in `tocsin.match`.
         ranking
             As in `tocsin.match`.
-        lists
-            As in `tocsin.match`.
-        strict
+        lists, strict
             As in `tocsin.match`.
         schema
             As in `tocsin.match`.
@@ -239,7 +233,7 @@ class Engine(SubscriptionSet):
             The answer. For a subscription that does not match, the witness tells whether it is FALSE or UNKNOWN.
         """
         with self._reading() as snapshots:
-            witness = Witness(Held(self._store, snapshots))
+            witness = Witness(Held.kept_with(self._store, snapshots))
             request = Request(
                 lists=True,
                 strict=strict,
@@ -255,6 +249,27 @@ class Engine(SubscriptionSet):
                 trail=trail,
             )
             return answer_of(snapshots, events, request, Stats(), []), witness
+
+    def followed_one(self, event: Mapping[str, Any], followed: Followed, trail: Trail | None = None) -> FollowedEvent:
+        """Match one event for `Fences`.
+
+        Parameters
+        ----------
+        event : mapping
+            Names and values.
+        followed : Followed
+            The settings of the fences.
+        trail : Trail, optional
+            The last place of the event's object. The line from it is matched, too.
+
+        Returns
+        -------
+        FollowedEvent
+            The ids of its matches, and what else fences need of it.
+        """
+        with self._reading() as snapshots:
+            witness = Witness(Held.kept_with(self._store, snapshots))
+            return follow_one(snapshots, event, followed, trail, witness, self._texts)
 
     def warnings(
         self,

@@ -15,6 +15,8 @@ _FAR_S: Final = 3.2e10
 """The year 2984 in seconds since 1970. A larger number has a finer unit: in milliseconds, this means January 1971."""
 
 
+_ENDLESS_S: Final = 1e300
+"""A time is smaller, so that it can be converted from any unit."""
 _MOST_ROWS: Final = 3
 """How many rows a warning names."""
 
@@ -67,7 +69,7 @@ class TimeReader:
             return None if read is None else read.microseconds / 1e6
         if isinstance(moment, date):
             return Instant.of(moment).microseconds / 1e6
-        if not isinstance(moment, int | float) or isinstance(moment, bool) or not abs(moment) < float("inf"):
+        if not isinstance(moment, int | float) or isinstance(moment, bool) or not abs(moment) < _ENDLESS_S:
             return None
         seconds = moment * MICROSECONDS[self._unit] / 1e6
         if seconds > _FAR_S or (self._unit != "s" and 0 < moment < _FAR_S / 10):

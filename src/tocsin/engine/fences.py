@@ -8,13 +8,14 @@ from dataclasses import asdict, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences, write_fences
 from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.fence_tables import FurtherColumns, table_of
+from tocsin.engine.following import Matching
 from tocsin.engine.tracking import Moved, Tracking, problem_of, rows_of
 from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
@@ -24,6 +25,7 @@ from tocsin.model.fence import (
     MOST_OBJECTS,
     NO_PLACES,
     FenceChange,
+    FenceChanges,
     FenceRules,
     Followed,
     ObjectKey,
@@ -34,30 +36,6 @@ from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
-
-
-@runtime_checkable
-class Matching(Protocol):
-    """What fences need of an engine."""
-
-    def followed(
-        self,
-        events: Events,
-        key: str,
-        also: Sequence[str],
-        trail: Trail | None,
-        *,
-        schema: Mapping[str, ColumnType] | None = None,
-        delimiter: str | None = None,
-        points: Points | None = None,
-        strict: bool = False,
-        threads: int | None = None,
-        no_places: tuple[tuple[float, float], ...] = (),
-    ) -> tuple[Answer, Witness]:
-        """One row per event: its matches as a list, its key, further attributes, and the matches along its trail."""
-
-    def payload(self, id: SubscriptionId) -> Any:
-        """The payload of a subscription."""
 
 
 class Fences:
@@ -190,7 +168,7 @@ class Fences:
             if inside := self.inside(key):
                 yield key, inside
 
-    def push(self, event: Mapping[str, Any]) -> list[FenceChange]:
+    def push(self, event: Mapping[str, Any]) -> FenceChanges:
         """Process one event.
 
         Parameters
@@ -200,20 +178,29 @@ class Fences:
 
         Returns
         -------
-        list of FenceChange
-            The changes that it causes: lost, exits, crossings, then the rest, each ordered by subscription.
+        FenceChanges
+            A list of the changes that it causes: lost, exits, crossings, then the rest, each ordered by subscription.
+            Its `errors` are the event's values that could not be used.
 
         Raises
         ------
         RecordError
-            If the event is bad or has no key. It changes nothing then.
+            If the event as a whole cannot be used, or has no key. It changes nothing then.
         """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
-        answer, changes = self._pushed([event])
-        if answer.event_errors:
-            raise RecordError(answer.event_errors[0].reason, answer.event_errors[0].field)
-        return [change for _, change in changes]
+        tracking, told = self._tracking, TimeReader(self._tracking.followed.time, self._tracking.followed.time_unit)
+        with self._lock:
+            trail = self._trail()
+            one = self._engine.followed_one(event, tracking.followed, trail)
+            if one.matches is None:
+                raise RecordError(one.rejects[0].reason, one.rejects[0].field)
+            if reason := problem_of(one.key, tracking.followed.key):
+                raise RecordError(reason, tracking.followed.key)
+            now = None if tracking.followed.time is None else told.seconds_of(one.moment, 0)
+            rows = [(0, one.key, one.matches, now, one.passed)]
+            changes = [change for _, change in self._moved(rows, one.witness, trail, told, [])]
+        return FenceChanges(changes, one.rejects)
 
     def push_batch(
         self,
@@ -293,7 +280,7 @@ class Fences:
             also = FurtherColumns(followed.time, None).attributes
         told = TimeReader(followed.time, followed.time_unit)
         with self._lock:
-            trail = None if followed.path is None else Trail(followed.path, tracking.last_place)
+            trail = self._trail()
             answer, witness = self._engine.followed(
                 events,
                 followed.key,
@@ -307,33 +294,45 @@ class Fences:
                 no_places=followed.no_places,
             )
             if trail is not None:  # the warning about missing points looks at both
-                trail.has_points = tracking.has_places = trail.has_points or tracking.has_places
-            changes = self._changes(answer, witness, trail, told)
+                trail.has_points = trail.has_points or tracking.has_places
+            rows = rows_of(answer.table, followed, told)
+            changes = self._moved(rows, witness, trail, told, answer.event_errors)
         answer.event_errors.sort(key=lambda reject: reject.row)
         changes.sort(key=lambda one: one[0])
         return replace(answer, noticing=partial(told.notices, answer.noticing)), changes
 
-    def _changes(
-        self, answer: Answer, witness: Witness, trail: Trail | None, told: TimeReader
+    def _trail(self) -> Trail | None:
+        path = self._tracking.followed.path
+        return None if path is None else Trail(path, self._tracking.last_place)
+
+    def _moved(
+        self,
+        rows: Sequence[tuple[Any, ...]],
+        witness: Witness,
+        trail: Trail | None,
+        told: TimeReader,
+        errors: list[Reject],
     ) -> list[tuple[int, FenceChange]]:
-        """Process the events of an answer; returns each change with its row. Events without a key are errors."""
+        """Process rows as `rows_of` gives them; returns each change with its row. Events without a key are errors."""
         tracking, followed = self._tracking, self._tracking.followed
         changes: list[tuple[int, FenceChange]] = []
         first = tracking.events + 1  # the number of the event in row 0
-        for row, key, ids, now, passed in rows_of(answer.table, followed, told):
+        for row, key, ids, now, passed in rows:
             if ids is None:
                 continue  # a bad event, already reported
             if reason := problem_of(key, followed.key):
-                answer.event_errors.append(Reject(row, None, followed.key, reason))
+                errors.append(Reject(row, None, followed.key, reason))
                 continue
             tracking.events = first + row
             start = 0 if trail is None else first + trail.starts.get(row, BEFORE)
             event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
             changes += ((row, change) for change in tracking.move(event, witness, told))
-        for key, (at, row) in {} if trail is None else trail.moved.items():
-            visits = tracking.objects.get(key)
-            if visits is not None and visits.began <= first + row:
-                visits.at = at
+        if trail is not None:
+            tracking.has_places |= trail.has_points
+            for key, (at, row) in trail.moved.items():
+                visits = tracking.objects.get(key)
+                if visits is not None and visits.began <= first + row:
+                    visits.at = at
         return changes
 
     # Files

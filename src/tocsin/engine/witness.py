@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from tocsin.columns.events.decoding import values_of
 from tocsin.columns.expressions.asking import ANY, types_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.programs import leaf_places
+from tocsin.engine.delta import DeltaSnapshot
 from tocsin.engine.notices import Known, known_to
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
@@ -32,13 +33,30 @@ Needs = Sequence[tuple[str, int]]
 
 
 class Held:
-    """The subscriptions that a witness asks about, at a moment or now."""
+    """The subscriptions that a witness asks about, at one moment. What was found is kept until they change."""
 
     def __init__(self, store: Store, snapshots: Snapshots) -> None:
-        self._store, self._snapshots = store, snapshots
+        self._store, self._snapshots = store, tuple(snapshots)
+        self._needs: dict[SubscriptionId, Needs | None] = {}
+        self._trees: dict[SubscriptionId, Expression | None] = {}
+
+    @classmethod
+    def kept_with(cls, store: Store, snapshots: Snapshots) -> Held:
+        """The subscriptions of some snapshots of a store."""
+        held: Held | None = snapshots.kept.get(cls)
+        if held is None:
+            held = snapshots.kept[cls] = cls(store, snapshots)
+        return held
 
     def tree(self, id: SubscriptionId) -> Expression | None:
         """The expression of a subscription; None if it was removed."""
+        if id not in self._trees:
+            if len(self._trees) >= _MOST_TREES:
+                self._trees.clear()
+            self._trees[id] = self._tree(id)
+        return self._trees[id]
+
+    def _tree(self, id: SubscriptionId) -> Expression | None:
         try:
             source, number = self._store.find(id)
         except UnknownSubscription:
@@ -47,12 +65,23 @@ class Held:
 
     def needs(self, id: SubscriptionId) -> Needs | None:
         """The values by which all predicates of a subscription are known; None if types alone do not tell."""
+        if id not in self._needs:
+            if len(self._needs) >= _MOST_NEEDS:
+                self._needs.clear()
+            self._needs[id] = self._needs_of(id)
+        return self._needs[id]
+
+    def _needs_of(self, id: SubscriptionId) -> Needs | None:
         try:
             source, number = self._store.find(id)
         except UnknownSubscription:
             return None
-        return LeafTypes.kept_with(source.segment).of(number) if isinstance(source, SegmentSource) else None
+        if isinstance(source, SegmentSource):
+            return LeafTypes.kept_with(source.segment).of(number)
+        views = (one.chains for one in self._snapshots if isinstance(one, DeltaSnapshot) and one.delta is source)
+        return next((LeafTypes(view.expressions()).of(number) for view in views if number < len(view)), None)
 
+    @cached_property
     def common(self) -> Mapping[str, int] | None:
         """The types, by attribute, of values by which all predicates of all subscriptions are known, or None."""
         found: dict[str, int] = {}
@@ -66,9 +95,14 @@ class Held:
                 found[name] = found.get(name, ANY) & bits
         return found or None
 
+    @cached_property
     def known(self) -> Known:
         """The values by which some predicate of some subscription is known."""
         return known_to(self._snapshots)
+
+
+_MOST_NEEDS: Final = 1 << 16
+_MOST_TREES: Final = 1 << 12
 
 
 class Witness:
@@ -76,8 +110,6 @@ class Witness:
 
     def __init__(self, subscriptions: Held) -> None:
         self._subscriptions = subscriptions
-        self._trees: dict[SubscriptionId, Expression | None] = {}
-        self._needs: dict[SubscriptionId, Needs | None] = {}
         self._batches: list[EventBatch] = []
         self._places: dict[int, tuple[EventBatch, int]] = {}  # by row, filled on first use
         self._columns: dict[int, _Columns] = {}
@@ -97,23 +129,20 @@ class Witness:
         """
         if self._tells_all(row):
             return False
-        if name not in self._needs:
-            self._needs[name] = self._subscriptions.needs(name)
-        needs = self._needs[name]
+        needs = self._subscriptions.needs(name)
         if needs is not None:
             types = self._types_of(row)
             if all(types.get(attribute, 0) & wanted for attribute, wanted in needs):
                 return False  # all of its predicates are known
-        if name not in self._trees:
-            self._trees[name] = self._subscriptions.tree(name)
-        tree = self._trees[name]
+        tree = self._subscriptions.tree(name)
         return False if tree is None else evaluate(tree, self._values_of(row))
 
     def is_known(self, row: int) -> bool:
         """Whether an event has a value that makes some predicate of some subscription TRUE or FALSE."""
-        if self._known.always or self._tells_all(row):
+        known = self._subscriptions.known
+        if known.always or self._tells_all(row):
             return True
-        asked = self._known.types
+        asked = known.types
         if any(asked.get(name, 0) & bits for name, bits in self._types_of(row).items()):
             return True
         batch, place = self._place(row)
@@ -123,21 +152,14 @@ class Witness:
 
     def _tells_all(self, row: int) -> bool:
         """Whether an event has values that make every predicate of every subscription TRUE or FALSE."""
-        if self._common is None:
+        common = self._subscriptions.common
+        if common is None:
             return False
         batch, place = self._place(row)
         told = self._told.get(id(batch))
         if told is None:
-            told = self._told[id(batch)] = _tell_all(batch, self._common)
+            told = self._told[id(batch)] = _tell_all(batch, common)
         return told[place]
-
-    @cached_property
-    def _common(self) -> Mapping[str, int] | None:
-        return self._subscriptions.common()
-
-    @cached_property
-    def _known(self) -> Known:
-        return self._subscriptions.known()
 
     def _place(self, row: int) -> tuple[EventBatch, int]:
         if self._batches:
@@ -207,18 +229,7 @@ class LeafTypes:
     """The types of values by which the predicates of compiled expressions are known."""
 
     def __init__(self, compiled: CompiledExpressions) -> None:
-        arrays = compiled.arrays
-        kinds = arrays.leaf_kinds
-        own = np.array([not is_reading(name) for name in compiled.attributes], bool)
-        plain = (kinds < codes.COMPARE) & (kinds != codes.ARRAY_PAIR)
-        attributes = np.where(plain, arrays.leaf_attributes, 0)
-        self._is_plain = plain & own[attributes] if len(own) else plain & False
-        types = types_of(kinds, arrays.leaf_types) & ~_RANGED
-        self._types = np.where(kinds == codes.INTERSECTS, types & ~(1 << codes.LIST), types)
-        self._is_known = kinds == codes.IS_NULL
-        self._names, self._attributes = compiled.attributes, attributes
-        self._starts, self._program = arrays.program_starts, arrays.program
-        self._are_leaves = leaf_places(arrays.program)
+        self._arrays, self._names = compiled.arrays, compiled.attributes
 
     @classmethod
     def kept_with(cls, segment: Segment) -> LeafTypes:
@@ -229,23 +240,36 @@ class LeafTypes:
     @cached_property
     def common(self) -> Mapping[str, int] | None:
         """The types, by attribute, by which all predicates are known; None if types alone do not tell."""
-        leaves = np.unique(self._program[self._are_leaves] >> 1)
-        if not self._is_plain[leaves].all():
+        asked = self._asked(self._arrays.program)
+        if asked is None:
             return None
-        leaves = leaves[~self._is_known[leaves]]
+        attributes, bits = asked
         types = np.full(len(self._names), ANY, np.int64)
-        np.bitwise_and.at(types, self._attributes[leaves], self._types[leaves])
-        return {self._names[number]: int(types[number]) for number in np.unique(self._attributes[leaves]).tolist()}
+        np.bitwise_and.at(types, attributes, bits)
+        return {self._names[number]: int(types[number]) for number in np.unique(attributes).tolist()}
 
     def of(self, number: int) -> Needs | None:
         """The needs of one expression; None if types alone do not tell."""
-        span = slice(int(self._starts[number]), int(self._starts[number + 1]))
-        leaves = self._program[span][self._are_leaves[span]] >> 1
-        if not self._is_plain[leaves].all():
+        first, stop = self._arrays.program_starts[number : number + 2].tolist()
+        asked = self._asked(self._arrays.program[first:stop])
+        if asked is None:
             return None
-        leaves = leaves[~self._is_known[leaves]]
-        pairs: Any = zip(self._attributes[leaves].tolist(), self._types[leaves].tolist(), strict=True)
-        return [(self._names[attribute], types) for attribute, types in pairs]
+        attributes, bits = asked
+        return [(self._names[number], types) for number, types in zip(attributes.tolist(), bits.tolist(), strict=True)]
+
+    def _asked(self, program: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+        """The attributes of a program's distinct leaves, and the types that each needs; None if types do not tell."""
+        leaves = np.unique(program[leaf_places(program)] >> 1)
+        kinds = self._arrays.leaf_kinds[leaves]
+        if not ((kinds < codes.COMPARE) & (kinds != codes.ARRAY_PAIR)).all():
+            return None
+        attributes = self._arrays.leaf_attributes[leaves]
+        if any(is_reading(self._names[number]) for number in np.unique(attributes).tolist()):
+            return None
+        types = types_of(kinds, self._arrays.leaf_types[leaves]) & ~_RANGED
+        types = np.where(kinds == codes.INTERSECTS, types & ~(1 << codes.LIST), types)
+        asks = kinds != codes.IS_NULL
+        return attributes[asks], types[asks]
 
 
 _RANGED = 0xFFFF << codes.RANGED

@@ -61,17 +61,18 @@ def collect(events: int, step: Step, room: Room = ROOM) -> tuple[NDArray[np.int6
     out = np.empty(room.first, np.int32)
     first, total = 0, 0
     while first < events:
-        next_event, count = step(first, starts[1:], out[total:])
+        next_event, count = step(first, starts[1:], out[total:] if total else out)
         wanted = -1 - next_event if next_event < 0 else 0
         next_event = max(next_event, first)
-        starts[1 + first : 1 + next_event] += total
+        if total:
+            starts[1 + first : 1 + next_event] += total
         first, total = next_event, total + count
         if first < events:
             expected = total * (events - first) // max(first, 1)
             larger = np.empty(total + room.next(wanted, expected, len(out)), np.int32)
             larger[:total] = out[:total]
             out = larger
-    return starts, out[:total]
+    return starts, out[:total].copy() if events == 1 else out[:total]  # answers of single events may be kept
 
 
 def only_alive(found: Found, alive: Alive) -> Found:

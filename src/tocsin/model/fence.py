@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.errors import InvalidInput
 from tocsin.model.instants import MICROSECONDS
-from tocsin.model.subscription import SubscriptionId
+from tocsin.model.subscription import Reject, SubscriptionId
 
 ENTER: Final = "enter"
 INSIDE: Final = "inside"
@@ -47,6 +47,22 @@ class FenceChange(NamedTuple):
     subscription: SubscriptionId
     change: str
     seconds: float | None = None
+
+
+class FenceChanges(list[FenceChange]):
+    """The changes that one event causes, in order: a list.
+
+    Parameters
+    ----------
+    changes : iterable of FenceChange
+        The changes.
+    errors : list of Reject
+        The event's values that could not be used. It counts as an event without them.
+    """
+
+    def __init__(self, changes: Iterable[FenceChange], errors: list[Reject]) -> None:
+        super().__init__(changes)
+        self.errors = errors
 
 
 MOST_OBJECTS: Final = 1_000_000

@@ -33,6 +33,15 @@ def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
     return _array([pair.get(name) for pair in pairs])
 
 
+def key_in(record: Mapping[str, Any], name: str) -> Any:
+    """The value of an attribute of one record, as `keys_at` and `key_values` give it."""
+    value = _within(record, name)
+    return value if value is None or type(value) in _PLAIN else key_values(_array([value]))[0]
+
+
+_PLAIN: Final = (str, int, float, bool)
+
+
 def with_keys(rejects: list[Reject], chunk: Chunk, name: str) -> list[Reject]:
     """Rejects of a chunk's records with the keys of these as ids. A key that is neither text nor integer is a text."""
     rows = np.unique(np.array([reject.row for reject in rejects], np.int64))

@@ -64,6 +64,8 @@ def in_order(sources: Sequence[Snapshot], found: Sequence[Found]) -> tuple[NDArr
     for each match of the others a bisection.
     """
     given = [place for place, one in enumerate(found) if len(one.subscriptions)]
+    if len(given) == 1 and sources[given[0]].ranks is None:
+        return _alone(sources[given[0]], found[given[0]], given[0])
     ranked = [place for place in given if sources[place].ranks is not None]
     most = max(ranked, key=lambda place: len(found[place].subscriptions), default=None)
     few = _sorted(sources, found, [place for place in given if place != most])
@@ -77,6 +79,17 @@ def in_order(sources: Sequence[Snapshot], found: Sequence[Found]) -> tuple[NDArr
     out_starts, out = np.zeros(len(starts), np.int64), np.empty(len(numbers) + len(rest.places), np.int64)
     merge_into(starts, numbers, ranks, _GAP, most, rest, out_starts, out)
     return out_starts, out
+
+
+def _alone(source: Snapshot, found: Found, place: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of the matches of a source without ranks, if no other source has any."""
+    numbers = found.subscriptions.astype(np.int64)
+    if len(numbers) > 1:
+        distinct, which = np.unique(numbers, return_inverse=True)
+        names, ranks = source.names_of(distinct), np.empty(len(distinct), np.int64)
+        ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+        numbers = numbers[np.lexsort((ranks[which], found.events))]
+    return found.starts, places_of(place, numbers)
 
 
 def id_keys(sources: Sequence[Snapshot], places: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -44,6 +44,7 @@ class Snapshots:
     ) -> None:
         self.id_type = id_type  # int64 or large_string
         self.wanted = wanted
+        self.kept: dict[Any, Any] = {}  # derived from these sources on first use; two threads may both make one
         self._snapshots = tuple(snapshots)
         self._routing = routing
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,9 +23,10 @@ from tocsin.model.window import (
     checked_alpha,
     checked_k,
     checked_key,
+    checked_seconds,
 )
 from tocsin.records import Chunk, read_events
-from tocsin.window.fields import Column, Fields, WordLists, places_in, seconds_in, words_in
+from tocsin.window.fields import Column, Fields, WordLists, chosen_words, places_in, seconds_in, words_in
 from tocsin.window.keys import Keys
 from tocsin.window.vocabulary import Vocabulary
 
@@ -91,13 +92,25 @@ class Reader:
         keys = [checked.keys[at] for at in good.tolist()] if checked.keys else []
         return Read(Batch(starts, words, places, times), checked.rows[good], keys, checked.rejects)
 
+    def message(self, record: Mapping[str, Any], know: Callable[[], NDArray[np.float64]]) -> Read:
+        """One message, as `messages` reads it; raises `RecordError` if it is bad."""
+        place = self._bounds.place(record["location"])
+        time = checked_seconds(record["time"]) if self._has_time else 0.0
+        words = chosen_words(record["words"], record["text"], self._how)
+        key = self._accepted(record["key"], time)
+        numbers, squares = dict.fromkeys(self._vocabulary.numbers_of(words).tolist()), know()
+        lightest = np.array(sorted(numbers, key=squares.__getitem__), np.int32)
+        starts = np.array([0, len(lightest)], np.int64)
+        batch = Batch(starts, lightest, np.array([place]), np.array([time]))
+        return Read(batch, _ONE_ROW, [] if self._keys.kind is None else [key], [])
+
     def checked(self, chunk: Chunk) -> Checked:
         """The messages of a chunk, before their words are numbered."""
         fields = Fields(chunk)
         places = places_in(fields, self._bounds)
         times = seconds_in(fields) if self._has_time else np.zeros(len(fields))
         lists = words_in(fields, self._how)
-        keys = self._keys_in(fields, self._late(fields, times))
+        keys = self._keys_in(fields, times)
         return Checked(places, times, lists, keys, fields.good(), fields.rows, fields.rejects())
 
     def subscriptions(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> NewSubscriptions:
@@ -117,29 +130,26 @@ class Reader:
         rejects = fields.rejects(lambda at: ids[at])
         return NewSubscriptions(coming, [ids[at] for at in good.tolist()], fields.rows[good], rejects)
 
-    def _late(self, fields: Fields, times: NDArray[np.float64]) -> list[int]:
-        """The places of messages in time order; late ones are rejected."""
-        good = fields.good()
-        if not self._has_time or not len(good):
-            return good.tolist()  # type: ignore[no-any-return]
-        latest = np.maximum.accumulate(np.append(self.latest, times[good]))
-        for at, before in zip(good.tolist(), latest[:-1].tolist(), strict=True):
-            if times[at] < before:
-                fields.refuse(at, RecordError(late(times[at], before), "time"))
-        self.latest = float(latest[-1])
-        return fields.good().tolist()  # type: ignore[no-any-return]
-
-    def _keys_in(self, fields: Fields, good: list[int]) -> list[Any]:
-        """The keys of messages; empty if they have none."""
+    def _keys_in(self, fields: Fields, times: NDArray[np.float64]) -> list[Any]:
+        """The keys of messages; empty if they have none. Refuses late messages."""
         column = fields.column("key")
         keys: list[Any] = [None] * len(fields) if column is None else _plain(column)
-        for at in good:
+        for at, time in zip((good := fields.good()).tolist(), times[good].tolist(), strict=True):
             try:
-                keys[at] = checked_key(keys[at])
-                self._keys.check(keys[at])
+                keys[at] = self._accepted(keys[at], time)
             except RecordError as error:
                 fields.refuse(at, error)
         return keys if self._keys.kind is not None else []
+
+    def _accepted(self, key: Any, time: float) -> Any:
+        """The checked key of a message that is in time; raises `RecordError`, and then nothing has changed."""
+        if self._has_time and time < self.latest:
+            raise RecordError(late(time, self.latest), "time")
+        key = checked_key(key)
+        self._keys.check(key)
+        if self._has_time:
+            self.latest = time
+        return key
 
     def _numbered(
         self, lists: WordLists, good: NDArray[np.int64], know: Callable[[], NDArray[np.float64]]
@@ -158,6 +168,9 @@ class Reader:
         distinct_words(starts, given, squares, self._stamps, self._stamp, out_starts, out)
         self._stamp += len(good)
         return out_starts, out[: out_starts[-1]]
+
+
+_ONE_ROW: Final = np.zeros(1, np.int64)
 
 
 def late(time: float, before: float) -> str:

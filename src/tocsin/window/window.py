@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.errors import InvalidInput, RecordError
+from tocsin.errors import InvalidInput
 from tocsin.index.window.kernels.layouts import Changes
 from tocsin.model.subscription import Reject
 from tocsin.model.window import ENTER, EXIT, Change, Location, MessageKey, Moment, checked_seconds
-from tocsin.records import ObjectChunk
 from tocsin.records.events import Events
 from tocsin.window.answer import WindowAnswer
 from tocsin.window.reading import Read
@@ -126,13 +125,10 @@ class Window(WindowSubscriptions):
         Only the net difference is reported. While a window fills, a message causes many changes; `push_batch` can leave
         them out.
         """
-        words = words if words is None or isinstance(words, str) else list(words)
         record = {"words": words, "text": text, "location": location, "key": key, "time": time}
         with self._lock:
-            read = self._read(ObjectChunk([(0, record)]))
-            if read.rejects:
-                raise RecordError(read.rejects[0].reason, read.rejects[0].field)
-            return self._told(self._push(read))
+            self._settle()
+            return self._told(self._push(self._reader.message(record, self._know)))
 
     def push_batch(self, messages: Events, *, strict: bool = False, changes: bool = True) -> WindowAnswer:
         """Push messages from any source of records, one after the other.
@@ -279,11 +275,15 @@ class Window(WindowSubscriptions):
     # Internals
 
     def _read(self, chunk: Any) -> Read:
+        self._settle()
+        return self._reader.messages(chunk, self._know)
+
+    def _settle(self) -> None:
+        """Forget removed subscriptions, unused words and expired keys, if there are many."""
         sliding = self._sliding
         if sliding.settle() or self._vocabulary.is_full():
             self._vocabulary.forget(sliding.uses)
         self._keys.forget(sliding.taken - sliding.held, sliding.taken)
-        return self._reader.messages(chunk, self._know)
 
     def _push(self, read: Read) -> Changes:
         self._keys.add(read.keys)

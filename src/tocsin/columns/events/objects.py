@@ -234,11 +234,12 @@ class _ObjectEncoder:
             if attribute >= 0:
                 self._add_other(attribute, value)
 
-    def _all_payloads(self, types: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def _all_payloads(self) -> list[int] | NDArray[np.int64]:
         """The payloads of all values, in order."""
         if len(self.types) <= _FEW:
             numbers, others = map(key_of, self.numbers), iter(self.payloads)
-            return np.array([next(numbers if kind == codes.NUMBER else others) for kind in self.types], np.int64)
+            return [next(numbers if kind == codes.NUMBER else others) for kind in self.types]
+        types = np.array(self.types, np.uint8)
         payloads = np.empty(len(types), np.int64)
         is_number = types == codes.NUMBER
         payloads[is_number] = keys_of(np.array(self.numbers, np.float64))
@@ -246,11 +247,7 @@ class _ObjectEncoder:
         return payloads
 
     def finish(self) -> EventBatch:
-        types = np.array(self.types, np.uint8)
-        payloads = self._all_payloads(types)
-        arrays = build_events(
-            np.array(self.ends, np.int64), np.array(self.attributes, np.int32), types, payloads, self.store
-        )
+        arrays = build_events(self.ends, self.attributes, self.types, self._all_payloads(), self.store)
         return EventBatch(
             arrays,
             self.wanted.ordered if self.shares_numbers else list(self.attribute_numbers),

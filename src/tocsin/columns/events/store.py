@@ -125,14 +125,13 @@ class ValueStore:
         own.frombytes(np.ascontiguousarray(values, own.typecode).tobytes())
 
 
+Integers: TypeAlias = list[int] | NDArray[Any]
+
+
 def build_events(
-    starts: NDArray[Any],
-    attributes: NDArray[Any],
-    types: NDArray[Any],
-    payloads: NDArray[Any],
-    store: ValueStore,
+    starts: Integers, attributes: Integers, types: Integers, payloads: Integers, store: ValueStore
 ) -> Events:
-    """Freeze the arrays of a batch."""
+    """The frozen arrays of a batch."""
     entries = (
         frozen(starts, np.int64),
         frozen(attributes, np.int32),

@@ -182,7 +182,9 @@ class Sliding:
         """Push messages one after another; returns all changes."""
         self.batch_search.forget()
         rows = len(batch.times)
-        self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
+        self._give_room_to_work(len(batch.words) if rows == 1 else int(np.diff(batch.starts).max(initial=0)))
+        if rows == 1:
+            return self._push(batch)
         parts = [self._push(_rows_of(batch, at, at + _AT_ONCE)) for at in range(0, rows, _AT_ONCE)]
         return parts[0] if len(parts) == 1 else _joined(parts)
 
