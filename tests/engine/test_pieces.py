@@ -113,3 +113,43 @@ def test_progress_is_told(threads):
         shares = []
         engine.match_batch(iter(EVENTS), progress=shares.append)
     assert shares and set(shares) == {None}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("options", [{}, {"lists": True}, {"event_key": "n"}, {"ranking": tocsin.Top(2)}])
+def test_the_answers_of_pieces_are_the_answer_of_the_whole(form, options):
+    engine = tocsin.Engine()
+    engine.subscribe_many(SUBSCRIPTIONS)
+    whole = engine.match_batch(FORMS[form], **options)
+
+    parts = list(engine.match_batches(FORMS[form], **options))
+
+    assert len(parts) > 1
+    assert [row for part in parts for row in part] == whole.table.to_pylist()
+    for name in ("events", "matches", "candidates_examined", "verified"):
+        assert sum(getattr(part.stats, name) for part in parts) == getattr(whole.stats, name)
+    assert parts[-1].warnings == whole.warnings
+
+
+def test_an_endless_source_is_answered_as_it_comes():
+    engine = tocsin.Engine()
+    engine.subscribe_many(SUBSCRIPTIONS)
+    answers = engine.match_batches({"n": float(i % 5)} for i in iter(int, 1))
+    assert [len(next(answers)) > 0 for _ in range(3)] == [True] * 3
+    engine.unsubscribe("all")
+    assert "all" in next(answers).table["subscription"].to_pylist()  # as when the first was asked for
+    answers.close()
+    assert "all" not in next(engine.match_batches(EVENTS)).table["subscription"].to_pylist()
+
+
+def test_the_answers_of_pieces_have_the_errors():
+    engine = tocsin.Engine()
+    engine.subscribe_many(SUBSCRIPTIONS)
+    lines = "".join(json.dumps(event) + "\n" for event in EVENTS) + "{bad\n"
+    parts = list(engine.match_batches(lines.encode()))
+    assert [[error.row for error in part.errors] for part in parts if part.errors] == [[3000]]
+    with pytest.raises(tocsin.RecordError):
+        list(engine.match_batches(lines.encode(), strict=True))
+    assert list(engine.match_batches([])) == []
+    with pytest.raises(tocsin.InvalidInput, match="ranking"):
+        engine.match_batches(EVENTS, ranking=5)  # at the call, not at the first answer

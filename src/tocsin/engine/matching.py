@@ -112,6 +112,19 @@ def answer_of(
     return Answer(table, refused, rejects, stats, noticing=partial(warnings_of, snapshots, request, seen))
 
 
+def answers_of(snapshots: Snapshots, events: Events, request: Request) -> Iterator[Answer]:
+    """An answer for each piece of a source, with the warnings about all events so far."""
+    whole, seen = Stats(), Seen()
+    seconds = read = 0.0
+    for part in match_chunks(snapshots, events, request, whole, seen):
+        part.stats.subscriptions = len(snapshots)
+        part.stats.seconds, seconds = whole.seconds - seconds, whole.seconds
+        part.stats.add_time("read", whole.phases["read"] - read)
+        read = whole.phases["read"]
+        noticing = partial(warnings_of, snapshots, request, seen)
+        yield Answer(part.table, part.rejects, [], part.stats, noticing=noticing)
+
+
 def warnings_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_options: bool = False) -> list[Notice]:
     """Warnings about misspelt options, coordinates that are not degrees and, unless `of_options`, the conditions."""
     seen.finish()

@@ -1,0 +1,348 @@
+"""What an engine is asked: matches of one event, of a source of events, or of events that fences follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tocsin.columns.events.objects import encode_objects
+from tocsin.encoding import Points
+from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.following import FollowedEvent, follow_one
+from tocsin.engine.matches import Matches
+from tocsin.engine.matching import Request, answer_of, answers_of
+from tocsin.engine.misnamed import misnamed, no_degrees
+from tocsin.engine.notices import notices_of
+from tocsin.engine.seen import seen_in
+from tocsin.engine.store import Reading
+from tocsin.engine.subscription_set import SubscriptionSet
+from tocsin.engine.trails import Trail
+from tocsin.engine.witness import Held, Witness
+from tocsin.errors import RecordError
+from tocsin.model.fence import Followed
+from tocsin.model.ranking import Ranking
+from tocsin.model.subscription import Notice, shown
+from tocsin.records.csv_files import ColumnType
+from tocsin.records.events import Events
+from tocsin.schemas import with_schema
+
+
+class Questions(SubscriptionSet):
+    """Subscriptions that can be matched against events. `Engine` says more."""
+
+    def _reading(self) -> Reading:
+        """The sources at this moment. Starts a merge if examining the delta has become too slow."""
+        if self._store.delta.is_ripe:
+            self._merger.wake()
+        return self._store.reading()
+
+    def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None, payload: bool = False) -> Matches:
+        """Find the subscriptions that one event satisfies.
+
+        Parameters
+        ----------
+        event : mapping
+            Names and values. Nested objects have dotted names.
+        ranking
+            As in `tocsin.match`.
+        payload : bool
+            Whether each match has its subscription's payload, as `.payload`.
+
+        Returns
+        -------
+        Matches
+            The matches, ordered by id; with a ranking best first.
+
+        Raises
+        ------
+        RecordError
+            If the event as a whole cannot be used.
+        InvalidInput
+            If the ranking is invalid.
+
+        Examples
+        --------
+        >>> engine = Engine()
+        >>> engine.subscribe("s1", "price <= 580", payload={"mail": "a@example.org"})
+        >>> engine.match({"price": 550}, payload=True)[0].payload
+        {'mail': 'a@example.org'}
+        """
+        if not isinstance(event, Mapping):
+            raise RecordError(f"an event is an object of names and values, not {shown(event)}")
+        with self._reading() as snapshots:
+            batch = encode_objects([(0, event)], snapshots.wanted)
+            batch = with_schema(batch, self._texts) if self._texts else batch
+            if not len(batch):
+                raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
+            found = snapshots.find(batch, ranking)
+            scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
+            return Matches(snapshots, found.subscriptions, scores, batch.rejects, with_payloads=payload)
+
+    def match_batch(
+        self,
+        events: Events,
+        *,
+        ranking: Ranking | None = None,
+        lists: bool = False,
+        strict: bool = False,
+        schema: Mapping[str, ColumnType] | None = None,
+        threads: int | None = None,
+        progress: Callable[[float | None], None] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        event_key: str | None = None,
+        payload: bool = False,
+    ) -> Answer:
+        """Match a source of events; all of them see one state of the engine.
+
+        Parameters
+        ----------
+        events
+            As in `tocsin.match`.
+        ranking
+            As in `tocsin.match`.
+        lists
+            As in `tocsin.match`.
+        strict
+            As in `tocsin.match`.
+        schema
+            As in `tocsin.match`.
+        threads
+            As in `tocsin.match`.
+        progress : callable, optional
+            Called with the share of the events answered so far, or with None if their number is not known.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        event_key
+            As in `tocsin.match`.
+        payload
+            As in `tocsin.match`.
+
+        Returns
+        -------
+        Answer
+            The table of matches. If all events are bad, it has only their errors.
+
+        Raises
+        ------
+        InvalidInput
+            If the source cannot be read, or an option is invalid.
+        RecordError
+            With `strict`, at the first bad event.
+
+        Examples
+        --------
+        >>> engine = Engine()
+        >>> engine.subscribe("s1", "price <= 580")
+        >>> engine.match_batch([{"order": "x17", "price": 450}], event_key="order").table.to_pylist()
+        [{'event': 0, 'event_key': 'x17', 'subscription': 's1'}]
+        """
+        request = Request(
+            *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload), texts=self._texts
+        )
+        with self._reading() as snapshots:
+            return answer_of(snapshots, events, request, Stats(), [], progress)
+
+    def match_batches(
+        self,
+        events: Events,
+        *,
+        ranking: Ranking | None = None,
+        lists: bool = False,
+        strict: bool = False,
+        schema: Mapping[str, ColumnType] | None = None,
+        threads: int | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        event_key: str | None = None,
+        payload: bool = False,
+    ) -> Iterator[Answer]:
+        """Match a source of events piece by piece: for answers that do not fit into memory.
+
+        Parameters
+        ----------
+        events
+            As in `tocsin.match`.
+        ranking
+            As in `tocsin.match`.
+        lists
+            As in `tocsin.match`.
+        strict
+            As in `tocsin.match`.
+        schema
+            As in `tocsin.match`.
+        threads
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        event_key
+            As in `tocsin.match`.
+        payload
+            As in `tocsin.match`.
+
+        Returns
+        -------
+        iterator of Answer
+            The answers for consecutive pieces of the events. Rows count through the whole source. The warnings of an
+            answer are about all events so far.
+
+        Raises
+        ------
+        InvalidInput
+            If the source cannot be read, or an option is invalid.
+        RecordError
+            With `strict`, at the first bad event.
+
+        Examples
+        --------
+        >>> from tocsin import Engine
+        >>> engine = Engine()
+        >>> engine.subscribe("s1", "price <= 580")
+        >>> prices = ({"price": price} for price in range(100_000))
+        >>> sum(len(answer) for answer in engine.match_batches(prices))
+        581
+
+        Notes
+        -----
+        All events see the subscriptions of the moment when the first answer is asked for. An answer has about four
+        million matches at most, but always those of at least 64 events. With several threads, a few answers are
+        computed ahead.
+        """
+        request = Request(
+            *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload), texts=self._texts
+        )
+        return self._pieces(events, request)
+
+    def _pieces(self, events: Events, request: Request) -> Iterator[Answer]:
+        with self._reading() as snapshots:
+            yield from answers_of(snapshots, events, request)
+
+    def followed(
+        self,
+        events: Events,
+        key: str,
+        also: Sequence[str] = (),
+        trail: Trail | None = None,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        strict: bool = False,
+        threads: int | None = None,
+        no_places: tuple[tuple[float, float], ...] = (),
+    ) -> tuple[Answer, Witness]:
+        """Match events for `Fences`: one row per event, with a list of its matches and some of its attributes.
+
+        Parameters
+        ----------
+        events
+            As in `tocsin.match`.
+        key : str
+            The attribute that identifies objects.
+        also : sequence of str
+            Further attributes, which become the columns `also_0`, `also_1` and so on.
+        trail : Trail, optional
+            The objects' last places. The lines from them are matched, too, into the column `passed`.
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        strict
+            As in `tocsin.match`.
+        threads
+            As in `tocsin.match`.
+        no_places : tuple of pairs of float
+            Points that mean "position not known".
+
+        Returns
+        -------
+        tuple of (Answer, Witness)
+            The answer. For a subscription that does not match, the witness tells whether it is FALSE or UNKNOWN.
+        """
+        with self._reading() as snapshots:
+            witness = Witness(Held.kept_with(self._store, snapshots))
+            request = Request(
+                lists=True,
+                strict=strict,
+                schema=schema,
+                threads=threads,
+                delimiter=delimiter,
+                points=points or {},
+                event_key=key,
+                also=tuple(also),
+                texts=self._texts,
+                no_places=no_places,
+                witness=witness,
+                trail=trail,
+            )
+            return answer_of(snapshots, events, request, Stats(), []), witness
+
+    def followed_one(self, event: Mapping[str, Any], followed: Followed, trail: Trail | None = None) -> FollowedEvent:
+        """Match one event for `Fences`.
+
+        Parameters
+        ----------
+        event : mapping
+            Names and values.
+        followed : Followed
+            The settings of the fences.
+        trail : Trail, optional
+            The last place of the event's object. The line from it is matched, too.
+
+        Returns
+        -------
+        FollowedEvent
+            The ids of its matches, and what else fences need of it.
+        """
+        with self._reading() as snapshots:
+            witness = Witness(Held.kept_with(self._store, snapshots))
+            return follow_one(snapshots, event, followed, trail, witness, self._texts)
+
+    def warnings(
+        self,
+        events: Events | None = None,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+    ) -> list[Notice]:
+        """Warnings about conditions that none of these events satisfied, or that no event can; most affected first.
+
+        Parameters
+        ----------
+        events : source of events, optional
+            A sample of a few thousand events is enough. Default: the warnings come from the subscriptions alone.
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+
+        Returns
+        -------
+        list of Notice
+            The warnings, empty if there are none.
+
+        Examples
+        --------
+        >>> engine = Engine()
+        >>> engine.subscribe("s1", "colour = 'red'")
+        >>> [warning.attribute for warning in engine.warnings([{"color": "red"}])]
+        ['colour']
+
+        Notes
+        -----
+        Cost: linear in subscriptions and events.
+        """
+        with self._store.reading() as snapshots:
+            seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
+            own = notices_of(snapshots, seen)
+            others = no_degrees(seen, snapshots.wanted)
+            return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
