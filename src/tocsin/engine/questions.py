@@ -62,7 +62,8 @@ class Questions(SubscriptionSet):
 
         Examples
         --------
-        >>> engine = Engine()
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
         >>> engine.subscribe("s1", "price <= 580", payload={"mail": "a@example.org"})
         >>> engine.match({"price": 550}, payload=True)[0].payload
         {'mail': 'a@example.org'}
@@ -134,7 +135,8 @@ class Questions(SubscriptionSet):
 
         Examples
         --------
-        >>> engine = Engine()
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
         >>> engine.subscribe("s1", "price <= 580")
         >>> engine.match_batch([{"order": "x17", "price": 450}], event_key="order").table.to_pylist()
         [{'event': 0, 'event_key': 'x17', 'subscription': 's1'}]
@@ -199,8 +201,8 @@ class Questions(SubscriptionSet):
 
         Examples
         --------
-        >>> from tocsin import Engine
-        >>> engine = Engine()
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
         >>> engine.subscribe("s1", "price <= 580")
         >>> prices = ({"price": price} for price in range(100_000))
         >>> sum(len(answer) for answer in engine.match_batches(prices))
@@ -332,7 +334,8 @@ class Questions(SubscriptionSet):
 
         Examples
         --------
-        >>> engine = Engine()
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
         >>> engine.subscribe("s1", "colour = 'red'")
         >>> [warning.attribute for warning in engine.warnings([{"color": "red"}])]
         ['colour']
