@@ -530,7 +530,7 @@ def test_a_batch_has_the_time_and_a_key_of_each_event() -> None:
         (None, "2024-06-01T01:00:00Z"),
         (None, "2000000000.0"),
     ]
-    assert "event_key='idd': no event has idd" in map(str, third.warnings)
+    assert "event_key='idd': no event has idd; did you mean id?" in map(str, third.warnings)
     assert fences.push_batch([], event_key="id").table.schema.names == first.table.schema.names
     with pytest.raises(tocsin.InvalidInput, match="event_key is 5; it names an attribute"):
         fences.push_batch([], event_key=5)  # type: ignore[arg-type]

@@ -73,6 +73,11 @@ class RejectLog:
         """The exit status: 1 if a record was not served or, with `strict_values`, a value was not read."""
         return 1 if self.count or (strict_values and self.values) else 0
 
+    def summary(self) -> str:
+        """The numbers of rejected records and, if there are any, of values that were not read."""
+        values = self.values.total()
+        return f"{self.count:,} rejected" + (f", {counted(values, 'value')} not read" if values else "")
+
     def require(self, what: str, read: int) -> None:
         """Raise `RecordError` if there were records of a kind and none could be read."""
         require_some(read, [self._first[what]] if what in self._first else [], what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +11,7 @@ from typing import Any
 from tocsin.columns.events.objects import encode_objects
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.followed_set import FollowedSet
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.misnamed import misnamed, no_degrees
@@ -18,9 +19,7 @@ from tocsin.engine.notices import notices_of
 from tocsin.engine.saving import open_sources, save_sources, texts_of
 from tocsin.engine.seen import seen_in
 from tocsin.engine.store import Store
-from tocsin.engine.subscription_set import DELTA_LIMIT, SubscriptionSet
-from tocsin.engine.trails import Trail
-from tocsin.engine.witness import Held, Witness
+from tocsin.engine.subscription_set import DELTA_LIMIT
 from tocsin.errors import RecordError
 from tocsin.index import Statistics
 from tocsin.model.ranking import Ranking
@@ -33,7 +32,7 @@ from tocsin.segment import Snapshots
 from tocsin.segment.folder import saved_statistics
 
 
-class Engine(SubscriptionSet):
+class Engine(FollowedSet):
     """Subscriptions in memory that change at any time, matched against events.
 
     Many threads may match while one thread at a time changes subscriptions. A match sees one state from start to end,
@@ -193,68 +192,6 @@ class Engine(SubscriptionSet):
         )
         with self._reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
-
-    def followed(
-        self,
-        events: Events,
-        key: str,
-        also: Sequence[str] = (),
-        trail: Trail | None = None,
-        *,
-        schema: Mapping[str, ColumnType] | None = None,
-        delimiter: str | None = None,
-        points: Points | None = None,
-        strict: bool = False,
-        threads: int | None = None,
-        no_places: tuple[tuple[float, float], ...] = (),
-    ) -> tuple[Answer, Witness]:
-        """Match events for `Fences`: one row per event, with a list of its matches and some of its attributes.
-
-        Parameters
-        ----------
-        events
-            As in `tocsin.match`.
-        key : str
-            The attribute that identifies objects.
-        also : sequence of str
-            Further attributes, which become the columns `also_0`, `also_1` and so on.
-        trail : Trail, optional
-            The objects' last places. The lines from them are matched, too, into the column `passed`.
-        schema
-            As in `tocsin.match`.
-        delimiter
-            As in `tocsin.match`.
-        points
-            As in `tocsin.match`.
-        strict
-            As in `tocsin.match`.
-        threads
-            As in `tocsin.match`.
-        no_places : tuple of pairs of float
-            Points that mean "position not known".
-
-        Returns
-        -------
-        tuple of (Answer, Witness)
-            The answer. For a subscription that does not match, the witness tells whether it is FALSE or UNKNOWN.
-        """
-        with self._reading() as snapshots:
-            witness = Witness(Held(self._store, snapshots))
-            request = Request(
-                lists=True,
-                strict=strict,
-                schema=schema,
-                threads=threads,
-                delimiter=delimiter,
-                points=points or {},
-                event_key=key,
-                also=tuple(also),
-                texts=self._texts,
-                no_places=no_places,
-                witness=witness,
-                trail=trail,
-            )
-            return answer_of(snapshots, events, request, Stats(), []), witness
 
     def warnings(
         self,

@@ -6,18 +6,17 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences, write_fences
-from tocsin.engine.fence_notices import TimeReader
+from tocsin.engine.fence_notices import FenceNotes
 from tocsin.engine.fence_tables import FurtherColumns, table_of
-from tocsin.engine.tracking import Moved, Tracking, problem_of, rows_of
-from tocsin.engine.trails import BEFORE, Trail
-from tocsin.engine.witness import Witness
+from tocsin.engine.matcher import Matching
+from tocsin.engine.tracking import Tracking
+from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.forking import renewed
 from tocsin.model.fence import (
@@ -28,36 +27,13 @@ from tocsin.model.fence import (
     Followed,
     ObjectKey,
     number_of_seconds,
-    plain_key,
 )
 from tocsin.model.shapes import shapely
-from tocsin.model.subscription import Reject, SubscriptionId, shown
+from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
-from tocsin.records.events import Events
-
-
-@runtime_checkable
-class Matching(Protocol):
-    """What fences need of an engine."""
-
-    def followed(
-        self,
-        events: Events,
-        key: str,
-        also: Sequence[str],
-        trail: Trail | None,
-        *,
-        schema: Mapping[str, ColumnType] | None = None,
-        delimiter: str | None = None,
-        points: Points | None = None,
-        strict: bool = False,
-        threads: int | None = None,
-        no_places: tuple[tuple[float, float], ...] = (),
-    ) -> tuple[Answer, Witness]:
-        """One row per event: its matches as a list, its key, further attributes, and the matches along its trail."""
-
-    def payload(self, id: SubscriptionId) -> Any:
-        """The payload of a subscription."""
+from tocsin.records.events import Events, read_events
+from tocsin.records.formats import is_stream
 
 
 class Fences:
@@ -206,12 +182,13 @@ class Fences:
         Raises
         ------
         RecordError
-            If the event is bad or has no key. It changes nothing then.
+            If the event is bad or has no key. It changes nothing then. A value that cannot be read counts as absent;
+            `push_batch` reports it.
         """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
-        answer, changes = self._pushed([event])
-        if answer.event_errors:
+        answer, changes = self._pushed([event], self.notes())
+        if answer.lost:
             raise RecordError(answer.event_errors[0].reason, answer.event_errors[0].field)
         return [change for _, change in changes]
 
@@ -226,6 +203,7 @@ class Fences:
         threads: int | None = None,
         event_key: str | None = None,
         payload: bool = False,
+        notes: FenceNotes | None = None,
     ) -> Answer:
         """Process a source of events, which see one state of the subscriptions.
 
@@ -247,6 +225,8 @@ class Fences:
             An attribute of the event, which becomes the column `event_key`.
         payload : bool
             Whether to add the subscriptions' payloads, as JSON.
+        notes : FenceNotes, optional
+            Those of the stream that this batch is part of. The warnings are then about its earlier batches, too.
 
         Returns
         -------
@@ -272,14 +252,65 @@ class Fences:
         [{'event': 0, 'object': 7, 'subscription': 'speeding', 'change': 'enter', 'seconds': None}]
         """
         columns = FurtherColumns(self._tracking.followed.time, event_key)
-        answer, changes = self._pushed(events, schema, delimiter, points, strict, threads, columns.attributes)
+        notes = self.notes() if notes is None else notes
+        answer, changes = self._pushed(events, notes, schema, delimiter, points, strict, threads, columns.attributes)
         table = table_of(answer, changes, columns, self._engine.payload if payload else None)
-        own, others = columns.notices(answer), answer.noticing
-        return Answer(table, answer.event_errors, [], answer.stats, answer.complete, lambda: [*own, *others()])
+        return replace(answer, table=table, noticing=columns.noted(answer, notes))
+
+    def batches(
+        self,
+        events: Events,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        event_key: str | None = None,
+        most: int = 4096,
+    ) -> Iterator[Any]:
+        """Cut a source of events into batches for `push_batch`, to which the same options are given. Rows count on.
+
+        Parameters
+        ----------
+        events
+            As in `tocsin.match`. Of a stream of JSON lines (`"-"`), a batch is what has arrived.
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        event_key : str, optional
+            An attribute that `push_batch` adds to the changes.
+        most : int
+            The most events of a batch. With `order="time"`, a source that is not a stream is one batch.
+
+        Returns
+        -------
+        iterator
+            The batches, in order.
+        """
+        followed = self._tracking.followed
+        if followed.order == "time" and not is_stream(events):
+            return iter([events])
+        also = [name for name in (followed.key, followed.time, event_key) if name is not None]
+        choose = self._engine.columns_read(also, points=points)
+        chunks = read_events(events, choose, schema, delimiter=delimiter)
+        return (piece for piece in pieces(chunks, lambda: most) if rows_to(piece))  # not those of blank lines
+
+    def notes(self) -> FenceNotes:
+        """Make notes for the batches of one stream, as `push_batch` takes them.
+
+        Returns
+        -------
+        FenceNotes
+            Empty notes.
+        """
+        return FenceNotes(self._tracking.followed.time, self._tracking.followed.time_unit)
 
     def _pushed(
         self,
         events: Events,
+        notes: FenceNotes,
         schema: Mapping[str, ColumnType] | None = None,
         delimiter: str | None = None,
         points: Points | None = None,
@@ -291,7 +322,6 @@ class Fences:
         tracking, followed = self._tracking, self._tracking.followed
         if also is None:
             also = FurtherColumns(followed.time, None).attributes
-        told = TimeReader(followed.time, followed.time_unit)
         with self._lock:
             trail = None if followed.path is None else Trail(followed.path, tracking.last_place)
             answer, witness = self._engine.followed(
@@ -305,36 +335,16 @@ class Fences:
                 strict=strict,
                 threads=threads,
                 no_places=followed.no_places,
+                seen=notes.seen,
             )
             if trail is not None:  # the warning about missing points looks at both
                 trail.has_points = tracking.has_places = trail.has_points or tracking.has_places
-            changes = self._changes(answer, witness, trail, told)
-        answer.event_errors.sort(key=lambda reject: reject.row)
+            keyless, changes = tracking.follow(answer.table, witness, trail, notes.times)
+        told = {reject.row for reject in answer.event_errors if reject.field == followed.key}
+        errors = [*answer.event_errors, *(reject for reject in keyless if reject.row not in told)]
+        errors.sort(key=lambda reject: reject.row)
         changes.sort(key=lambda one: one[0])
-        return replace(answer, noticing=partial(told.notices, answer.noticing)), changes
-
-    def _changes(
-        self, answer: Answer, witness: Witness, trail: Trail | None, told: TimeReader
-    ) -> list[tuple[int, FenceChange]]:
-        """Process the events of an answer; returns each change with its row. Events without a key are errors."""
-        tracking, followed = self._tracking, self._tracking.followed
-        changes: list[tuple[int, FenceChange]] = []
-        first = tracking.events + 1  # the number of the event in row 0
-        for row, key, ids, now, passed in rows_of(answer.table, followed, told):
-            if ids is None:
-                continue  # a bad event, already reported
-            if reason := problem_of(key, followed.key):
-                answer.event_errors.append(Reject(row, None, followed.key, reason))
-                continue
-            tracking.events = first + row
-            start = 0 if trail is None else first + trail.starts.get(row, BEFORE)
-            event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
-            changes += ((row, change) for change in tracking.move(event, witness, told))
-        for key, (at, row) in {} if trail is None else trail.moved.items():
-            visits = tracking.objects.get(key)
-            if visits is not None and visits.began <= first + row:
-                visits.at = at
-        return changes
+        return replace(answer, event_errors=errors, lost=answer.lost.union(reject.row for reject in keyless)), changes
 
     # Files
 

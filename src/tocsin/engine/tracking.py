@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.matching import EVENT_KEY, PASSED
+from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
-from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits
-from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits, plain_key
+from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.records.keys import key_values
 
 
@@ -62,6 +63,31 @@ class Tracking:
         """Where an object was at its last event; None if that is not known."""
         visits = self.objects.get(key)
         return None if visits is None else visits.at
+
+    def follow(
+        self, table: pa.Table, witness: Witness, trail: Trail | None, told: TimeReader
+    ) -> tuple[list[Reject], list[tuple[int, FenceChange]]]:
+        """Process a table with a row for each event; returns the events without a key, and each change with its row."""
+        keyless: list[Reject] = []
+        changes: list[tuple[int, FenceChange]] = []
+        before = self.events
+        first = before + 1 - (table["event"][0].as_py() if len(table) else 0)  # the number of the event in row 0
+        for row, key, ids, now, passed in rows_of(table, self.followed, told):
+            if ids is None:
+                continue  # a bad event, already reported
+            if reason := problem_of(key, self.followed.key):
+                keyless.append(Reject(row, None, self.followed.key, reason))
+                continue
+            self.events = first + row
+            begun = BEFORE if trail is None else trail.starts.get(row, BEFORE)
+            start = before if begun == BEFORE else first + begun
+            event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
+            changes += ((row, change) for change in self.move(event, witness, told))
+        for key, (at, row) in {} if trail is None else trail.moved.items():
+            visits = self.objects.get(key)
+            if visits is not None and visits.began <= first + row:
+                visits.at = at
+        return keyless, changes
 
     def move(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
         """Process one event of an object. If the object was lost since its line began, it has no last position."""
