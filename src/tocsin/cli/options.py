@@ -16,6 +16,7 @@ from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.model.texts import text_type
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.extras import Extras
+from tocsin.records.files import STANDARD
 from tocsin.records.formats import FORMATS, Formatted, words_of
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -142,20 +143,26 @@ def said(path: str, word: str | None) -> str:
 
 
 def add_sample(parser: argparse.ArgumentParser) -> None:
-    """Add the option for a sample of events."""
+    """Add the options for a sample of events."""
     parser.add_argument(
         "--sample",
         metavar="EVENTS",
         help="a file of events; its first 10,000 give the statistics (default: estimated from the subscriptions)",
     )
+    add_typing(parser)
+
+
+def require_sample(given: argparse.Namespace) -> None:
+    """Raise `InvalidInput` if the sample is standard input twice, or is missing and an option says how to read it."""
+    if given.subscriptions == given.sample == STANDARD:
+        raise InvalidInput("only one of SUBSCRIPTIONS and --sample can be standard input")
+    if given.sample is None and (options := reading_text(given)):
+        raise InvalidInput(f"{options.split()[0]} says how events are read; give some with --sample EVENTS")
 
 
 def sampled(given: argparse.Namespace) -> Statistics | None:
     """The statistics of the sample; None if there is none."""
-    if given.sample is None:
-        return None
-    options = reading_of(given)._asdict() if "points" in given else {}
-    return sample(said(given.sample, given.format), **options)
+    return None if given.sample is None else sample(said(given.sample, given.format), **reading_of(given)._asdict())
 
 
 def add_rankings(parser: argparse.ArgumentParser) -> None:
