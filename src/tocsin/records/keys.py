@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tocsin.model.elements import within
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
 from tocsin.records.json_lines import parse_lines
@@ -27,7 +28,7 @@ def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
         chunk = parse_lines(chunk, np.searchsorted(chunk.rows, rows).tolist())
     if isinstance(chunk, ObjectChunk):
         records = dict(chunk.records)
-        return _array([_within(records.get(row, {}), name) for row in rows.tolist()])
+        return _array([within(records.get(row, {}), name) for row in rows.tolist()])
     places = np.searchsorted(chunk.rows, rows).tolist()
     pairs = (dict(zip(chunk.names[place].as_py(), chunk.values[place].as_py(), strict=False)) for place in places)
     return _array([pair.get(name) for pair in pairs])
@@ -94,17 +95,6 @@ def _found(table: pa.Table | pa.RecordBatch, name: str) -> Any:
                 return pc.struct_field(column, name[at + 1 :].split(".")) if at < len(name) else column
             except (pa.ArrowException, NotImplementedError, TypeError):
                 return None  # the struct has no such field
-    return None
-
-
-def _within(record: Any, name: str) -> Any:
-    if not isinstance(record, Mapping):
-        return None
-    if name in record:
-        return record[name]
-    for at, letter in enumerate(name):
-        if letter == "." and isinstance(record.get(name[:at]), Mapping):
-            return _within(record[name[:at]], name[at + 1 :])
     return None
 
 
