@@ -165,8 +165,10 @@ class _Course:
         self.served += answer.stats.events - len(answer.lost)
         self._notices = answer.noticing
         self.events, self._changes = self.events + answer.stats.events, self._changes + len(answer)
-        if is_first and answer.event_errors and not self.served and not self._is_stream:
-            self._warn(one for one in answer.warnings if one.condition == option("key", one.attribute))
+        if is_first and not (self.served or self._is_stream):
+            bad = {reject.field for reject in answer.event_errors}
+            of_key = (one for one in answer.warnings if one.condition == option("key", one.attribute))
+            self._warn(one for one in of_key if one.attribute in bad)
         if is_first and self._is_stream and (self._with_conditions or not self.served):
             self._warn(one for one in answer.warnings if not one.subscriptions and "did you mean" in one.reason)
         if self._is_stream:

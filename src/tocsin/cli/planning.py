@@ -66,6 +66,7 @@ def print_plan(given: argparse.Namespace) -> int:
         with ShareBar("reading subscriptions") as bar:
             part, rejects = read_part(given.subscriptions, progress=bar.update)
         log.add("subscription", rejects)
+        log.require("subscription", len(part))
         wanted = Wanted(part.compiled.attributes)
         batches: list[EventBatch] = []
         if given.sample is not None:
@@ -75,7 +76,6 @@ def print_plan(given: argparse.Namespace) -> int:
         for name in names:
             report = routed_plan(part, name, partitions, statistics, batches, size, memory)
             print(f"auto chooses {report.name}" if name == AUTO else "\n".join(report.lines()))
-    log.require("subscription", len(part))
     return 1 if log.count else 0
 
 
