@@ -41,7 +41,8 @@ def test_nothing_to_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("option", "value", "reason"),
     [
-        ("--similar", "2:0.5", "alpha is 2.0; it must be a number from 0 to 1"),
+        ("--similar", "2:0.5", "ALPHA of --similar is 2.0; it must be a number from 0 to 1"),
+        ("--similar", "0.5:0", "THRESHOLD of --similar is 0.0; it must be a number above 0, of at most 1"),
         ("--index", "vcr(lx=3)", "lx of vcr is 3; a side is a power of two"),
         ("--points", "location", "'location' is not NAME=X:Y"),
     ],

@@ -359,13 +359,13 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path):
         ({"key": "v", "inside": "yes"}, "inside is 'yes'; it is True or False"),
         ({"key": "v", "enter_after": 0}, "enter_after is 0; it counts events"),
         ({"key": "v", "exit_after": True}, "exit_after is True"),
-        ({"key": "v", "dwell": 3}, "name the attribute that has the time"),
+        ({"key": "v", "dwell": 3}, "dwell=3 needs time, the attribute with the time of an event"),
         ({"key": "v", "time": "t", "dwell": -1}, "dwell is -1; it is a number of seconds"),
         ({"key": "v", "time": "t", "dwell": "soon"}, "dwell is 'soon'; it is .*, or a time such as '5 min'"),
         ({"key": "v", "most_objects": 0}, "most_objects is 0"),
         ({"key": "v", "most_objects": True}, "most_objects is True"),
         ({"key": "v", "forget_after": 5}, "needs time, the attribute with the time"),
-        ({"key": "v", "time": "t", "forget_after": "5"}, "forget_after is '5', time is 't'; it is a number of seconds"),
+        ({"key": "v", "time": "t", "forget_after": "5"}, "forget_after is '5'; it is a number of seconds"),
     ],
 )
 def test_odd_options_are_refused(options, said):

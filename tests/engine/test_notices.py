@@ -286,12 +286,12 @@ WHERE = "S_INTERSECTS(location, BBOX(0, 0, 9, 60))"
         (
             "price < 9 AND note = 'x'",
             {"ranking": tocsin.Relaxed(3, drop=["nota"])},
-            ["drop 'nota': no subscription uses nota; did you mean note?"],
+            ["drop=['nota']: no subscription uses nota; did you mean note?"],
         ),
         (
             "price < 9 AND note = 'x'",
             {"ranking": tocsin.Relaxed(3, drop=["zebra"])},
-            ["drop 'zebra': no subscription uses zebra"],
+            ["drop=['zebra']: no subscription uses zebra"],
         ),
         ("price < 9 AND note = 'x'", {"ranking": tocsin.Relaxed(3, drop=["note"])}, []),
     ],

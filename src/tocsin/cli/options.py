@@ -6,6 +6,7 @@ import argparse
 import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.engine import sample
@@ -18,6 +19,7 @@ from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import FORMATS, Formatted, words_of
+from tocsin.spelling import spelled
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _WIDTH: Final = 80
@@ -178,13 +180,19 @@ def ranked(given: argparse.Namespace) -> Ranking | None:
     for word, kind in RANKINGS.items():
         if (what := getattr(given, word, None)) is not None:
             try:
-                return kind.parse(what.split(":") if isinstance(what, str) else [what])
+                with spelled(partial(_as_number, word, len(kind.numbers) == 1)):
+                    return kind.parse(what.split(":") if isinstance(what, str) else [what])
             except InvalidInput:
                 raise
             except ValueError:
                 short, long = kind.spelling()
                 raise InvalidInput(f"--{word}: {what!r} is not {short}; write {long}") from None
     return None
+
+
+def _as_number(word: str, is_only: bool, name: str, _: Any) -> str:
+    """Spell a number of a ranking: `--top`, or `ALPHA of --similar` if it has several."""
+    return f"--{word}" if is_only else f"{name.upper()} of --{word}"
 
 
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:
@@ -213,7 +221,7 @@ def as_option(name: str, value: Any) -> str:
     return f"{word} {shlex.quote(','.join(value) if isinstance(value, list) else str(value))}"
 
 
-_WORDS: Final = {"statistics": "sample"}
+_WORDS: Final = {"statistics": "sample", "no_places": "no_place"}
 """Options with another name on the command line."""
 
 

@@ -27,6 +27,7 @@ from tocsin.model.fence import (
     Followed,
     ObjectKey,
     number_of_seconds,
+    without_time,
 )
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import SubscriptionId, shown
@@ -34,6 +35,7 @@ from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events, read_events
 from tocsin.records.formats import is_stream
+from tocsin.spelling import option
 
 
 class Fences:
@@ -117,11 +119,9 @@ class Fences:
         after = number_of_seconds(forget_after)
         followed = Followed(key, time, path, most_objects, after, time_unit, order, places)
         self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, number_of_seconds(dwell), inside))
-        if self._tracking.rules.measures_time and time is None:
-            raise InvalidInput(
-                f"enter_after is {enter_after!r:.40}, exit_after {exit_after!r:.40}, dwell {dwell!r:.40} but time is "
-                "None; name the attribute that has the time."
-            )
+        duration = self._tracking.rules.duration
+        if duration is not None and time is None:
+            raise InvalidInput(f"{option(*duration)} {without_time()}")
         if path is not None:
             shapely()  # raises an error that says what to install
         self.renew_locks()

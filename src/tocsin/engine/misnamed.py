@@ -54,7 +54,7 @@ def misnamed(
         yield absent(option(key_option, event_key), event_key, seen)
     if isinstance(ranking, Relaxed):
         for name in sorted(set(ranking.drop) - asked):
-            yield from _unasked(f"drop {name!r}", name, asked, is_sure=True)
+            yield from _unasked(option("drop", [name]), name, asked, is_sure=True)
 
 
 def _is_object(name: str, pair: tuple[str, str]) -> str:

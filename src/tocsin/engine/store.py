@@ -30,6 +30,7 @@ from tocsin.segment.ids import Ids
 from tocsin.segment.ordering import ranks_of
 from tocsin.segment.scores import MOST_CHANGED
 from tocsin.segment.segment import Ranks
+from tocsin.spelling import only_in_python
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +82,8 @@ class Store:
             before = self._find(parsed.id)
             if before is not None and not replace:
                 raise DuplicateSubscription(
-                    f"a subscription {shown(parsed.id)} exists already; give replace=True to replace it"
+                    f"a subscription {shown(parsed.id)} exists already"
+                    f"{only_in_python('; give replace=True to replace it')}"
                 )
             self.delta.add(parsed)
             if before is not None:
