@@ -143,7 +143,7 @@ class Fences:
 
         Parameters
         ----------
-        object : str, int, float or bool
+        object : str, int or float
             The object's key.
 
         Returns

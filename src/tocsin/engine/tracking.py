@@ -15,8 +15,8 @@ from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.matching import EVENT_KEY, PASSED
 from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
-from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits, plain_key
-from tocsin.model.subscription import Reject, SubscriptionId, shown
+from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits, plain_key, problem_of
+from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records.keys import key_values
 
 
@@ -167,12 +167,3 @@ def rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple
     if followed.order == "time":
         rows.sort(key=lambda one: float("-inf") if one[3] is None else one[3])
     return rows
-
-
-def problem_of(key: Any, name: str) -> str:
-    """What is wrong with a key; empty if it is valid."""
-    if key is None or key != key:
-        return f"it has no value of {name!r}, which identifies objects"
-    if isinstance(key, list | dict):
-        return f"its {name!r} is {shown(key)}; a key is a string, a number or a boolean"
-    return ""

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any, Final, NamedTuple, TypeAlias
+from uuid import UUID
 
 from tocsin.errors import InvalidInput
 from tocsin.model.instants import MICROSECONDS
-from tocsin.model.subscription import SubscriptionId
+from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.spelling import option
 
 ENTER: Final = "enter"
@@ -20,13 +22,36 @@ EXIT: Final = "exit"
 CROSS: Final = "cross"
 LOST: Final = "lost"
 
-ObjectKey: TypeAlias = str | int | float | bool
+ObjectKey: TypeAlias = str | int | float
 Position: TypeAlias = tuple[float, float]
 
 
+class OtherKey(str):
+    """A key of a type that JSON does not have, as text."""
+
+    __slots__ = ()
+
+
 def plain_key(key: Any) -> ObjectKey:
-    """A key as JSON has it: instants and other types become strings."""
-    return key if isinstance(key, str | int | float | bool) else str(key)
+    """A key as JSON has it: decimals and UUIDs become strings."""
+    return key if isinstance(key, str | int | float) else str(key)
+
+
+def problem_of(key: Any, name: str) -> str:
+    """What is wrong with a key under a name; empty if it identifies an object.
+
+    >>> problem_of([1], "v"), problem_of("b-7", "v")
+    ("its 'v' is [1]; a key is a string or a number", '')
+    """
+    if key is None or key != key:
+        return f"it has no value of {name!r}, which identifies objects"
+    is_key = isinstance(key, str | int | float | Decimal | UUID) and not isinstance(key, bool | OtherKey)
+    if is_key:
+        return ""
+    is_nested = isinstance(key, list | tuple | dict)
+    came = shown(key if is_nested or isinstance(key, bool) else str(key))
+    reason = f"its {name!r} is {came}; a key is a string or a number"
+    return reason if is_nested else f"{reason}. In a CSV file, {option('schema', {name: 'string'})} reads it as text."
 
 
 class FenceChange(NamedTuple):
@@ -34,7 +59,7 @@ class FenceChange(NamedTuple):
 
     Attributes
     ----------
-    object : str or int or float or bool
+    object : str or int or float
         The object's key.
     subscription : str or int
         The subscription's id.

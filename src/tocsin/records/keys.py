@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
 import json
+import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -12,12 +14,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.model.elements import within
+from tocsin.model.fence import OtherKey
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
 from tocsin.records.json_lines import parse_lines
 
-MIXED: Final = pa.struct([("json", pa.large_string())])
-"""Keys of several types in one array, each as JSON, so that 5 and "5" stay distinct."""
+MIXED: Final = pa.struct([("json", pa.large_string()), ("other", pa.bool_())])
+"""Keys of several types in one array, each as JSON, so that 5 and "5" stay distinct.
+
+`other` is true for values that JSON does not have, which are texts: dates and bytes.
+"""
+
+_PLAIN: Final = (str, int, float, list, tuple, dict, decimal.Decimal, uuid.UUID)
 
 
 def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
@@ -75,7 +83,12 @@ def key_values(keys: pa.Array | pa.ChunkedArray) -> list[Any]:
     values: list[Any] = keys.to_pylist()
     if keys.type != MIXED:
         return values
-    return [None if value is None else json.loads(value["json"]) for value in values]
+    return [None if one is None else _decoded(one["json"], one["other"]) for one in values]
+
+
+def _decoded(text: str, is_other: bool | None) -> Any:
+    value = json.loads(text)
+    return OtherKey(value) if is_other else value
 
 
 def _column(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
@@ -111,7 +124,12 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def _mixed(values: list[Any]) -> pa.Array:
-    return pa.array([None if value is None else {"json": json.dumps(value, default=str)} for value in values], MIXED)
+    return pa.array([None if value is None else _encoded(value) for value in values], MIXED)
+
+
+def _encoded(value: Any) -> dict[str, Any]:
+    is_other = isinstance(value, OtherKey) or not isinstance(value, _PLAIN)
+    return {"json": json.dumps(value, default=str), "other": is_other}
 
 
 def _text(value: Any) -> str | None:
@@ -125,4 +143,4 @@ def keys_column(keys: list[Any], kind: pa.DataType) -> pa.Array:
             return pa.array(keys, kind)
     except (pa.ArrowException, TypeError):
         pass
-    return as_texts(pa.array([{"json": json.dumps(one)} for one in keys], MIXED))
+    return as_texts(_mixed(keys))
