@@ -21,10 +21,12 @@ NAMES = [
     "Change",
     "Conjunctions",
     "DuplicateSubscription",
+    "DurableEngine",
     "Engine",
     "EngineStats",
     "ExpressionError",
     "FenceChange",
+    "FenceChanges",
     "Fences",
     "InvalidInput",
     "Match",
@@ -40,6 +42,7 @@ NAMES = [
     "SparseEvents",
     "Statistics",
     "Stats",
+    "StoreError",
     "Subscription",
     "Text",
     "TocsinError",
@@ -78,6 +81,7 @@ TREE = {
     "UnsuitableIndex": errors.InvalidInput,
     "UnknownSubscription": errors.TocsinError,
     "SegmentError": errors.TocsinError,
+    "StoreError": errors.TocsinError,
     "MissingExtra": errors.TocsinError,
 }
 EXAMPLES = [
@@ -93,6 +97,7 @@ EXAMPLES = [
     errors.UnsuitableIndex("a range has no end", 7),
     errors.UnsuitableIndex("a range has no end", 7, "s7"),
     errors.SegmentError("damaged"),
+    errors.StoreError("full"),
     errors.MissingExtra("no pyspark"),
 ]
 

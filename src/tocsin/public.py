@@ -1,6 +1,18 @@
 """The public names of `import tocsin`. They are imported on first use, which takes a second."""
 
-from tocsin.engine import Answer, Engine, EngineStats, Fences, Matches, Stats, explain, idf, match, sample
+from tocsin.engine import (
+    Answer,
+    DurableEngine,
+    Engine,
+    EngineStats,
+    Fences,
+    Matches,
+    Stats,
+    explain,
+    idf,
+    match,
+    sample,
+)
 from tocsin.errors import (
     DuplicateSubscription,
     ExpressionError,
@@ -8,6 +20,7 @@ from tocsin.errors import (
     MissingExtra,
     RecordError,
     SegmentError,
+    StoreError,
     TocsinError,
     UnknownIndex,
     UnknownSubscription,
@@ -30,6 +43,7 @@ __all__ = [
     "Change",
     "Conjunctions",
     "DuplicateSubscription",
+    "DurableEngine",
     "Engine",
     "EngineStats",
     "ExpressionError",
@@ -50,6 +64,7 @@ __all__ = [
     "SparseEvents",
     "Statistics",
     "Stats",
+    "StoreError",
     "Subscription",
     "Text",
     "TocsinError",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tocsin.cli.main import main
+from tocsin.segment.folder import saved_statistics
 
 SUBSCRIPTIONS = [
     {"id": "near", "where": "S_INTERSECTS(shop, BBOX(13, 52, 14, 53)) AND price <= 580"},
@@ -103,6 +104,29 @@ def test_many_mistakes_are_cut_and_it_is_said(folder: Path, capfd: Any) -> None:
     err = run(capfd, "check", "bad.jsonl")[2]
 
     assert err.splitlines()[-1] == "... and 1 more rejected record; --errors FILE writes them all"
+
+
+def test_an_index_is_compiled_with_a_sample_that_needs_options(folder: Path, capfd: Any) -> None:
+    """Its statistics know the point, and so does a plan."""
+    status, _, err = run(capfd, "compile", "subs.jsonl", "index", "--sample", "offers.csv", *OPTIONS)
+
+    assert (status, err) == (0, "")
+    statistics = saved_statistics("index")
+    assert statistics is not None and statistics.shares["shop"] == statistics.shares["price"] == 1.0
+    assert run(capfd, "compile", "subs.jsonl", "index", "--sample", "offers.csv")[0] == 0
+    without = saved_statistics("index")
+    assert without is not None and "shop" not in without.shares
+    plan = ["compile", "subs.jsonl", "--plan", "--placement", "access", "--partitions", "2", "--sample", "offers.csv"]
+    visits = [run(capfd, *plan, *options)[1] for options in (OPTIONS, ())]
+    assert "an event visits" in visits[0] and visits[0] != visits[1]
+
+
+@pytest.mark.parametrize("command", [["compile", "subs.jsonl", "index"], ["compile", "subs.jsonl", "--plan"]])
+def test_options_of_a_sample_need_it(folder: Path, capfd: Any, command: list[str]) -> None:
+    """Where an index is compiled or planned, too."""
+    status, _, err = run(capfd, *command, "--schema", "sku:string")
+
+    assert status == 2 and "--schema says how events are read; give some with --sample EVENTS" in err
 
 
 @pytest.mark.parametrize(

@@ -201,8 +201,8 @@ def test_a_record_that_was_not_served_counts_with_all_that_is_wrong(files: Path,
 
 COULD_NOT_RUN = {
     "unknown index": (["match", "subs.jsonl", "events.jsonl", "--index", "scam"], "did you mean 'scan'"),
-    "top 0": (["match", "subs.jsonl", "events.jsonl", "--top", "0"], "k is 0"),
-    "relaxed -1": (["match", "subs.jsonl", "events.jsonl", "--relaxed", "-1"], "k is -1"),
+    "top 0": (["match", "subs.jsonl", "events.jsonl", "--top", "0"], "--top is 0; it must"),
+    "relaxed -1": (["match", "subs.jsonl", "events.jsonl", "--relaxed", "-1"], "--relaxed is -1;"),
     "missing subscriptions": (["match", "no.jsonl", "events.jsonl"], "no file no.jsonl"),
     "missing events": (["match", "subs.jsonl", "no.csv"], "no file no.csv"),
     "unknown ending": (["match", "subs.jsonl", "events.txt"], "ending '.txt'"),

@@ -157,3 +157,15 @@ def test_explain_reads_every_row_of_a_table(folder: Path, capfd: Any) -> None:
 
         assert status == 0
         assert ("does not match" in out) == (row != 1)
+
+
+@pytest.mark.parametrize("choice", [["--row", "20"], ["--event-key", "sku", "--event", "b"]])
+def test_a_value_of_a_file_that_could_not_be_read_is_shown(folder: Path, capfd: Any, choice: list[str]) -> None:
+    """With the reason that `tocsin match` gives, without its advice."""
+    Path("dirty.csv").write_text("sku,price\n" + "a,1\n" * 20 + "b,many\n")
+
+    status, out, _ = explained(capfd, "subs.jsonl", "dirty.csv", "--id", "gone", *choice)
+
+    assert status == 0
+    reason = "'many' is not a number, but the other values of column price are"
+    assert f"unknown  price = 1: price could not be read ({reason}), so this is UNKNOWN; needed: a number = 1" in out

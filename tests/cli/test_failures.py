@@ -41,7 +41,8 @@ def test_nothing_to_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("option", "value", "reason"),
     [
-        ("--similar", "2:0.5", "alpha is 2.0; it must be a number from 0 to 1"),
+        ("--similar", "2:0.5", "ALPHA of --similar is 2.0; it must be a number from 0 to 1"),
+        ("--similar", "0.5:0", "THRESHOLD of --similar is 0.0; it must be a number above 0, of at most 1"),
         ("--index", "vcr(lx=3)", "lx of vcr is 3; a side is a power of two"),
         ("--points", "location", "'location' is not NAME=X:Y"),
     ],
@@ -54,3 +55,45 @@ def test_a_bad_option_is_told_before_anything_is_read(
 
     assert status == FAILED
     assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["match", "s.jsonl", "e.jsonl"],
+        ["fences", "s.jsonl", "e.jsonl", "--key", "v"],
+        ["compile", "s.jsonl", "index"],
+        ["compile", "s.jsonl", "--plan"],
+        ["explain", "s.jsonl", "e.jsonl"],
+        ["check", "s.jsonl"],
+    ],
+)
+def test_the_only_subscription_is_refused_once(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With its caret; the command then says that there is none, and shows no results for none."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.jsonl").write_text('{"id": "a", "where": "price >"}\n', "utf-8")
+    Path("e.jsonl").write_text('{"v": 1}\n', "utf-8")
+
+    assert main(arguments) == (1 if arguments[0] == "check" else FAILED)
+
+    out, err = capsys.readouterr()
+    assert err.count("line 1, column 8: expected a value after '>'") == err.count("^") == 1
+    assert arguments[0] == "check" or "no subscription could be read" in err
+    assert "partition" not in out
+
+
+def test_a_first_event_that_is_not_shown_is_in_the_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Standard error was full of subscriptions by then."""
+    monkeypatch.chdir(tmp_path)
+    refused = "".join(f'{{"id": {number}, "where": "x >"}}\n' for number in range(20))
+    Path("s.jsonl").write_text(refused + '{"id": "a", "where": "x > 1"}\n', "utf-8")
+    Path("e.jsonl").write_text("{x\n", "utf-8")
+
+    assert main(["match", "s.jsonl", "e.jsonl"]) == FAILED
+
+    err = capsys.readouterr().err
+    assert err.splitlines()[-1].startswith("tocsin match: no event could be read; event 0: line 1: invalid JSON")

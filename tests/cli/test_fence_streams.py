@@ -121,7 +121,7 @@ def test_an_event_is_never_half_saved() -> None:
     saving = Saving(save, 0.001)
     with saving.running():
         for _ in range(10):
-            with saving.event():
+            with saving.batch():
                 is_within = True
                 time.sleep(0.005)
                 is_within = False
@@ -137,7 +137,7 @@ def test_a_state_that_cannot_be_saved_is_a_warning(capsys: Any) -> None:
     path = Path("later/f.jsonl")
     saving = Saving(lambda: tocsin.Fences(engine, key="v").save(path), 0.01)
     with saving.running():
-        with saving.event():
+        with saving.batch():
             pass
         time.sleep(0.05)
         path.parent.mkdir()

@@ -38,6 +38,9 @@ def test_a_plan_is_told_and_nothing_is_built(tmp_path: Path, capsys: pytest.Capt
     assert "--memory is -1; it must be the memory of a machine in GB" in capsys.readouterr().err
 
     assert main([*given, "--placement", "x"]) == 2
+    assert "--placement is 'x'; it must be one of" in capsys.readouterr().err
+    assert main([*given, "--partitions", "0"]) == 2
+    assert "--partitions is 0; it must be at least 1" in capsys.readouterr().err
     assert main([*given[:2], str(tmp_path / "index"), "--placement", "access"]) == 2
     assert "--placement access is only for --plan" in capsys.readouterr().err
     assert main(given[:2]) == 2

@@ -89,7 +89,7 @@ def test_what_cannot_be_taken_is_told_with_its_row(tmp_path: Path, capsys: Any) 
     ("changes", "words"),
     [
         ("nowhere.jsonl", "no file"),
-        ("bad.jsonl", "no change could be read; change 0"),
+        ("bad.jsonl", "tocsin update: no change could be read"),
         ("short.csv", "change 0: version: the version is None"),
         ("short.parquet", "changes need a column 'version'"),
     ],

@@ -9,6 +9,7 @@ import pytest
 import tocsin
 
 SHOP = "S_INTERSECTS(shop, BBOX(13, 52, 14, 53))"
+NUMBERS = {"schema": {"price": "number"}}
 READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (SHOP, {"lon": 13.4, "lat": 52.5}, {"points": {"shop": ("lon", "lat")}}),
     (SHOP, {"lon": 13.4, "lat": None}, {"points": {"shop": ("lon", "lat")}}),
@@ -70,3 +71,33 @@ def test_documents_have_the_points() -> None:
 
     assert [event["shop"] for event in found] == [[13.4, 52.5], [13.5, 52.5]]
     assert all(tocsin.explain(SHOP, event).matched for event in found)
+
+
+@pytest.mark.parametrize(
+    ("came", "options", "told"),
+    [
+        (10**400, {}, "price could not be read (integer of 1329 bits is beyond 2**53)"),
+        (float("inf"), {}, "price could not be read (infinity cannot be represented)"),
+        ("many", NUMBERS, "price could not be read ('many' is not a number, the type in the schema)"),
+        ({"eur": 5}, {}, "price is an object ({'eur': 5})"),
+        ([[5]], {}, "price is a list of lists or objects ([[5]])"),
+        (
+            [{"eur": 5}, 2],
+            {},
+            "price = [{'eur': 5}, 2] could not be read (a list of objects and other things has no type)",
+        ),
+        (["x" * 99, ["y"]], {}, f"price is a list of lists or objects (['{'x' * 35}...)"),
+    ],
+)
+def test_a_value_that_could_not_be_read_is_shown(came: Any, options: dict[str, Any], told: str) -> None:
+    """Shortened, with the reason, and with what it makes of a condition; in elements of lists and objects, too."""
+    event, engine = {"price": came}, tocsin.Engine()
+    engine.subscribe("s", "price > 3")
+
+    for explained in (tocsin.explain("price > 3", event, **options), engine.explain("s", event, **options)):
+        assert (explained.failed[0].truth, explained.failed[0].came) == (None, f"{told}, so this is UNKNOWN")
+    assert tocsin.explain("price IS NULL", event, **options).failed[0].came == told
+    if not options:
+        inner = tocsin.explain("a.price > 3 OR ANY(list, price > 3)", {"a": event, "list": [event]})
+        assert inner.failed[0].came == f"a.{told}, so this is UNKNOWN"
+        assert f"{told}, so this is UNKNOWN" in inner.lines[-1]

@@ -31,7 +31,7 @@ from tests.naive.location_aware_examples import (
     Statement,
     Tree,
 )
-from tests.naive.truth import intersects
+from tests.naive.places import intersects
 
 UNDER = LEAVES | {node: [s for leaf in CHILDREN[node] for s in LEAVES[leaf]] for node in ("n2", "n3")}
 OF_TREE = {"all": {name: s.keywords for name, s in SUBSCRIPTIONS.items()}} | {

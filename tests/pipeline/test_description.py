@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tocsin
 from tocsin.cli.main import main
 from tocsin.errors import InvalidInput
-from tocsin.pipeline import read_pipeline
+from tocsin.pipeline import read_pipeline, running
 from tocsin.pipeline.example import write_example
 from tocsin.pipeline.faults import places_of
 
@@ -271,6 +275,29 @@ def test_what_cannot_be_read_is_told_with_its_line(tmp_path: Path, capsys: Any, 
     assert sorted(one.name for one in tmp_path.iterdir()) == ["changes", "pipeline.toml"]
 
 
+@pytest.mark.parametrize("option", ["--check", "--once"])
+def test_parquet_without_columns_is_refused_before_spark_starts(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    """No schema, and no file that can be read; one file that can be read, or a schema, is enough."""
+    monkeypatch.setattr(running, "local_session", lambda *_, **__: pytest.fail("Spark was started"))
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "damaged.parquet").write_bytes(b"PAR1")
+    (tmp_path / "s.jsonl").write_text('{"id": "a", "where": "n = 1"}\n')
+    text = GOOD.replace('index = "index"', 'index = "index"\npath = "s.jsonl"').replace('"json"', '"parquet"')
+    path = written(tmp_path, text)
+
+    assert main(["pipeline", "run", option, str(path)]) == 2
+
+    events = tmp_path / "events"
+    told = f"{path}:4: no columns can be read from the Parquet files of {events}; give a schema: columns with Spark's"
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "index").exists() and not (tmp_path / "checkpoint").exists()
+    read_pipeline(written(tmp_path, text.replace('"parquet"', '"parquet"\nschema = "n bigint"')), with_inputs=True)
+    pq.write_table(pa.table({"n": [1]}), events / "one.parquet")
+    read_pipeline(written(tmp_path, text), with_inputs=True)
+
+
 def test_an_index_needs_no_file_of_subscriptions(tmp_path: Path) -> None:
     """One that is there is used as it is; without it, there must be a source."""
     (tmp_path / "events").mkdir()
@@ -281,3 +308,9 @@ def test_an_index_needs_no_file_of_subscriptions(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"id": "a", "where": "n = 1"}\n')
     assert main(["compile", str(tmp_path / "s.jsonl"), str(tmp_path / "index")]) == 0
     read_pipeline(path, with_inputs=True)
+
+
+def test_a_file_is_checked_without_pyspark() -> None:
+    """Nor is it imported before a stream is started."""
+    code = "import sys; sys.modules['pyspark'] = None; import tocsin.pipeline, tocsin.pipeline.layout"
+    subprocess.run([sys.executable, "-c", code], check=True)

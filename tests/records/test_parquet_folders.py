@@ -109,6 +109,6 @@ def test_tables_with_a_log_are_refused(tmp_path: Path, name: str, sign: str) -> 
     (tmp_path / "t" / sign).write_text("{}")
 
     for source in (tmp_path / "t", inner, f"{tmp_path}/t/*/*.parquet", ds.dataset(inner)):
-        with pytest.raises(InvalidInput, match=rf"t is a table of {name}: .* Read it with"):
+        with pytest.raises(InvalidInput, match=rf"t is a table of {name}: .* Read it in Python with"):
             matched(source)
     assert matched(inner / "1.parquet")[0] == [(0, "00"), (0, "11")]

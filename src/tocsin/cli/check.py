@@ -13,10 +13,9 @@ from tocsin.cli.options import (
     add_errors,
     add_format,
     add_sample,
-    add_typing,
     new_command,
     reading_of,
-    reading_text,
+    require_sample,
     said,
     sampled,
 )
@@ -37,7 +36,6 @@ from tocsin.model.expression import attributes
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import Text, texts_in
-from tocsin.records.files import STANDARD
 from tocsin.segment import Segment, assemble, open_index
 
 _MOST_SHOWN: Final = 20
@@ -68,7 +66,6 @@ def add_command(commands: Commands) -> None:
     what.add_argument("-e", "--expression", metavar="TEXT", help="one expression to check, as CQL2 text or JSON")
     add_format(parser)
     add_sample(parser)
-    add_typing(parser)
     add_errors(parser)
     parser.add_argument("--json", action="store_true", help="with -e: print the expression as CQL2 JSON")
     parser.set_defaults(run=run)
@@ -77,14 +74,11 @@ def add_command(commands: Commands) -> None:
 def run(given: argparse.Namespace) -> int:
     if given.sample is not None and given.expression is not None:
         raise InvalidInput("--sample needs a file of subscriptions; it does not apply to one expression")
-    if given.sample is None and (said_so := reading_text(given)):
-        raise InvalidInput(f"{said_so.split()[0]} says how events are read; give some with --sample EVENTS")
+    require_sample(given)
     if given.expression is not None:
         return _check_expression(given)
     given.subscriptions = said(given.subscriptions, given.format)
     given.sample = None if given.sample is None else said(given.sample, given.format)
-    if given.subscriptions == given.sample == STANDARD:
-        raise InvalidInput("only one of SUBSCRIPTIONS and --sample can be standard input")
     refuse_overwriting([one for one in (given.subscriptions, given.sample) if one], [given.errors])
     with reject_log(given.errors) as log:
         return _check_index(given, log) if is_index(given.subscriptions) else _check_file(given, log)

@@ -13,6 +13,7 @@ from tocsin.cli.options import (
     add_sample,
     extras_said,
     new_command,
+    require_sample,
     said,
     sampled,
 )
@@ -35,6 +36,7 @@ def add_command(commands: Commands) -> None:
         "memory-map this folder instead of parsing the subscriptions again.",
         examples=(
             "tocsin compile subscriptions.jsonl index/",
+            "tocsin compile subscriptions.jsonl index/ --sample events.csv --points shop=lon:lat",
             "tocsin compile subscriptions.parquet --plan --partitions 16 --sample events.jsonl",
         ),
     )
@@ -57,6 +59,7 @@ def add_command(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
+    require_sample(given)
     given.subscriptions = said(given.subscriptions, given.format)
     if given.plan:
         return print_plan(given)
@@ -64,7 +67,7 @@ def run(given: argparse.Namespace) -> int:
     if given.folder is None:
         raise InvalidInput("compile needs a FOLDER for the index; only --plan works without one")
     plan = choose(given.index, saved_statistics(given.folder, sampled(given)))
-    refuse_overwriting([given.subscriptions], [given.errors])
+    refuse_overwriting([one for one in (given.subscriptions, given.sample) if one], [given.errors])
     refuse_file(given.folder)
     extras = extras_said(given)
     with reject_log(given.errors) as log:

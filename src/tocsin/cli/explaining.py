@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -92,8 +92,10 @@ def run(given: argparse.Namespace) -> int:
     (schema, points, _), ranking = reading_of(given), ranked(given)
     assert ranking is None or isinstance(ranking, Similar)  # the only ranking that the command has an option for
     found = subscribed(given.subscriptions, given.id, texts_in(schema))
-    row, record = _event(given, schema)
-    explained = explain_stored(found.text, record, found.texts, ranking=ranking, schema=schema, points=points)
+    row, record, unread = _event(given, schema)
+    explained = explain_stored(
+        found.text, record, found.texts, ranking=ranking, schema=schema, points=points, unread=unread
+    )
     key = "" if given.event is None else f" ({given.event})"
     print(f"subscription {found.id}, event {row}{key}:")
     print(explained)
@@ -102,36 +104,46 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _event(given: argparse.Namespace, schema: Mapping[str, str]) -> tuple[int, Mapping[str, Any]]:
-    """The row of the chosen event, and its record."""
+class _Chosen(NamedTuple):
+    """The chosen event: its row, its record, and why values of it could not be read."""
+
+    row: int
+    record: Mapping[str, Any]
+    unread: Mapping[str, str]
+
+    @classmethod
+    def at(cls, chunk: ObjectChunk | TableChunk, place: int) -> _Chosen:
+        row = int(_rows(chunk)[place])
+        return cls(row, _record(chunk, place), {one.field: one.reason for one in chunk.rejects if one.row == row})
+
+
+def _event(given: argparse.Namespace, schema: Mapping[str, str]) -> _Chosen:
     chunks = map(as_records, read_events(given.events, schema=schema, delimiter=given.delimiter))
     if given.event_key is None:
-        return given.row, _at_row(chunks, given.row, given.events)
+        return _at_row(chunks, given.row, given.events)
     return _with_key(chunks, given.event_key, given.event, given.events)
 
 
-def _at_row(chunks: Iterator[ObjectChunk | TableChunk], row: int, source: str) -> Mapping[str, Any]:
+def _at_row(chunks: Iterator[ObjectChunk | TableChunk], row: int, source: str) -> _Chosen:
     for chunk in chunks:
         rows = _rows(chunk)
         place = int(np.searchsorted(rows, row))
         if place < len(rows) and rows[place] == row:
-            return _record(chunk, place)
+            return _Chosen.at(chunk, place)
         for reject in chunk.rejects:
             if reject.row == row:
                 raise InvalidInput(f"event {row} cannot be read: {in_field(reject.field, reject.reason)}")
     raise InvalidInput(f"{source} has no event {row}; rows count from 0")
 
 
-def _with_key(
-    chunks: Iterator[ObjectChunk | TableChunk], name: str, key: str, source: str
-) -> tuple[int, Mapping[str, Any]]:
+def _with_key(chunks: Iterator[ObjectChunk | TableChunk], name: str, key: str, source: str) -> _Chosen:
     names, has_keys = dict[str, None](), False
     for chunk in chunks:
         rows = _rows(chunk)
         keys = as_texts(keys_at(chunk, rows, name))
         place = pc.index(keys, pa.scalar(key, keys.type)).as_py()
         if place >= 0:
-            return int(rows[place]), _record(chunk, place)
+            return _Chosen.at(chunk, place)
         has_keys = has_keys or keys.null_count < len(keys)
         names.update(dict.fromkeys(_record(chunk, 0) if len(keys) else ()))
     if has_keys:

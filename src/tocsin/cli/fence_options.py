@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tocsin.engine import Fences
 from tocsin.engine.fence_files import read_options
-from tocsin.engine.following import Matching
+from tocsin.engine.matcher import Matching
 from tocsin.errors import InvalidInput
 from tocsin.model.fence import number_of_seconds, seconds_of
 

@@ -1,4 +1,4 @@
-"""The state of fences, saved between events while a stream goes on."""
+"""The state of fences, saved between batches of events while a stream goes on."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tocsin.errors import TocsinError
 
 
 class Saving:
-    """Calls `save` at regular times, if an event came since, also while the stream is silent.
+    """Calls `save` at regular times, if events came since, also while the stream is silent.
 
-    It never saves while an event is processed and its changes are written.
+    It never saves while events are processed and their changes are written.
     """
 
     def __init__(self, save: Callable[[], None], every_s: float) -> None:
@@ -34,8 +34,8 @@ class Saving:
             self._thread.join()
 
     @contextmanager
-    def event(self) -> Iterator[None]:
-        """Process an event in the body, and write its changes; the state is not saved meanwhile."""
+    def batch(self) -> Iterator[None]:
+        """Process a batch of events in the body, and write its changes; the state is not saved meanwhile."""
         with self._between:
             yield
             self._is_changed = True

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.fence_options import add_objects, add_rules, fences_of, saved_every
 from tocsin.cli.fence_saving import Saving
-from tocsin.cli.matching import newest_told
+from tocsin.cli.matching import FEW, newest_told
 from tocsin.cli.options import (
     Commands,
     add_errors,
@@ -30,6 +29,7 @@ from tocsin.cli.options import (
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.cli.stopping import Stop, stopping
+from tocsin.encoding import Points
 from tocsin.engine import Answer, Engine, Fences
 from tocsin.engine.following import FollowedEvent
 from tocsin.engine.loading import is_index
@@ -41,10 +41,13 @@ from tocsin.model.fence import Followed
 from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.records import open_writer
 from tocsin.records.files import STANDARD
-from tocsin.records.formats import JSON, format_of
+from tocsin.records.formats import is_stream
 from tocsin.records.keys import as_texts
 from tocsin.records.writers import Writer
 from tocsin.spelling import option
+
+_MOST_TOGETHER: Final = 4096
+"""The most events that are processed before their changes are written."""
 
 
 def add_command(commands: Commands) -> None:
@@ -94,17 +97,14 @@ def run(given: argparse.Namespace) -> int:
     every_s = saved_every(given)
     with reject_log(given.errors, folds=True) as log:
         engine, warnings = _engine(given, log)
-        course = _Course(given, fences_of(given, engine), log)
-        with stopping() if _comes_by_line(given.events) else nullcontext() as stop:
-            if stop is None:
-                course.follow((given.events,))
-            else:
-                course.follow_lines(stop, every_s)
+        course = _Course(given, fences_of(given, engine), log, with_conditions=len(engine) <= FEW)
+        with stopping() as stop:
+            course.follow(stop, every_s)
             course.save()
             if course.served or not course.events or stop:
                 log.finish()
                 course.tell(len(engine))
-                warn([] if given.no_warnings else [*warnings, *course.notices])
+                warn([] if given.no_warnings else [*warnings, *course.last_notices()])
             if stop:
                 course.tell_stop()
                 return stop.status
@@ -115,58 +115,82 @@ def run(given: argparse.Namespace) -> int:
 class _Course:
     """Follows the events of one call, and writes their changes."""
 
-    def __init__(self, given: argparse.Namespace, fences: Fences, log: RejectLog) -> None:
+    def __init__(self, given: argparse.Namespace, fences: Fences, log: RejectLog, *, with_conditions: bool) -> None:
         self._given, self._fences, self._log = given, fences, log
         self.events = self.served = self._changes = 0
-        self._is_saved = False
-        self.notices: list[Notice] = []
-        self._push = partial(
-            fences.push_batch,
-            schema=schema_of(given.schema),
-            points=points_of(given.points),
-            delimiter=given.delimiter,
-            event_key=given.event_key,
-            payload=given.payload,
-        )
+        self._is_saved = self._is_cut = False
+        self._is_stream, self._with_conditions = is_stream(given.events), with_conditions
+        self._notes = fences.notes()
+        self._notices: Callable[[], list[Notice]] = list
+        self._warned: set[Notice] = set()
+        self._reading = {
+            "schema": schema_of(given.schema),
+            "points": points_of(given.points),
+            "delimiter": given.delimiter,
+            "event_key": given.event_key,
+        }
 
-    def follow(self, sources: Iterable[Any], event: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-        """Write all changes. Each source is processed, and its changes written, within `event()`."""
-        with open_writer(said(self._given.out, self._given.out_format)) as writer:
-            for source in sources:
-                with event():
-                    answer = self._push(source)
-                    _write(writer, answer, self.events)
-                    self._count(answer)
-
-    def _count(self, answer: Answer) -> None:
-        """Log the rejected events of an answer, and count the others."""
-        is_first, rejects = self.events == 0, answer.event_errors
-        self.served += answer.stats.events - len({reject.row for reject in rejects})
-        by_line = _comes_by_line(self._given.events)
-        if not by_line:
-            self.notices = answer.warnings
-        if rejects and is_first and not self.served:
-            of_key = [notice for notice in answer.warnings if notice.condition == option("key", notice.attribute)]
-            warn(notice for notice in of_key if not by_line or "did you mean" in notice.reason)
-        self._log.add("event", [reject._replace(row=reject.row + self.events) for reject in rejects])
-        self.events, self._changes = self.events + answer.stats.events, self._changes + len(answer)
-
-    def follow_lines(self, stop: Stop, every_s: float) -> None:
-        """The same for the lines of standard input as they arrive. The state is saved when `every_s` have passed.
+    def follow(self, stop: Stop, every_s: float) -> None:
+        """Write all changes until the request to stop. In a stream, save the state when `every_s` have passed.
 
         A file of changes is complete at the end only, so its state is saved then, too.
         """
-        lines = (line for line in stop.until_asked(sys.stdin.buffer) if line.strip())
-        if self._given.state is None or self._given.out != STANDARD:
-            self.follow(lines)
-            return
+        batches = self._fences.batches(self._given.events, **self._reading, most=_MOST_TOGETHER)
+        saves = self._is_stream and self._given.state is not None and self._given.out == STANDARD
         saving = Saving(self.save, every_s)
-        with saving.running():
-            self.follow(lines, saving.event)
+        writing = open_writer(said(self._given.out, self._given.out_format))
+        with writing as writer, saving.running() if saves else nullcontext():
+            for batch in stop.until_asked(batches):
+                with saving.batch():
+                    answer = self._answered(batch, stop)
+                    if answer is not None and answer.stats.events:
+                        _write(writer, answer)
+                        self._count(answer)
+            if not self.events and not self._is_cut:  # the names of the columns
+                answer = self._push([])
+                _write(writer, answer)
+                self._count(answer)
+
+    def _answered(self, batch: Any, stop: Stop) -> Answer | None:
+        """The changes of a batch. A file that is one batch is processed as a whole, or not at all: then None."""
+        if batch is not self._given.events:
+            return self._push(batch)
+        answer = stop.unless_asked(lambda: self._push(batch))
+        self._is_cut = answer is None
+        return answer
+
+    def _push(self, batch: Any) -> Answer:
+        return self._fences.push_batch(batch, **self._reading, payload=self._given.payload, notes=self._notes)
+
+    def _count(self, answer: Answer) -> None:
+        """Log the rejected events of an answer, count the others, and warn of what is odd for the first time."""
+        is_first = self.events == 0
+        self.served += answer.stats.events - len(answer.lost)
+        self._notices = answer.noticing
+        self.events, self._changes = self.events + answer.stats.events, self._changes + len(answer)
+        if is_first and not (self.served or self._is_stream):
+            bad = {reject.field for reject in answer.event_errors}
+            of_key = (one for one in answer.warnings if one.condition == option("key", one.attribute))
+            self._warn(one for one in of_key if one.attribute in bad)
+        if is_first and self._is_stream and (self._with_conditions or not self.served):
+            self._warn(one for one in answer.warnings if not one.subscriptions and "did you mean" in one.reason)
+        if self._is_stream:
+            self._warn(self._notes.times.news())
+        self._log.add("event", answer.event_errors, answer.lost)
+
+    def _warn(self, notices: Iterable[Notice]) -> None:
+        """Print warnings, each once."""
+        new = [one for one in notices if one not in self._warned]
+        self._warned.update(new)
+        warn([] if self._given.no_warnings else new)
+
+    def last_notices(self) -> list[Notice]:
+        """The warnings about all events, without those that were printed."""
+        return [one for one in self._notices() if one not in self._warned]
 
     def save(self) -> None:
         """Save the state, if an option says where, unless no event could be read: its key may be misspelt."""
-        if self._given.state is not None and (self.served or not self.events):
+        if self._given.state is not None and (self.served or not self.events) and not self._is_cut:
             self._fences.save(self._given.state)
             self._is_saved = True
 
@@ -175,7 +199,7 @@ class _Course:
         inside = sum(1 for _ in self._fences.objects())
         print(
             f"{counted(self._changes, 'change')} of {counted(self.events, 'event')} and "
-            f"{counted(subscriptions, 'subscription')}, {self._log.count:,} rejected; "
+            f"{counted(subscriptions, 'subscription')}, {self._log.summary()}; "
             f"{counted(inside, 'object')} inside",
             file=sys.stderr,
         )
@@ -205,6 +229,9 @@ class _Following:
         self._events += 1
         return self._newest().followed_one(event, followed, trail)
 
+    def columns_read(self, also: Collection[str], *, points: Points | None = None) -> Callable[[str], bool]:
+        return self._newest().columns_read(also, points=points)
+
     def payload(self, id: SubscriptionId) -> Any:
         return self._newest().payload(id)
 
@@ -212,7 +239,7 @@ class _Following:
 def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Following, Sequence[Notice]]:
     """The subscriptions, and warnings about them."""
     if is_index(given.subscriptions):
-        loaded = _Following(given.subscriptions) if _comes_by_line(given.events) else Engine.load(given.subscriptions)
+        loaded = _Following(given.subscriptions) if is_stream(given.events) else Engine.load(given.subscriptions)
         return loaded, ()
     engine = Engine()
     with ShareBar("reading subscriptions") as bar:
@@ -222,13 +249,9 @@ def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Follow
     return engine, report.warnings
 
 
-def _comes_by_line(events: str) -> bool:
-    return events == STANDARD and format_of(events) is JSON
-
-
-def _write(writer: Writer, answer: Answer, first: int) -> None:
-    """Write the changes, with rows from `first` on. Values from events are texts: a file has one type for a column."""
-    table = answer.table.set_column(0, "event", pc.add(answer.table["event"], pa.scalar(first, pa.int64())))
+def _write(writer: Writer, answer: Answer) -> None:
+    """Write the changes. Values from events are texts: a file has one type for a column."""
+    table = answer.table
     for place, name in enumerate(table.column_names):
         if name in ("object", EVENT_KEY, "time"):
             table = table.set_column(place, name, _texts(table[name].combine_chunks()))

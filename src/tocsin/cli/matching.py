@@ -45,7 +45,7 @@ from tocsin.records.files import STANDARD
 from tocsin.records.keys import as_texts
 from tocsin.segment import Newest, Snapshots, open_index
 
-_FEW: Final = 100_000
+FEW: Final = 100_000
 """With more subscriptions, conditions that no event satisfies are reported only if nothing matched, to save time."""
 _MOST_SHOWN: Final = 3
 
@@ -103,18 +103,16 @@ def run(given: argparse.Namespace) -> int:
         log.finish()
         subscriptions = subscriptions if newest is None else newest()
         rate = stats.events / stats.seconds if stats.seconds else 0.0
-        values = log.values.total()
-        told = f"{log.count:,} rejected" + (f", {counted(values, 'value')} not read" if values else "")
         print(
             f"{counted(stats.matches, 'match')} of {counted(stats.events, 'event')} and "
-            f"{counted(stats.subscriptions, 'subscription')}, {told}; {rate:,.0f} events/s",
+            f"{counted(stats.subscriptions, 'subscription')}, {log.summary()}; {rate:,.0f} events/s",
             file=sys.stderr,
         )
         if stats.unanswered and request.ranking is not None:
             told = f"{counted(stats.unanswered, 'subscription')} {request.ranking.unanswered}"
             print(f"warning: {told}, which --{request.ranking.word()} leaves out", file=sys.stderr)
         if seen is not None:
-            of_options = stats.matches > 0 and len(subscriptions) > _FEW
+            of_options = stats.matches > 0 and len(subscriptions) > FEW
             _print_notices(
                 together(extras.warnings(), warnings_of(subscriptions, request, seen, of_options=of_options)), given
             )

@@ -6,6 +6,7 @@ import argparse
 import shlex
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.engine import sample
@@ -16,7 +17,9 @@ from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.model.texts import text_type
 from tocsin.records.csv_files import COLUMN_TYPES
 from tocsin.records.extras import Extras
+from tocsin.records.files import STANDARD
 from tocsin.records.formats import FORMATS, Formatted, words_of
+from tocsin.spelling import spelled
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 _WIDTH: Final = 80
@@ -142,20 +145,26 @@ def said(path: str, word: str | None) -> str:
 
 
 def add_sample(parser: argparse.ArgumentParser) -> None:
-    """Add the option for a sample of events."""
+    """Add the options for a sample of events."""
     parser.add_argument(
         "--sample",
         metavar="EVENTS",
         help="a file of events; its first 10,000 give the statistics (default: estimated from the subscriptions)",
     )
+    add_typing(parser)
+
+
+def require_sample(given: argparse.Namespace) -> None:
+    """Raise `InvalidInput` if the sample is standard input twice, or is missing and an option says how to read it."""
+    if given.subscriptions == given.sample == STANDARD:
+        raise InvalidInput("only one of SUBSCRIPTIONS and --sample can be standard input")
+    if given.sample is None and (options := reading_text(given)):
+        raise InvalidInput(f"{options.split()[0]} says how events are read; give some with --sample EVENTS")
 
 
 def sampled(given: argparse.Namespace) -> Statistics | None:
     """The statistics of the sample; None if there is none."""
-    if given.sample is None:
-        return None
-    options = reading_of(given)._asdict() if "points" in given else {}
-    return sample(said(given.sample, given.format), **options)
+    return None if given.sample is None else sample(said(given.sample, given.format), **reading_of(given)._asdict())
 
 
 def add_rankings(parser: argparse.ArgumentParser) -> None:
@@ -171,13 +180,19 @@ def ranked(given: argparse.Namespace) -> Ranking | None:
     for word, kind in RANKINGS.items():
         if (what := getattr(given, word, None)) is not None:
             try:
-                return kind.parse(what.split(":") if isinstance(what, str) else [what])
+                with spelled(partial(_as_number, word, len(kind.numbers) == 1)):
+                    return kind.parse(what.split(":") if isinstance(what, str) else [what])
             except InvalidInput:
                 raise
             except ValueError:
                 short, long = kind.spelling()
                 raise InvalidInput(f"--{word}: {what!r} is not {short}; write {long}") from None
     return None
+
+
+def _as_number(word: str, is_only: bool, name: str, _: Any) -> str:
+    """Spell a number of a ranking: `--top`, or `ALPHA of --similar` if it has several."""
+    return f"--{word}" if is_only else f"{name.upper()} of --{word}"
 
 
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:
@@ -206,7 +221,7 @@ def as_option(name: str, value: Any) -> str:
     return f"{word} {shlex.quote(','.join(value) if isinstance(value, list) else str(value))}"
 
 
-_WORDS: Final = {"statistics": "sample"}
+_WORDS: Final = {"statistics": "sample", "no_places": "no_place"}
 """Options with another name on the command line."""
 
 

@@ -6,11 +6,12 @@ import argparse
 import math
 from typing import Final
 
-from tocsin.cli.options import sampled
+from tocsin.cli.options import reading_of, said, sampled
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import refuse_overwriting, reject_log
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
+from tocsin.encoding import with_coordinates
 from tocsin.engine.loading import read_part
 from tocsin.engine.sampling import first_batches
 from tocsin.errors import InvalidInput
@@ -59,23 +60,31 @@ def print_plan(given: argparse.Namespace) -> int:
     partitions = _PARTITIONS if given.partitions is None else given.partitions
     check_placement(placement, partitions)
     memory = _bytes(given.memory)
-    refuse_overwriting([given.subscriptions], [given.errors])
+    refuse_overwriting([one for one in (given.subscriptions, given.sample) if one], [given.errors])
     statistics = sampled(given) or (None if given.folder is None else saved_statistics(given.folder))
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
             part, rejects = read_part(given.subscriptions, progress=bar.update)
         log.add("subscription", rejects)
+        log.require("subscription", len(part))
         wanted = Wanted(part.compiled.attributes)
         batches: list[EventBatch] = []
         if given.sample is not None:
-            batches = [with_conditions(batch, wanted) for batch in first_batches(given.sample, wanted)]
+            batches = _sample_batches(given, wanted)
         size = bytes_each(part, choose("auto", statistics)) * len(part)
         names = [placement] if placement != AUTO else [*PLACEMENTS, AUTO]
         for name in names:
             report = routed_plan(part, name, partitions, statistics, batches, size, memory)
             print(f"auto chooses {report.name}" if name == AUTO else "\n".join(report.lines()))
-    log.require("subscription", len(part))
     return 1 if log.count else 0
+
+
+def _sample_batches(given: argparse.Namespace, wanted: Wanted) -> list[EventBatch]:
+    """The events of the sample, with the attributes that subscriptions use."""
+    how = reading_of(given)
+    wanted = with_coordinates(wanted, how.points)
+    batches = first_batches(said(given.sample, given.format), wanted, **how._asdict())
+    return [with_conditions(batch, wanted) for batch in batches]
 
 
 def _bytes(gigabytes: float | None) -> int | None:

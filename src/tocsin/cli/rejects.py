@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from tocsin.engine.loading import require_some
-from tocsin.errors import InvalidInput, in_field
+from tocsin.errors import InvalidInput, RecordError, in_field
 from tocsin.model.subscription import Notice, Reject
 from tocsin.records.files import STANDARD
 from tocsin.writing import aside, raising_invalid_input
@@ -35,7 +35,8 @@ class RejectLog:
         self._repeated: Counter[tuple[str, str, str]] = Counter()  # by kind of record, field and reason
         self.count = 0
         self.values: Counter[str] = Counter()  # by field
-        self._first: dict[str, Reject] = {}
+        self._first: dict[str, Reject] = {}  # by kind of record
+        self._shown_first: set[str] = set()
         self._is_finished = False
 
     def add(self, what: str, rejects: Iterable[Reject], lost: Container[int] | None = None) -> None:
@@ -44,7 +45,7 @@ class RejectLog:
         `lost` holds the rows of the records that were not served; None means all of them.
         """
         for reject in rejects:
-            self._first.setdefault(what, reject)
+            is_first = self._first.setdefault(what, reject) is reject
             is_value = lost is not None and reject.row not in lost
             if is_value:
                 self.values[reject.field] += 1
@@ -55,10 +56,11 @@ class RejectLog:
                 self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             elif is_value and self.values[reject.field] == 1 and len(self.values) <= SHOWN:
                 print(f"warning: {describe(what, reject)}", file=sys.stderr)
-            elif not is_value:
-                self._show(what, reject)
+            elif not is_value and self._show(what, reject) and is_first:
+                self._shown_first.add(what)
 
-    def _show(self, what: str, reject: Reject) -> None:
+    def _show(self, what: str, reject: Reject) -> bool:
+        """Show a reject, unless one with its reason was shown, or too many; returns whether it is shown."""
         kind = what, reject.field, reject.reason
         if self._folds and kind in self._repeated:
             self._repeated[kind] += 1
@@ -66,15 +68,27 @@ class RejectLog:
             self._shown += 1
             self._repeated[kind] = 0
             print(describe(what, reject), file=sys.stderr)
+            return True
         else:
             self._unshown += 1
+        return False
 
     def status(self, *, strict_values: bool = False) -> int:
         """The exit status: 1 if a record was not served or, with `strict_values`, a value was not read."""
         return 1 if self.count or (strict_values and self.values) else 0
 
+    def summary(self) -> str:
+        """The numbers of rejected records and, if there are any, of values that were not read."""
+        values = self.values.total()
+        return f"{self.count:,} rejected" + (f", {counted(values, 'value')} not read" if values else "")
+
     def require(self, what: str, read: int) -> None:
-        """Raise `RecordError` if there were records of a kind and none could be read."""
+        """Raise `RecordError` if there were records of a kind and none could be read.
+
+        The message has the first reason, unless it stands above.
+        """
+        if what in self._shown_first and not read:
+            raise RecordError(f"no {what} could be read")
         require_some(read, [self._first[what]] if what in self._first else [], what)
 
     def finish(self) -> None:

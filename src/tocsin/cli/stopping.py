@@ -1,24 +1,27 @@
-"""Ctrl-C and requests to terminate, which end a stream between two events."""
+"""Ctrl-C and requests to terminate, which end a command between two batches of events."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _FATAL: Final = 128
 """A shell adds this to the number of the signal that ended a command."""
 
 
+One = TypeVar("One")
+
+
 class _Asked(BaseException):
-    """Ends a wait for the next line."""
+    """Ends a wait, or a call."""
 
 
 class Stop:
-    """A request to stop. It never interrupts the processing of an event; a second request does."""
+    """A request to stop. It never interrupts the processing of a batch; a second request does."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -41,21 +44,23 @@ class Stop:
             self._is_waiting = False
             raise _Asked
 
-    def until_asked(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """The lines before the request, which may come while no line does."""
-        source = iter(lines)
-        while True:
-            try:
-                self._is_waiting = True
-                line = None if self._number else next(source, None)
-                self._is_waiting = False
-            except _Asked:
-                return
-            finally:
-                self._is_waiting = False
-            if line is None:
-                return
-            yield line
+    def unless_asked(self, call: Callable[[], One]) -> One | None:
+        """The result of a call, which the request interrupts; None then."""
+        try:
+            self._is_waiting = True
+            result = None if self._number else call()
+            self._is_waiting = False
+        except _Asked:
+            return None
+        finally:
+            self._is_waiting = False
+        return result
+
+    def until_asked(self, items: Iterable[One]) -> Iterator[One]:
+        """The items before the request, which may come while no item does."""
+        source = iter(items)
+        while (item := self.unless_asked(lambda: next(source, None))) is not None:
+            yield item
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tocsin.engine.loading import is_index, read_part
+from tocsin.engine.loading import is_index, read_part, require_some
 from tocsin.engine.saving import open_sources, texts_of
 from tocsin.engine.sources import SegmentSource
 from tocsin.errors import InvalidInput
@@ -32,7 +32,7 @@ class Subscribed(NamedTuple):
 def subscribed(source: str, name: str | None, texts: Mapping[str, Text]) -> Subscribed:
     """The subscription with an id, or the only one. `texts` are those of a schema, for a file.
 
-    Raises `InvalidInput` if there is no such subscription.
+    Raises `InvalidInput` if there is no such subscription, and `RecordError` if none could be read.
     """
     return _in_folder(source, name) if is_index(source) else _in_file(source, name, texts)
 
@@ -78,8 +78,10 @@ def _is_integer(name: str) -> bool:
 
 
 def _none_such(source: str, name: str | None, count: int, rejects: list[Reject]) -> InvalidInput:
+    require_some(count, rejects, "subscription")
     if name is None:
-        return InvalidInput(f"{source} holds {count} subscriptions; choose one with --id")
+        several = f"{count} subscriptions; choose one with --id" if count else "no subscriptions"
+        return InvalidInput(f"{source} holds {several}")
     for reject in rejects:
         if str(reject.id) == name:
             return InvalidInput(f"subscription {name!r} cannot be read: {reject.reason}")

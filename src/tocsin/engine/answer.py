@@ -110,6 +110,8 @@ class Answer:
         Whether the table has every match.
     noticing : callable
         Computes `warnings`.
+    lost : frozenset of int
+        The rows of the events that could not be matched. Other errors of events are about single values.
 
     Notes
     -----
@@ -123,6 +125,7 @@ class Answer:
     stats: Stats
     complete: bool = True
     noticing: Callable[[], list[Notice]] = field(default=list, repr=False, compare=False)
+    lost: frozenset[int] = frozenset()
 
     @property
     def warnings(self) -> list[Notice]:
@@ -140,7 +143,8 @@ class Answer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         noticing: Callable[[], list[Notice]] = partial(list, self.warnings)
-        return Answer, (self.table, self.event_errors, self.subscription_errors, self.stats, self.complete, noticing)
+        errors = self.event_errors, self.subscription_errors
+        return Answer, (self.table, *errors, self.stats, self.complete, noticing, self.lost)
 
     @property
     def errors(self) -> list[Reject]:

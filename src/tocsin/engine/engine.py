@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from tocsin.engine.questions import Questions
 from tocsin.engine.saving import open_sources, save_sources, texts_of
@@ -14,6 +15,9 @@ from tocsin.index import Statistics
 from tocsin.model.texts import Text
 from tocsin.schemas import checked_texts
 from tocsin.segment.folder import saved_statistics
+
+if TYPE_CHECKING:
+    from tocsin.engine.durable import DurableEngine
 
 
 class Engine(Questions):
@@ -126,6 +130,61 @@ class Engine(Questions):
         engine = cls(chosen, statistics=known, delta_limit=delta_limit, texts=of_events)
         engine._begin(Store(sources))
         return engine
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        read_only: bool = False,
+        sync: str = "full",
+        index: str = "auto",
+        delta_limit: int = DELTA_LIMIT,
+        texts: Mapping[str, Text | str] | None = None,
+    ) -> DurableEngine:
+        """Open or create a durable engine in a folder. What it acknowledged survives a crash.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder, on a local disk. It has a SQLite database with the subscriptions, and an index beside it. A
+            folder that `save` or `tocsin compile` wrote gets a database with its subscriptions.
+        read_only : bool
+            Whether to follow another process, which writes: `refresh` takes its changes, and `lag` counts them.
+        sync : str
+            "full": a change is on disk when the call returns. "relaxed": it survives the end of the process, but a
+            power cut may lose the last second.
+        index
+            As in `tocsin.Engine`.
+        delta_limit
+            As in `tocsin.Engine`.
+        texts : mapping of str to Text or str, optional
+            As in `tocsin.Engine`. They are stored when the folder is created.
+
+        Returns
+        -------
+        DurableEngine
+            The engine. Close it, or use it in a `with` statement.
+
+        Raises
+        ------
+        StoreError
+            If another process writes the folder, it is on a network file system, or the database is damaged, missing
+            (`read_only`), or of a newer version.
+        InvalidInput
+            If an option is invalid, or contradicts what the folder has.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with Engine.open(tempfile.mkdtemp()) as engine:
+        ...     engine.subscribe("s1", "price <= 580")
+        ...     engine.sequence
+        1
+        """
+        from tocsin.engine.durable import open_engine
+
+        return open_engine(folder, read_only=read_only, sync=sync, index=index, delta_limit=delta_limit, texts=texts)
 
     def close(self) -> None:
         """Wait for a running merge, and start no more; the engine still answers."""

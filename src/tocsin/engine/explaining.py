@@ -15,7 +15,7 @@ from tocsin.language import Explanation, parse_any
 from tocsin.language import explain as explain_tree
 from tocsin.language.operators.text import settled
 from tocsin.language.stored import stored_expression
-from tocsin.model.elements import Values, values_for
+from tocsin.model.elements import ReadValues, Values, values_for
 from tocsin.model.expression import Expression, attributes
 from tocsin.model.ranking import Similar
 from tocsin.model.readings import as_elements, as_text
@@ -86,28 +86,50 @@ def explain_stored(
     ranking: Similar | None = None,
     schema: Mapping[str, ColumnType] | None = None,
     points: Points | None = None,
+    unread: Mapping[str, str] | None = None,
 ) -> Explanation:
-    """Explain a subscription from its stored text. The attributes in `texts` are texts, unless the schema differs."""
+    """Explain a subscription from its stored text. The attributes in `texts` are texts, unless the schema differs.
+
+    `unread` has the reasons why values could not be read from a file, by attribute.
+    """
     tree = stored_expression(text)
-    return _explained(tree, _values(tree, event, {**(texts or {}), **checked_types(schema)}, points), ranking)
+    values = _values(tree, event, {**(texts or {}), **checked_types(schema)}, points, unread)
+    return _explained(tree, values, ranking)
 
 
 def _values(
-    tree: Expression, event: Mapping[str, Any], schema: Mapping[str, ColumnType], points: Points | None
+    tree: Expression,
+    event: Mapping[str, Any],
+    schema: Mapping[str, ColumnType],
+    points: Points | None,
+    unread: Mapping[str, str] | None = None,
 ) -> Values:
     """The event's values. A match reads those that a schema or points define; all others are as they came."""
     points, values = checked_points(points), values_for([tree], event)
-    if not schema and not points:
-        return values
+    reasons = _read_as_told(values, tree, event, schema, points) if schema or points else {}
+    values.note_unread(event, {**reasons, **(unread or {})})
+    return values
+
+
+def _read_as_told(
+    values: ReadValues,
+    tree: Expression,
+    event: Mapping[str, Any],
+    schema: Mapping[str, ColumnType],
+    points: Points,
+) -> dict[str, str]:
+    """Change the values that a schema or points define; returns why some of them could not be read."""
     wanted = with_coordinates(Wanted([*attributes(tree), *compile_expressions([tree]).attributes]), points)
     require_asked(wanted, texts_in(schema))
-    batches, _ = encode_chunk(ObjectChunk([(0, event)], [], 1.0), wanted, schema, points)
+    batches, refused = encode_chunk(ObjectChunk([(0, event)], [], 1.0), wanted, schema, points)
     read = values_of(batches[0], 0)
     defined = {key for name in (*schema, *points) if name in wanted for key in (name, as_text(name))}
     inside = {name for name in wanted.elements if any(one.startswith(f"{name}.") for one in schema)}
     defined.update(map(as_elements, inside))
-    others = {name: value for name, value in values.items() if name not in defined}
-    return others | {name: value for name, value in read.items() if name in defined}
+    for name in defined:
+        values.pop(name, None)
+    values.update((name, value) for name, value in read.items() if name in defined)
+    return {reject.field: reject.reason for reject in (*refused, *batches[0].rejects) if reject.field in defined}
 
 
 def _explained(tree: Expression, values: Values, ranking: Similar | None) -> Explanation:

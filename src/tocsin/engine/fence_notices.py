@@ -6,6 +6,11 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any, Final
 
+import pyarrow as pa
+
+from tocsin.engine.misnamed import absent
+from tocsin.engine.seen import Seen
+from tocsin.language.nearest import nearest
 from tocsin.model.instants import MICROSECONDS, read_instant
 from tocsin.model.subscription import Notice
 from tocsin.model.values import Instant
@@ -46,13 +51,14 @@ class Tally:
 
 
 class TimeReader:
-    """Reads the times of one call's events, and counts those to warn about."""
+    """Reads the times of events, and counts those to warn about."""
 
     def __init__(self, time: str | None, unit: str) -> None:
         self._time, self._unit = time, unit
         self.unknown, self.late = Tally(), Tally()
         self._unread, self._odd = Tally(), Tally()
         self._without = self._read = 0
+        self._announced: set[str] = set()
 
     def seconds_of(self, moment: Any, row: int) -> float | None:
         """A time in seconds: a number in the unit, or an instant since 1970; None for any other value."""
@@ -76,25 +82,51 @@ class TimeReader:
             self._odd.add(row)
         return seconds
 
-    def notices(self, others: Callable[[], list[Notice]]) -> list[Notice]:
-        """The warnings of this call, followed by those of `others`."""
-        return [*self._own(), *others()]
+    def notices(self, names: Callable[[], list[str]]) -> Iterator[Notice]:
+        """The warnings about these events; `names` gives the attributes that they have."""
+        name = self._time
+        if name is not None and self._without and not (self._read or self._unread):
+            near = nearest(name, names())
+            reason = f"; did you mean {near}? Times in seconds" if near else ", so that times in seconds"
+            yield self._of(option("time", name), f"no event has {name}{reason} are unknown")
+        yield from self._counted().values()
 
-    def _own(self) -> Iterator[Notice]:
-        name = self._time or ""
-        if self._time is not None and self._without and not (self._read or self._unread):
-            yield self._of(option("time", name), f"no event has {name}, so that times in seconds are unknown")
-        if self._unread:
-            yield self._of(option("time", name), f"{self._unread} with unreadable times, treated as without a time")
-        if self._odd:
-            reason = f"{self._odd} with times that look like another unit; give time_unit"
-            yield self._of(option("time_unit", self._unit), reason)
-        if self.late:
-            reason = f"{self.late} ignored: older than the latest event of the same object"
-            yield self._of(option("time", name), reason)
-        if self.unknown:
-            reason = "did not say whether the object is still inside; it stays inside"
-            yield self._of("events", f"{self.unknown} {reason}")
+    def news(self) -> list[Notice]:
+        """The warnings about events of a kind that no event had when this was last called."""
+        found = {kind: notice for kind, notice in self._counted().items() if kind not in self._announced}
+        self._announced.update(found)
+        return list(found.values())
+
+    def _counted(self) -> dict[str, Notice]:
+        """The warnings that count events, by kind."""
+        of_time, of_unit = option("time", self._time or ""), option("time_unit", self._unit)
+        kinds = {
+            "unread": (self._unread, of_time, "with unreadable times, treated as without a time"),
+            "odd": (self._odd, of_unit, f"with times that look like another unit; give {option('time_unit')}"),
+            "late": (self.late, of_time, "ignored: older than the latest event of the same object"),
+            "unknown": (self.unknown, "events", "did not say whether the object is still inside; it stays inside"),
+        }
+        return {kind: self._of(about, f"{tally} {told}") for kind, (tally, about, told) in kinds.items() if tally}
 
     def _of(self, option: str, reason: str) -> Notice:
         return Notice(self._time or "", option, reason, 0, None)
+
+
+class FenceNotes:
+    """What events were like, for warnings about one call, or about all calls of a stream. `Fences.notes` makes them."""
+
+    def __init__(self, time: str | None, unit: str) -> None:
+        self.times = TimeReader(time, unit)
+        self.seen = Seen()
+        self._rows = self._with_key = 0
+
+    def add_keys(self, keys: pa.ChunkedArray) -> None:
+        """Record the values of the attribute `event_key`."""
+        self._rows, self._with_key = self._rows + len(keys), self._with_key + len(keys) - keys.null_count
+
+    def notices(self, event_key: str | None, others: Callable[[], list[Notice]]) -> list[Notice]:
+        """The warnings about these events, followed by those of `others`."""
+        found = [*self.times.notices(self.seen.names), *others()]
+        if event_key is None or self._with_key or not self._rows:
+            return found
+        return [absent(option("event_key", event_key), event_key, self.seen), *found]

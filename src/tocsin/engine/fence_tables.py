@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.engine.answer import Answer
+from tocsin.engine.fence_notices import FenceNotes
 from tocsin.engine.matching import EVENT_KEY
 from tocsin.errors import InvalidInput, UnknownSubscription
 from tocsin.model.fence import FenceChange
 from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.records.keys import MIXED, as_texts, keys_column
-from tocsin.spelling import option
 
 
 class FurtherColumns:
@@ -39,12 +40,11 @@ class FurtherColumns:
             table = table.append_column("time", _taken(answer.table[self._time_at], places))
         return table
 
-    def notices(self, answer: Answer) -> list[Notice]:
-        """A warning if there are events, but none has the attribute `event_key`."""
-        name = self._event_key
-        if name is None or not len(answer.table) or answer.table[self._key_at].null_count < len(answer.table):
-            return []
-        return [Notice(name, option("event_key", name), f"no event has {name}", 0, None)]
+    def noted(self, answer: Answer, notes: FenceNotes) -> Callable[[], list[Notice]]:
+        """Note which events have the attribute `event_key`; the result computes the warnings of the answer."""
+        if self._key_at is not None:
+            notes.add_keys(answer.table[self._key_at])
+        return partial(notes.notices, self._event_key, answer.noticing)
 
 
 def _taken(column: pa.ChunkedArray, places: pa.Array) -> pa.Array:

@@ -6,19 +6,17 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences, write_fences
-from tocsin.engine.fence_notices import TimeReader
+from tocsin.engine.fence_notices import FenceNotes
 from tocsin.engine.fence_tables import FurtherColumns, table_of
-from tocsin.engine.following import Matching
-from tocsin.engine.tracking import Moved, Tracking, problem_of, rows_of
-from tocsin.engine.trails import BEFORE, Trail
-from tocsin.engine.witness import Witness
+from tocsin.engine.matcher import Matching
+from tocsin.engine.tracking import Tracking
+from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.forking import renewed
 from tocsin.model.fence import (
@@ -30,12 +28,15 @@ from tocsin.model.fence import (
     Followed,
     ObjectKey,
     number_of_seconds,
-    plain_key,
+    without_time,
 )
 from tocsin.model.shapes import shapely
-from tocsin.model.subscription import Reject, SubscriptionId, shown
+from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
-from tocsin.records.events import Events
+from tocsin.records.events import Events, read_events
+from tocsin.records.formats import is_stream
+from tocsin.spelling import option
 
 
 class Fences:
@@ -119,18 +120,16 @@ class Fences:
         after = number_of_seconds(forget_after)
         followed = Followed(key, time, path, most_objects, after, time_unit, order, places)
         self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, number_of_seconds(dwell), inside))
-        if self._tracking.rules.measures_time and time is None:
-            raise InvalidInput(
-                f"enter_after is {enter_after!r:.40}, exit_after {exit_after!r:.40}, dwell {dwell!r:.40} but time is "
-                "None; name the attribute that has the time."
-            )
+        duration = self._tracking.rules.duration
+        if duration is not None and time is None:
+            raise InvalidInput(f"{option(*duration)} {without_time()}")
         if path is not None:
             shapely()  # raises an error that says what to install
         self.renew_locks()
         renewed(self)
 
     def renew_locks(self) -> None:
-        """Recreate the lock as unheld; the child of a fork calls this."""
+        """Recreate the lock as unheld, in the child of a fork."""
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -145,7 +144,7 @@ class Fences:
 
         Parameters
         ----------
-        object : str, int, float or bool
+        object : str, int or float
             The object's key.
 
         Returns
@@ -180,7 +179,7 @@ class Fences:
         -------
         FenceChanges
             A list of the changes that it causes: lost, exits, crossings, then the rest, each ordered by subscription.
-            Its `errors` are the event's values that could not be used.
+            Its `errors` are the event's values that could not be used; they count as absent.
 
         Raises
         ------
@@ -189,18 +188,14 @@ class Fences:
         """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
-        tracking, told = self._tracking, TimeReader(self._tracking.followed.time, self._tracking.followed.time_unit)
+        followed, times = self._tracking.followed, self.notes().times
         with self._lock:
             trail = self._trail()
-            one = self._engine.followed_one(event, tracking.followed, trail)
-            if one.matches is None:
-                raise RecordError(one.rejects[0].reason, one.rejects[0].field)
-            if reason := problem_of(one.key, tracking.followed.key):
-                raise RecordError(reason, tracking.followed.key)
-            now = None if tracking.followed.time is None else told.seconds_of(one.moment, 0)
-            rows = [(0, one.key, one.matches, now, one.passed)]
-            changes = [change for _, change in self._moved(rows, one.witness, trail, told, [])]
-        return FenceChanges(changes, one.rejects)
+            one = self._engine.followed_one(event, followed, trail)
+            now = None if followed.time is None else times.seconds_of(one.moment, 0)
+            row = (0, one.key, one.matches, now, one.passed)
+            _, changes = self._tracking.follow([row], 0, one.witness, trail, times)
+        return FenceChanges((change for _, change in changes), one.rejects)
 
     def push_batch(
         self,
@@ -213,6 +208,7 @@ class Fences:
         threads: int | None = None,
         event_key: str | None = None,
         payload: bool = False,
+        notes: FenceNotes | None = None,
     ) -> Answer:
         """Process a source of events, which see one state of the subscriptions.
 
@@ -234,6 +230,8 @@ class Fences:
             An attribute of the event, which becomes the column `event_key`.
         payload : bool
             Whether to add the subscriptions' payloads, as JSON.
+        notes : FenceNotes, optional
+            Those of the stream that this batch is part of. The warnings are then about its earlier batches, too.
 
         Returns
         -------
@@ -259,14 +257,65 @@ class Fences:
         [{'event': 0, 'object': 7, 'subscription': 'speeding', 'change': 'enter', 'seconds': None}]
         """
         columns = FurtherColumns(self._tracking.followed.time, event_key)
-        answer, changes = self._pushed(events, schema, delimiter, points, strict, threads, columns.attributes)
+        notes = self.notes() if notes is None else notes
+        answer, changes = self._pushed(events, notes, schema, delimiter, points, strict, threads, columns.attributes)
         table = table_of(answer, changes, columns, self._engine.payload if payload else None)
-        own, others = columns.notices(answer), answer.noticing
-        return Answer(table, answer.event_errors, [], answer.stats, answer.complete, lambda: [*own, *others()])
+        return replace(answer, table=table, noticing=columns.noted(answer, notes))
+
+    def batches(
+        self,
+        events: Events,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        event_key: str | None = None,
+        most: int = 4096,
+    ) -> Iterator[Any]:
+        """Cut a source of events into batches for `push_batch`, to which the same options are given. Rows count on.
+
+        Parameters
+        ----------
+        events
+            As in `tocsin.match`. Of a stream of JSON lines (`"-"`), a batch is what has arrived.
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        event_key : str, optional
+            An attribute that `push_batch` adds to the changes.
+        most : int
+            The most events of a batch. With `order="time"`, a source that is not a stream is one batch.
+
+        Returns
+        -------
+        iterator
+            The batches, in order.
+        """
+        followed = self._tracking.followed
+        if followed.order == "time" and not is_stream(events):
+            return iter([events])
+        also = [name for name in (followed.key, followed.time, event_key) if name is not None]
+        choose = self._engine.columns_read(also, points=points)
+        chunks = read_events(events, choose, schema, delimiter=delimiter)
+        return (piece for piece in pieces(chunks, lambda: most) if rows_to(piece))  # not those of blank lines
+
+    def notes(self) -> FenceNotes:
+        """Make notes for the batches of one stream, as `push_batch` takes them.
+
+        Returns
+        -------
+        FenceNotes
+            Empty notes.
+        """
+        return FenceNotes(self._tracking.followed.time, self._tracking.followed.time_unit)
 
     def _pushed(
         self,
         events: Events,
+        notes: FenceNotes,
         schema: Mapping[str, ColumnType] | None = None,
         delimiter: str | None = None,
         points: Points | None = None,
@@ -278,7 +327,6 @@ class Fences:
         tracking, followed = self._tracking, self._tracking.followed
         if also is None:
             also = FurtherColumns(followed.time, None).attributes
-        told = TimeReader(followed.time, followed.time_unit)
         with self._lock:
             trail = self._trail()
             answer, witness = self._engine.followed(
@@ -292,50 +340,20 @@ class Fences:
                 strict=strict,
                 threads=threads,
                 no_places=followed.no_places,
+                seen=notes.seen,
             )
             if trail is not None:  # the warning about missing points looks at both
                 trail.has_points = trail.has_points or tracking.has_places
-            rows = rows_of(answer.table, followed, told)
-            changes = self._moved(rows, witness, trail, told, answer.event_errors)
-        answer.event_errors.sort(key=lambda reject: reject.row)
+            keyless, changes = tracking.follow_table(answer.table, witness, trail, notes.times)
+        told = {reject.row for reject in answer.event_errors if reject.field == followed.key}
+        errors = [*answer.event_errors, *(reject for reject in keyless if reject.row not in told)]
+        errors.sort(key=lambda reject: reject.row)
         changes.sort(key=lambda one: one[0])
-        return replace(answer, noticing=partial(told.notices, answer.noticing)), changes
+        return replace(answer, event_errors=errors, lost=answer.lost.union(reject.row for reject in keyless)), changes
 
     def _trail(self) -> Trail | None:
         path = self._tracking.followed.path
         return None if path is None else Trail(path, self._tracking.last_place)
-
-    def _moved(
-        self,
-        rows: Sequence[tuple[Any, ...]],
-        witness: Witness,
-        trail: Trail | None,
-        told: TimeReader,
-        errors: list[Reject],
-    ) -> list[tuple[int, FenceChange]]:
-        """Process rows as `rows_of` gives them; returns each change with its row. Events without a key are errors."""
-        tracking, followed = self._tracking, self._tracking.followed
-        changes: list[tuple[int, FenceChange]] = []
-        first = tracking.events + 1  # the number of the event in row 0
-        for row, key, ids, now, passed in rows:
-            if ids is None:
-                continue  # a bad event, already reported
-            if reason := problem_of(key, followed.key):
-                errors.append(Reject(row, None, followed.key, reason))
-                continue
-            tracking.events = first + row
-            start = 0 if trail is None else first + trail.starts.get(row, BEFORE)
-            event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
-            changes += ((row, change) for change in tracking.move(event, witness, told))
-        if trail is not None:
-            tracking.has_places |= trail.has_points
-            for key, (at, row) in trail.moved.items():
-                visits = tracking.objects.get(key)
-                if visits is not None and visits.began <= first + row:
-                    visits.at = at
-        return changes
-
-    # Files
 
     def save(self, path: str | Path) -> None:
         """Write the options and the place of every object as JSON lines, atomically.

@@ -95,12 +95,13 @@ def answer_of(
     rejects: list[Reject],
     progress: Callable[[float | None], None] | None = None,
     require_one: bool = False,
+    seen: Seen | None = None,
 ) -> Answer:
     """The complete answer for a source of events; `rejects` are those of the subscriptions.
 
-    `require_one` raises `RecordError` if no event could be read.
+    `require_one` raises `RecordError` if no event could be read. `seen` is that of earlier events, for the warnings.
     """
-    parts, seen = [], Seen()
+    parts, seen = [], Seen() if seen is None else seen
     for part in match_chunks(snapshots, events, request, stats, seen):
         parts.append(part)
         if progress is not None:
@@ -109,7 +110,8 @@ def answer_of(
     if require_one:
         require_some(sum(part.served for part in parts), refused, "event")
     table = _whole(snapshots, request, [part.table for part in parts])
-    return Answer(table, refused, rejects, stats, noticing=partial(warnings_of, snapshots, request, seen))
+    lost = frozenset[int]().union(*(part.lost for part in parts))
+    return Answer(table, refused, rejects, stats, noticing=partial(warnings_of, snapshots, request, seen), lost=lost)
 
 
 def answers_of(snapshots: Snapshots, events: Events, request: Request) -> Iterator[Answer]:
@@ -171,7 +173,7 @@ def match_chunks(
     if request.points:
         wanted = with_coordinates(wanted, request.points)
     begun = time.perf_counter()
-    choice = _choice(wanted, request.beside.values()) if newest is None else lambda _: True
+    choice = choice_of(wanted, request.beside.values()) if newest is None else lambda _: True
     chunks = read_events(events, choice, request.schema, delimiter=request.delimiter)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
 
@@ -195,7 +197,7 @@ def match_chunks(
     stats.seconds += time.perf_counter() - begun
 
 
-def _choice(wanted: Wanted, others: Collection[str]) -> Callable[[str], bool]:
+def choice_of(wanted: Wanted, others: Collection[str]) -> Callable[[str], bool]:
     """A predicate for the columns to read: attributes in the subscriptions, and `others`."""
     if not others:
         return wanted.inside

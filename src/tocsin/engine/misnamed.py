@@ -47,14 +47,14 @@ def misnamed(
         if name not in wanted:
             yield from _unasked(option("points", {name: pair}), name, asked)
         elif seen is not None and not seen.types.get(name):
-            yield from (_absent(option("points", {name: pair}), axis, seen) for axis in pair if axis not in seen.types)
+            yield from (absent(option("points", {name: pair}), axis, seen) for axis in pair if axis not in seen.types)
         elif seen is not None and seen.types[name] == 1 << codes.UNTYPED and pair[0].startswith(f"{name}."):
             yield Notice(name, option("points", {name: pair}), _is_object(name, pair), 0, None)
     if event_key is not None and seen is not None and seen.without_key and not seen.with_key:
-        yield _absent(option(key_option, event_key), event_key, seen)
+        yield absent(option(key_option, event_key), event_key, seen)
     if isinstance(ranking, Relaxed):
         for name in sorted(set(ranking.drop) - asked):
-            yield from _unasked(f"drop {name!r}", name, asked, is_sure=True)
+            yield from _unasked(option("drop", [name]), name, asked, is_sure=True)
 
 
 def _is_object(name: str, pair: tuple[str, str]) -> str:
@@ -110,7 +110,8 @@ def _unasked(option: str, name: str, asked: Iterable[str], *, is_sure: bool = Fa
         yield Notice(name, option, f"no subscription uses {name_text(name)}{_meant(near)}", 0, None)
 
 
-def _absent(option: str, name: str, seen: Seen) -> Notice:
+def absent(option: str, name: str, seen: Seen) -> Notice:
+    """A warning that no event has the attribute that an option names."""
     return Notice(name, option, f"no event has {name_text(name)}{_meant(nearest(name, seen.names()))}", 0, None)
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tocsin.columns.events.objects import encode_objects
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.following import FollowedEvent, follow_one
+from tocsin.engine.followed_set import FollowedSet
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of, answers_of
 from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices_of
 from tocsin.engine.seen import seen_in
 from tocsin.engine.store import Reading
-from tocsin.engine.subscription_set import SubscriptionSet
-from tocsin.engine.trails import Trail
-from tocsin.engine.witness import Held, Witness
 from tocsin.errors import RecordError
-from tocsin.model.fence import Followed
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Notice, shown
 from tocsin.records.csv_files import ColumnType
@@ -27,7 +23,7 @@ from tocsin.records.events import Events
 from tocsin.schemas import with_schema
 
 
-class Questions(SubscriptionSet):
+class Questions(FollowedSet):
     """Subscriptions that can be matched against events. `Engine` says more."""
 
     def _reading(self) -> Reading:
@@ -222,89 +218,6 @@ class Questions(SubscriptionSet):
     def _pieces(self, events: Events, request: Request) -> Iterator[Answer]:
         with self._reading() as snapshots:
             yield from answers_of(snapshots, events, request)
-
-    def followed(
-        self,
-        events: Events,
-        key: str,
-        also: Sequence[str] = (),
-        trail: Trail | None = None,
-        *,
-        schema: Mapping[str, ColumnType] | None = None,
-        delimiter: str | None = None,
-        points: Points | None = None,
-        strict: bool = False,
-        threads: int | None = None,
-        no_places: tuple[tuple[float, float], ...] = (),
-    ) -> tuple[Answer, Witness]:
-        """Match events for `Fences`: one row per event, with a list of its matches and some of its attributes.
-
-        Parameters
-        ----------
-        events
-            As in `tocsin.match`.
-        key : str
-            The attribute that identifies objects.
-        also : sequence of str
-            Further attributes, which become the columns `also_0`, `also_1` and so on.
-        trail : Trail, optional
-            The objects' last places. The lines from them are matched, too, into the column `passed`.
-        schema
-            As in `tocsin.match`.
-        delimiter
-            As in `tocsin.match`.
-        points
-            As in `tocsin.match`.
-        strict
-            As in `tocsin.match`.
-        threads
-            As in `tocsin.match`.
-        no_places : tuple of pairs of float
-            Points that mean "position not known".
-
-        Returns
-        -------
-        tuple of (Answer, Witness)
-            The answer. For a subscription that does not match, the witness tells whether it is FALSE or UNKNOWN.
-        """
-        with self._reading() as snapshots:
-            witness = Witness(Held.kept_with(self._store, snapshots))
-            request = Request(
-                lists=True,
-                strict=strict,
-                schema=schema,
-                threads=threads,
-                delimiter=delimiter,
-                points=points or {},
-                event_key=key,
-                also=tuple(also),
-                texts=self._texts,
-                no_places=no_places,
-                witness=witness,
-                trail=trail,
-            )
-            return answer_of(snapshots, events, request, Stats(), []), witness
-
-    def followed_one(self, event: Mapping[str, Any], followed: Followed, trail: Trail | None = None) -> FollowedEvent:
-        """Match one event for `Fences`.
-
-        Parameters
-        ----------
-        event : mapping
-            Names and values.
-        followed : Followed
-            The settings of the fences.
-        trail : Trail, optional
-            The last place of the event's object. The line from it is matched, too.
-
-        Returns
-        -------
-        FollowedEvent
-            The ids of its matches, and what else fences need of it.
-        """
-        with self._reading() as snapshots:
-            witness = Witness(Held.kept_with(self._store, snapshots))
-            return follow_one(snapshots, event, followed, trail, witness, self._texts)
 
     def warnings(
         self,

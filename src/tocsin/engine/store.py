@@ -29,6 +29,7 @@ from tocsin.segment.ids import Ids
 from tocsin.segment.ordering import ranks_of
 from tocsin.segment.scores import MOST_CHANGED
 from tocsin.segment.segment import Ranks
+from tocsin.spelling import only_in_python
 
 
 @dataclass(slots=True, eq=False)
@@ -92,11 +93,12 @@ class Store:
     def add(self, parsed: Parsed, *, replace: bool) -> int:
         """Add a subscription; returns how many subscriptions the delta holds."""
         with self.lock:
-            self._check_kind(parsed.id)
+            self.check_kind(parsed.id)
             before = self._find(parsed.id)
             if before is not None and not replace:
                 raise DuplicateSubscription(
-                    f"a subscription {shown(parsed.id)} exists already; give replace=True to replace it"
+                    f"a subscription {shown(parsed.id)} exists already"
+                    f"{only_in_python('; give replace=True to replace it')}"
                 )
             self.delta.add(parsed)
             if before is not None:
@@ -191,9 +193,11 @@ class Store:
             raise UnknownSubscription(f"there is no subscription {shown(name)}")
         return found
 
-    def _check_kind(self, name: SubscriptionId) -> None:
-        if self.kind is not None and type(name) is not self.kind:
-            mine, other = ("strings", "an integer") if self.kind is str else ("integers", "a string")
+    def check_kind(self, name: SubscriptionId, other_kind: type | None = None) -> None:
+        """Raise `RecordError` for an id of another type than those here, or than those about to come."""
+        kind = self.kind or other_kind
+        if kind is not None and type(name) is not kind:
+            mine, other = ("strings", "an integer") if kind is str else ("integers", "a string")
             raise RecordError(f"the engine's ids are {mine}, but this one is {other}; use one kind", "id")
 
     # Reading

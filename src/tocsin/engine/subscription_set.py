@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import pyarrow as pa
 
-from tocsin.encoding import Points
-from tocsin.engine.engine_stats import EngineStats, stats_of
-from tocsin.engine.explaining import explain_stored
-from tocsin.engine.holdings import export, held_table, optional_parts
+from tocsin.engine.holdings import Holdings
 from tocsin.engine.loading import checked_rejects, collect, extras_of
 from tocsin.engine.merging import Merger
 from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Statistics, choose, find_index
-from tocsin.language import Explanation, Templates
-from tocsin.language.stored import stored_payload
-from tocsin.model.ranking import Similar
-from tocsin.model.subscription import Report, SubscriptionId, checked_score
+from tocsin.language import Templates
+from tocsin.model.subscription import Reject, Report, SubscriptionId, checked_score
 from tocsin.model.texts import Text
-from tocsin.records import parsed_record, subscription_of
-from tocsin.records.csv_files import ColumnType
+from tocsin.records import Parsed, parsed_record, subscription_of
 from tocsin.records.subscriptions import Subscriptions
 from tocsin.schemas import checked_texts
-from tocsin.segment import require_suitable
+from tocsin.segment import Segment, SegmentBuilder, require_suitable
 
 DELTA_LIMIT: Final = 8192
 
 
-class SubscriptionSet:
+class SubscriptionSet(Holdings):
     """The part of an engine that changes its subscriptions and looks them up; `Engine` matches them, too."""
 
     def __init__(
@@ -115,8 +107,7 @@ class SubscriptionSet:
         record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
         if not self._takes_all:
             require_suitable(self._plan, subscription_of(record))
-        if self._store.add(parsed_record(record, self._templates), replace=replace) >= self._delta_limit:
-            self._merger.wake()
+        self._add(parsed_record(record, self._templates), replace=replace)
         for advice in self._templates.take_advice():
             warnings.warn(f"{advice.condition}: {advice.reason}", stacklevel=2)
 
@@ -168,17 +159,8 @@ class SubscriptionSet:
         """
         extras = extras_of(payload_columns)
         builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)
-        with self._store.structure:
-            kind = self._store.kind
-            arrow = None if kind is None else pa.int64() if kind is int else pa.large_string()
-            segment = builder.finish(
-                self._plan, kind=arrow, keep_last=replace, taken=None if replace else self._store.taken
-            )
-            rejects = checked_rejects(builder, strict=strict)
-            if len(segment):
-                self._store.add_segment(segment, replace=replace)
-        self._merger.wake()
-        return Report(len(segment), rejects, extras.warnings())
+        accepted, rejects = self._add_all(builder, replace=replace, strict=strict)
+        return Report(accepted, rejects, extras.warnings())
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Remove a subscription.
@@ -193,7 +175,7 @@ class SubscriptionSet:
         UnknownSubscription
             If no subscription has the id.
         """
-        self._store.remove(id)
+        self._remove(id)
 
     def rescore(self, id: SubscriptionId, score: float) -> None:
         """Change the score of a subscription.
@@ -223,7 +205,7 @@ class SubscriptionSet:
         """
         if score is None:
             raise RecordError("a score must be a number, not None", "score")
-        self._store.rescore(id, checked_score(score))
+        self._rescore(id, checked_score(score))
 
     def merge(self) -> None:
         """Merge everything into one segment now, in this thread.
@@ -234,162 +216,30 @@ class SubscriptionSet:
         """
         self._merger.merge_all()
 
-    # What is held
+    # How a change is made: a durable engine makes it in its database first
 
-    def explain(
-        self,
-        id: SubscriptionId,
-        event: Mapping[str, Any],
-        *,
-        ranking: Similar | None = None,
-        schema: Mapping[str, ColumnType] | None = None,
-        points: Points | None = None,
-    ) -> Explanation:
-        """Explain from its source text why a subscription matches an event, or does not.
+    def _add(self, parsed: Parsed, *, replace: bool) -> None:
+        if self._store.add(parsed, replace=replace) >= self._delta_limit:
+            self._merger.wake()
 
-        Parameters
-        ----------
-        id : str or int
-            The subscription's id.
-        event : mapping
-            The event.
-        ranking : Similar, optional
-            Explain how similar the two are instead. `score` of the result is the sum of both shares.
-        schema
-            As in `tocsin.match`.
-        points
-            As in `tocsin.match`.
+    def _add_all(self, builder: SegmentBuilder, *, replace: bool, strict: bool) -> tuple[int, list[Reject]]:
+        """Add what a builder collected; returns how many were added, and the rejects."""
+        with self._store.structure:
+            segment = self._finished(builder, replace=replace)
+            rejects = checked_rejects(builder, strict=strict)
+            if len(segment):
+                self._store.add_segment(segment, replace=replace)
+        self._merger.wake()
+        return len(segment), rejects
 
-        Returns
-        -------
-        Explanation
-            The predicates that hold and those that do not. Its `index` tells where the subscription is stored.
+    def _finished(self, builder: SegmentBuilder, *, replace: bool) -> Segment:
+        """The segment of what a builder collected, without taken ids unless they are replaced."""
+        kind = self._store.kind
+        arrow = None if kind is None else pa.int64() if kind is int else pa.large_string()
+        return builder.finish(self._plan, kind=arrow, keep_last=replace, taken=None if replace else self._store.taken)
 
-        Raises
-        ------
-        UnknownSubscription
-            If no subscription has the id.
-        RecordError, InvalidInput
-            If the event cannot be read, or for another ranking.
+    def _remove(self, id: SubscriptionId) -> None:
+        self._store.remove(id)
 
-        Examples
-        --------
-        >>> import tocsin
-        >>> engine = tocsin.Engine()
-        >>> engine.subscribe("s1", "price <= 580")
-        >>> engine.explain("s1", {"price": 600}).failed[0].needed
-        'price <= 580'
-        """
-        source, number = self._store.find(id)
-        explained = explain_stored(
-            source.text(number), event, self._texts, ranking=ranking, schema=schema, points=points
-        )
-        return explained if ranking is not None else replace(explained, index=source.place(number))
-
-    def payload(self, id: SubscriptionId) -> Any:
-        """The payload of a subscription.
-
-        Parameters
-        ----------
-        id : str or int
-            The subscription's id.
-
-        Returns
-        -------
-        any JSON value
-            The payload as it was given; None if there is none.
-
-        Raises
-        ------
-        UnknownSubscription
-            If no subscription has the id.
-        """
-        source, number = self._store.find(id)
-        text = source.payload(number)
-        return stored_payload(text) if text else None
-
-    def get(self, id: SubscriptionId) -> dict[str, Any]:
-        """A subscription as a record that `subscribe_many` takes.
-
-        Parameters
-        ----------
-        id : str or int
-            The subscription's id.
-
-        Returns
-        -------
-        dict
-            `id`, `where` (as text, even if JSON was given) and `score`, and `payload` and `weights` if there are any.
-
-        Raises
-        ------
-        UnknownSubscription
-            If no subscription has the id.
-
-        Examples
-        --------
-        >>> import tocsin
-        >>> engine = tocsin.Engine()
-        >>> engine.subscribe("s1", "price <= 580")
-        >>> engine.get("s1")
-        {'id': 's1', 'where': 'price <= 580', 'score': 1.0}
-        """
-        source, number = self._store.find(id)
-        payload, weights = source.payload(number), source.weights_of(number)
-        record = {"id": id, "where": source.text(number), "score": source.score_of(number)}
-        return record | optional_parts(payload, weights)
-
-    def subscriptions(self) -> pa.Table:
-        """All subscriptions at one moment, as a table.
-
-        Returns
-        -------
-        pyarrow.Table
-            Columns `id`, `where`, `score`, `payload` and `weights` (JSON texts, null if absent), ordered by id.
-
-        Notes
-        -----
-        Cost: linear, plus sorting the ids.
-        """
-        with self._store.reading() as snapshots:
-            return held_table(snapshots)
-
-    def export(self, path: str | Path) -> None:
-        """Write all subscriptions as JSON lines, atomically; `subscribe_many` and `tocsin.match` read them.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be written.
-        """
-        export(self.subscriptions(), path)
-
-    def __iter__(self) -> Iterator[SubscriptionId]:
-        """The ids, sorted, at one moment."""
-        return iter(self.subscriptions()["id"].to_pylist())
-
-    def __contains__(self, id: object) -> bool:
-        return isinstance(id, str | int) and not isinstance(id, bool) and self._store.has(id)
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-    @property
-    def stats(self) -> EngineStats:
-        """What the engine holds now: segments, memory, and the choice of the index."""
-        segments = [stats_of(source) for source in self._store.segments]
-        waiting = [self._store.delta, *self._store.sealed]
-        error = self._merger.error
-        return EngineStats(
-            len(self),
-            sum(len(source) for source in waiting),
-            segments,
-            self._plan,
-            self._merger.is_running,
-            None if error is None else repr(error),
-        )
+    def _rescore(self, id: SubscriptionId, score: float) -> None:
+        self._store.rescore(id, score)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.matching import EVENT_KEY, PASSED
+from tocsin.engine.trails import BEFORE, Trail
 from tocsin.engine.witness import Witness
-from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits
-from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits, plain_key, problem_of
+from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records.keys import key_values
 
 
@@ -62,6 +63,48 @@ class Tracking:
         """Where an object was at its last event; None if that is not known."""
         visits = self.objects.get(key)
         return None if visits is None else visits.at
+
+    def follow_table(
+        self, table: pa.Table, witness: Witness, trail: Trail | None, told: TimeReader
+    ) -> tuple[list[Reject], list[tuple[int, FenceChange]]]:
+        """Process a table with a row for each event; returns the events without a key, and each change with its row."""
+        first_row = table["event"][0].as_py() if len(table) else 0
+        return self.follow(rows_of(table, self.followed, told), first_row, witness, trail, told)
+
+    def follow(
+        self,
+        rows: Sequence[tuple[Any, ...]],
+        first_row: int,
+        witness: Witness,
+        trail: Trail | None,
+        told: TimeReader,
+    ) -> tuple[list[Reject], list[tuple[int, FenceChange]]]:
+        """Process rows as `rows_of` gives them, the least of which is `first_row`.
+
+        Returns the events without a key, and each change with its row.
+        """
+        keyless: list[Reject] = []
+        changes: list[tuple[int, FenceChange]] = []
+        before = self.events
+        first = before + 1 - first_row  # the number of the event in row 0
+        for row, key, ids, now, passed in rows:
+            if ids is None:
+                continue  # a bad event, already reported
+            if reason := problem_of(key, self.followed.key):
+                keyless.append(Reject(row, None, self.followed.key, reason))
+                continue
+            self.events = first + row
+            begun = BEFORE if trail is None else trail.starts.get(row, BEFORE)
+            start = before if begun == BEFORE else first + begun
+            event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
+            changes += ((row, change) for change in self.move(event, witness, told))
+        if trail is not None:
+            self.has_places |= trail.has_points
+        for key, (at, row) in {} if trail is None else trail.moved.items():
+            visits = self.objects.get(key)
+            if visits is not None and visits.began <= first + row:
+                visits.at = at
+        return keyless, changes
 
     def move(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
         """Process one event of an object. If the object was lost since its line began, it has no last position."""
@@ -141,12 +184,3 @@ def rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple
     if followed.order == "time":
         rows.sort(key=lambda one: float("-inf") if one[3] is None else one[3])
     return rows
-
-
-def problem_of(key: Any, name: str) -> str:
-    """What is wrong with a key; empty if it is valid."""
-    if key is None or key != key:
-        return f"it has no value of {name!r}, which identifies objects"
-    if isinstance(key, list | dict):
-        return f"its {name!r} is {shown(key)}; a key is a string, a number or a boolean"
-    return ""

@@ -16,7 +16,7 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index.places.places import Places
 from tocsin.kernels import codes
-from tocsin.model.fence import ObjectKey, Position, plain_key
+from tocsin.model.fence import ObjectKey, Position, plain_key, problem_of
 from tocsin.model.shapes import shapely
 
 BEFORE: Final = -1
@@ -45,7 +45,7 @@ class Trail:
         for row, batch, event, here in self._positions(batches):
             self.has_points = True
             key = keys.get(row)
-            if key is None or key != key:
+            if problem_of(key, ""):
                 continue
             key = plain_key(key)
             before, start = self.moved.get(key) or (self._last(key), BEFORE)

@@ -17,7 +17,7 @@ from tocsin.language.needs import needed_for
 from tocsin.language.operators.operator import operator_of
 from tocsin.language.showing import lines_html
 from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
-from tocsin.model.elements import Values
+from tocsin.model.elements import ReadValues, Values
 from tocsin.model.expression import And, Expression, IsNull, Not, Or, attributes
 from tocsin.model.readings import is_reading
 from tocsin.model.values import UNTYPED, Value, type_name
@@ -167,13 +167,17 @@ class _Findings:
 
 
 def value_shown(values: Values, name: str, with_type: bool = False, may_be_absent: bool = False) -> str:
-    """Show an event's value for a name. If it is absent but should not be, suggest the most similar name."""
+    """Show an event's value for a name, with its type if this makes a predicate UNKNOWN.
+
+    If it is absent but should not be, suggest the most similar name.
+    """
     value, shown = cast(Value | None, values.get(name)), name_text(name)
     if value is None:
         near = None if may_be_absent else nearest(name, (one for one in values if not is_reading(one)))
         return f"{shown} is absent" + (f"; did you mean {name_text(near)}?" if near else "")
     if value is UNTYPED:
-        return f"{shown} is present, of no type"
+        unread = values.unread.get(name) if isinstance(values, ReadValues) else None
+        return f"{shown} {unread or 'has no type'}{', so this is UNKNOWN' if with_type else ''}"
     return f"{shown} = {_short(constant_text(value))}" + (f" ({type_name(value)})" if with_type else "")
 
 

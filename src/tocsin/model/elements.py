@@ -6,6 +6,7 @@ that cannot be read satisfies no condition, and no condition is FALSE for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Set
 from typing import Any, Final, TypeAlias
 
@@ -13,6 +14,7 @@ from tocsin.errors import RecordError
 from tocsin.model.event import flatten, is_geometry
 from tocsin.model.expression import AnyElement, Expression, walk
 from tocsin.model.readings import as_elements
+from tocsin.model.subscription import shown
 from tocsin.model.values import UNTYPED, Range, Value
 
 ELEMENT: Final = "element"
@@ -29,14 +31,52 @@ Values: TypeAlias = Mapping[str, Value | Elements]
 """The values of a flattened event, with the elements of a list under `as_elements(name)`. Made by `values_for`."""
 
 
-def values_for(trees: Iterable[Expression], record: Mapping[str, Any]) -> dict[str, Value | Elements]:
+class ReadValues(dict[str, "Value | Elements"]):
+    """The values of an event, and for those without a type what came: `unread["price"]` is "is an object ({})"."""
+
+    def __init__(self, values: Mapping[str, Value | Elements]) -> None:
+        super().__init__(values)
+        self.unread: dict[str, str] = {}
+
+    def note_unread(self, record: Mapping[str, Any], reasons: Mapping[str, str]) -> None:
+        """Note what a record has under the names without a type, and why it could not be read."""
+        for name in [name for name, value in self.items() if value is UNTYPED]:
+            if name in reasons or name not in self.unread:
+                self.unread[name] = _what_came(within(record, name), reasons.get(name))
+
+
+def _what_came(raw: Any, reason: str | None) -> str:
+    """What an event has in place of a value that conditions can compare."""
+    came = "" if raw is None or raw is UNTYPED else shown(raw)
+    if reason is not None:
+        reason = re.split(r"[.;] ", reason, maxsplit=1)[0]  # without advice
+        return f"{'' if came in reason else f'= {came} '}could not be read ({reason})"
+    kind = "an object" if isinstance(raw, Mapping) else "a list of lists or objects"
+    return f"is {kind} ({came})" if came else "has no type"
+
+
+def within(record: Any, name: str) -> Any:
+    """The value of an attribute (dotted within objects) of a record; None if there is none."""
+    if not isinstance(record, Mapping):
+        return None
+    if name in record:
+        return record[name]
+    for at, letter in enumerate(name):
+        if letter == "." and isinstance(record.get(name[:at]), Mapping):
+            return within(record[name[:at]], name[at + 1 :])
+    return None
+
+
+def values_for(trees: Iterable[Expression], record: Mapping[str, Any]) -> ReadValues:
     """Flatten an event, and add the elements of the lists that expressions ask for. Raises `RecordError` as `flatten`.
 
     >>> from tocsin.language import parse
     >>> values_for([parse("ANY(tags, element = 'new')")], {"tags": ["new"]})
     {'tags': ('new',), 'tags\\x00elements': ({'element': 'new'},)}
     """
-    values: dict[str, Value | Elements] = dict(flatten(record).values)
+    flat = flatten(record)
+    values = ReadValues(flat.values)
+    values.note_unread(record, dict(flat.problems))
     asked: dict[str, list[Expression]] = {}
     for node in (node for tree in trees for node in walk(tree) if isinstance(node, AnyElement)):
         asked.setdefault(node.items.name, []).append(node.condition)
@@ -47,12 +87,14 @@ def values_for(trees: Iterable[Expression], record: Mapping[str, Any]) -> dict[s
     return values
 
 
-def _values_of(conditions: list[Expression], element: Any) -> Mapping[str, Value | Elements] | None:
+def _values_of(conditions: list[Expression], element: Any) -> ReadValues | None:
     try:
         values = values_for(conditions, as_record(element))
     except RecordError:
         return None
-    return {name: UNTYPED if isinstance(value, Range) else value for name, value in values.items()}
+    ranges = [name for name, value in values.items() if isinstance(value, Range)]
+    values.update(dict.fromkeys(ranges, UNTYPED))
+    return values
 
 
 def as_record(element: Any) -> Mapping[str, Any]:

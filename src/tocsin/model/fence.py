@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any, Final, NamedTuple, TypeAlias
+from uuid import UUID
 
 from tocsin.errors import InvalidInput
 from tocsin.model.instants import MICROSECONDS
-from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.model.subscription import Reject, SubscriptionId, shown
+from tocsin.spelling import option
 
 ENTER: Final = "enter"
 INSIDE: Final = "inside"
@@ -19,13 +22,36 @@ EXIT: Final = "exit"
 CROSS: Final = "cross"
 LOST: Final = "lost"
 
-ObjectKey: TypeAlias = str | int | float | bool
+ObjectKey: TypeAlias = str | int | float
 Position: TypeAlias = tuple[float, float]
 
 
+class OtherKey(str):
+    """A key of a type that JSON does not have, as text."""
+
+    __slots__ = ()
+
+
 def plain_key(key: Any) -> ObjectKey:
-    """A key as JSON has it: instants and other types become strings."""
-    return key if isinstance(key, str | int | float | bool) else str(key)
+    """A key as JSON has it: decimals and UUIDs become strings."""
+    return key if isinstance(key, str | int | float) else str(key)
+
+
+def problem_of(key: Any, name: str) -> str:
+    """What is wrong with a key under a name; empty if it identifies an object.
+
+    >>> problem_of([1], "v"), problem_of("b-7", "v")
+    ("its 'v' is [1]; a key is a string or a number", '')
+    """
+    if key is None or key != key:
+        return f"it has no value of {name!r}, which identifies objects"
+    is_key = isinstance(key, str | int | float | Decimal | UUID) and not isinstance(key, bool | OtherKey)
+    if is_key:
+        return ""
+    is_nested = isinstance(key, list | tuple | dict)
+    came = shown(key if is_nested or isinstance(key, bool) else str(key))
+    reason = f"its {name!r} is {came}; a key is a string or a number"
+    return reason if is_nested else f"{reason}. In a CSV file, {option('schema', {name: 'string'})} reads it as text."
 
 
 class FenceChange(NamedTuple):
@@ -33,7 +59,7 @@ class FenceChange(NamedTuple):
 
     Attributes
     ----------
-    object : str or int or float or bool
+    object : str or int or float
         The object's key.
     subscription : str or int
         The subscription's id.
@@ -71,6 +97,11 @@ NO_PLACES: Final = ((181.0, 91.0),)
 _ORDERS: Final = ("arrival", "time")
 
 
+def without_time() -> str:
+    """What options lack that measure times."""
+    return f"needs {option('time')}, the attribute with the time of an event"
+
+
 @dataclass(frozen=True, slots=True)
 class Followed:
     """The settings of object tracking: attributes for key, time and path, and when to forget an object."""
@@ -87,26 +118,29 @@ class Followed:
     def __post_init__(self) -> None:
         for name, value in (("key", self.key), ("time", self.time), ("path", self.path)):
             if not (isinstance(value, str) and value) and not (name != "key" and value is None):
-                raise InvalidInput(f"{name} is {value!r:.40}; it names an attribute of the events")
+                raise InvalidInput(f"{option(name)} is {value!r:.40}; it names an attribute of the events")
         for name, value in (("time", self.time), ("key", self.key)):
             if self.path is not None and self.path == value:
                 raise InvalidInput(
-                    f"path and {name} are both {value!r:.40}; path names the attribute with the object's place"
+                    f"{option('path')} and {option(name)} are both {value!r:.40}; {option('path')} names the "
+                    "attribute with the object's place"
                 )
         if not isinstance(self.most_objects, int) or isinstance(self.most_objects, bool) or self.most_objects < 1:
             raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
-        if self.forget_after is not None and not (
-            self.time is not None and isinstance(self.forget_after, int | float) and self.forget_after > 0
-        ):
-            raise InvalidInput(
-                f"forget_after is {self.forget_after!r:.40}, time is {self.time!r:.40}; it is a number of seconds "
-                "above 0 or a time such as '30 min', and needs time, the attribute with the time of an event."
-            )
+        after = self.forget_after
+        if after is not None and not (isinstance(after, int | float) and after > 0):
+            reason = "it is a number of seconds above 0, or a time such as '30 min'."
+            raise InvalidInput(f"{option('forget_after')} is {after!r:.40}; {reason}")
+        if after is not None and self.time is None:
+            raise InvalidInput(f"{option('forget_after', after)} {without_time()}")
         if self.time_unit not in MICROSECONDS:
-            raise InvalidInput(f"time_unit is {self.time_unit!r:.40}; it is one of {', '.join(MICROSECONDS)}.")
+            raise InvalidInput(
+                f"{option('time_unit')} is {self.time_unit!r:.40}; it is one of {', '.join(MICROSECONDS)}."
+            )
         if self.order not in _ORDERS or (self.order == "time" and self.time is None):
-            reason = "time names no attribute" if self.order == "time" else f"it is one of {', '.join(_ORDERS)}"
-            raise InvalidInput(f"order is {self.order!r:.40}; {reason}.")
+            if self.order == "time":
+                raise InvalidInput(f"{option('order', self.order)} {without_time()}")
+            raise InvalidInput(f"{option('order')} is {self.order!r:.40}; it is one of {', '.join(_ORDERS)}.")
         object.__setattr__(self, "no_places", _checked_places(self.no_places))
 
 
@@ -145,21 +179,25 @@ class FenceRules:
             is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 1
             if not is_count and seconds_of(given) is None:
                 raise InvalidInput(
-                    f"{name} is {given!r:.40}; it counts events, from 1 on, or is a time such as '30 s'."
+                    f"{option(name)} is {given!r:.40}; it counts events, from 1 on, or is a time such as '30 s'."
                 )
             if isinstance(given, timedelta):
                 object.__setattr__(self, name, f"{given.total_seconds():f} s")
         if self.dwell is not None and not (_is_number(self.dwell) and 0 <= self.dwell < float("inf")):
             raise InvalidInput(
-                f"dwell is {self.dwell!r:.40}; it is a number of seconds, from 0 on, or a time such as '5 min'."
+                f"{option('dwell')} is {self.dwell!r:.40}; it is a number of seconds, from 0 on, or a time such as "
+                "'5 min'."
             )
         if not isinstance(self.inside, bool):
             raise InvalidInput(f"inside is {self.inside!r:.40}; it is True or False.")
 
     @property
-    def measures_time(self) -> bool:
-        """Whether some rule is a duration."""
-        return any(isinstance(one, str) for one in (self.enter_after, self.exit_after)) or self.dwell is not None
+    def duration(self) -> tuple[str, Any] | None:
+        """A rule that is a duration, by name and value; None if all of them count events."""
+        if self.dwell is not None:
+            return "dwell", self.dwell
+        rules = {"enter_after": self.enter_after, "exit_after": self.exit_after}
+        return next((one for one in rules.items() if isinstance(one[1], str)), None)
 
     def has_entered(self, stay: Stay, now: float | None) -> bool:
         """Whether a run of hits counts as an entry."""

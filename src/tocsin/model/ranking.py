@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
 from tocsin.errors import InvalidInput
+from tocsin.spelling import option
 
 COMBINATIONS: Final = ("sum", "max", "min")
 _MOST: Final = 2**53
@@ -178,12 +179,12 @@ def _check_drop(drop: Any) -> None:
 def _checked_k(k: Any, advice: str) -> int:
     """Check k and convert any integer type to `int`."""
     if isinstance(k, bool) or not hasattr(k, "__index__"):
-        raise InvalidInput(f"k is {k!r:.40}; it must be an integer of at least 1.")
+        raise InvalidInput(f"{option('k')} is {k!r:.40}; it must be an integer of at least 1.")
     k = operator.index(k)
     if k < 1:
-        raise InvalidInput(f"k is {k}; it must be at least 1. {advice}")
+        raise InvalidInput(f"{option('k')} is {k}; it must be at least 1. {advice}")
     if k > _MOST:
-        raise InvalidInput(f"k is {k}; it must be at most 2**53. {advice}")
+        raise InvalidInput(f"{option('k')} is {k}; it must be at most 2**53. {advice}")
     return int(k)
 
 
@@ -235,9 +236,11 @@ class Similar(Ranking):
 
     def __post_init__(self) -> None:
         if not _is_number(self.alpha) or not 0 <= self.alpha <= 1:
-            raise InvalidInput(f"alpha is {self.alpha!r:.40}; it must be a number from 0 to 1.")
+            raise InvalidInput(f"{option('alpha')} is {self.alpha!r:.40}; it must be a number from 0 to 1.")
         if not _is_number(self.threshold) or not 0 < self.threshold <= 1:
-            raise InvalidInput(f"threshold is {self.threshold!r:.40}; it must be a number above 0, of at most 1.")
+            raise InvalidInput(
+                f"{option('threshold')} is {self.threshold!r:.40}; it must be a number above 0, of at most 1."
+            )
         if self.weights is not None:
             object.__setattr__(self, "weights", _checked_weights(self.weights))
 

@@ -12,9 +12,13 @@ from types import ModuleType
 from typing import Any, Final
 
 from tocsin.errors import InvalidInput, MissingExtra
+from tocsin.spelling import only_in_python
 
 _PLAIN: Final = "plain"
 _FLAGS: Final = ("stem", "drop_stop_words", "keep_accents")
+
+
+_AS_TEXT: Final = "Text('english', stem=True), or "
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Text:
         if self.language is None:
             if self.stem or self.drop_stop_words:
                 raise InvalidInput(
-                    "stems and stop words need a language: Text('english', stem=True), or 'text english stem'"
+                    f"stems and stop words need a language: {only_in_python(_AS_TEXT)}'text english stem'"
                 )
             return
         if not isinstance(self.language, str) or not self.language.islower():

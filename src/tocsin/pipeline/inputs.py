@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from tocsin.errors import InvalidInput
 from tocsin.records import files_of
 from tocsin.records.files import Opened
-from tocsin.records.formats import input_format
+from tocsin.records.formats import PARQUET, input_format
 from tocsin.segment.storage import MANIFEST
+from tocsin.spark.data_files import files_in
 
 if TYPE_CHECKING:
     from tocsin.pipeline.description import Pipeline
@@ -27,6 +31,8 @@ def missing_inputs(pipeline: Pipeline) -> Iterator[tuple[str, str, str]]:
     for table, end in (("events", pipeline.events), ("subscriptions.changes", pipeline.changes)):
         if end is not None and end.kind == "files" and "path" in end.says:
             fault = fault_of_folder(Path(end["path"]))
+            if fault is None and table == "events" and end.get("format") == PARQUET.word and "schema" not in end.says:
+                fault = _fault_of_columns(Path(end["path"]))
             if fault is not None:
                 yield table, "path", fault
     if not (pipeline.index / MANIFEST).exists():
@@ -49,6 +55,29 @@ def fault_of_folder(path: Path) -> str | None:
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
     return None
+
+
+def without_columns(folder: Path) -> str:
+    """What a folder of Parquet files lacks, if no columns can be read from them."""
+    what = "give a schema: columns with Spark's types, as in 'id bigint, price double'"
+    return f"no columns can be read from the Parquet files of {folder}; {what}"
+
+
+def _fault_of_columns(folder: Path) -> str | None:
+    """What prevents that the columns of Parquet files are known without a schema; None if one file can be read."""
+    try:
+        files = files_in(folder)
+    except InvalidInput as error:
+        return str(error)
+    return None if any(map(_is_parquet, files)) else without_columns(folder)
+
+
+def _is_parquet(file: Path) -> bool:
+    try:
+        pq.read_metadata(file)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
 
 
 def _fault_of_files(path: Path) -> str | None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tocsin.errors import InvalidInput
 from tocsin.pipeline.description import End, format_at, holds_json
-from tocsin.pipeline.inputs import fault_of_folder
+from tocsin.pipeline.inputs import fault_of_folder, without_columns
 from tocsin.records.changes import CORRUPT
 from tocsin.records.formats import PARQUET
 from tocsin.spark.csv_pieces import TextsReader, rows_of_texts
+from tocsin.spark.data_files import files_in
 from tocsin.spark.file_types import spark_schema
 from tocsin.spark.names import CHANGE_SCHEMA
-from tocsin.spark.parquet import PieceReader, files_in, files_of
+from tocsin.spark.parquet import PieceReader, files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -77,10 +78,7 @@ def _schema_of(folder: str) -> StructType:
     """The columns of the existing Parquet files; damaged ones are reported when they are read."""
     schema = spark_schema(files_in(Path(folder)), skips_damaged=True)
     if schema is None:
-        raise InvalidInput(
-            f"no columns can be read from the Parquet files of {folder}; give a schema: columns with Spark's types, as "
-            "in 'id bigint, price double'"
-        )
+        raise InvalidInput(without_columns(Path(folder)))
     return schema
 
 

@@ -19,6 +19,7 @@ from tocsin.placement.assigning import HASH, LOCATION, PLACEMENTS, Homes, Placem
 from tocsin.placement.covers import COVERS, covers_of
 from tocsin.placement.hashing import Hashes
 from tocsin.placement.regions import divided, regions_of
+from tocsin.spelling import option
 
 AUTO: Final = "auto"
 _COMMON: Final = 0.1
@@ -77,9 +78,9 @@ def placement_of(name: str, partitions: int, profile: Profile, statistics: Stati
 def check_placement(name: str, partitions: int) -> None:
     """Raise `InvalidInput` for an unknown placement or an invalid number of partitions."""
     if name not in (*PLACEMENTS, AUTO):
-        raise InvalidInput(f"placement is {name!r:.40}; it must be one of {', '.join(PLACEMENTS)}, {AUTO}")
+        raise InvalidInput(f"{option('placement')} is {name!r:.40}; it must be one of {', '.join(PLACEMENTS)}, {AUTO}")
     if isinstance(partitions, bool) or not isinstance(partitions, int) or partitions < 1:
-        raise InvalidInput(f"partitions is {partitions!r:.40}; it must be at least 1")
+        raise InvalidInput(f"{option('partitions')} is {partitions!r:.40}; it must be at least 1")
 
 
 def _homes(partitions: int, profile: Profile) -> Homes:

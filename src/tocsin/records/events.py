@@ -56,13 +56,15 @@ def read_events(
     what: str = "events",
     delimiter: str | None = None,
 ) -> Iterator[Chunk]:
-    """Read events from a dict, an iterable of dicts, JSON lines (bytes), a path, a table or a data frame.
+    """Read events from a dict, an iterable of dicts, JSON lines (bytes), a path, a table, a data frame or a chunk.
 
     `choose` says which top-level columns are needed. `schema` gives the types of CSV columns; for other forms it is
     only checked here, and applied by the encoder. `delimiter` is that of a CSV, recognised if None. `what` is the word
     for messages. Raises `InvalidInput` when the source as a whole cannot be read.
     """
     first = next(iter(source), None) if isinstance(source, list | tuple) else source
+    if isinstance(source, Chunk):
+        return iter([source])
     files = files_of(source) if isinstance(first, str | Path) else None
     if files is not None:
         return _read_files(source, files, ReadOptions(choose, schema or {}, delimiter))
@@ -81,20 +83,26 @@ def read_events(
         return read_table(source)
     if isinstance(source, list | tuple) and isinstance(first, pa.Table | pa.RecordBatch):
         return read_table(_one_table(source, what))
-    if type(source).__module__.startswith("pandas"):
-        return _read_pandas(source, choose, what)
-    if type(source).__module__.startswith("polars") and hasattr(source, "collect"):
-        return read_table(source.collect())  # a lazy frame
-    if type(source).__module__.startswith("pyarrow") and hasattr(source, "count_rows"):
-        return read_dataset(source, choose)
-    if hasattr(source, "__arrow_c_stream__"):
-        return read_table(source)
+    if (frame := _read_frame(source, choose, what)) is not None:
+        return frame
     if isinstance(source, Iterable):
         return read_objects(source, what)
     raise InvalidInput(
         f"{what} cannot be read from a {type(source).__name__}; give dicts, JSON as bytes, paths, a folder, "
         "an Arrow table or dataset, a DuckDB relation, or a pandas or Polars data frame"
     )
+
+
+def _read_frame(source: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk] | None:
+    """Read a data frame, a dataset or another kind of table; None for anything else."""
+    module = type(source).__module__
+    if module.startswith("pandas"):
+        return _read_pandas(source, choose, what)
+    if module.startswith("polars") and hasattr(source, "collect"):
+        return read_table(source.collect())  # a lazy frame
+    if module.startswith("pyarrow") and hasattr(source, "count_rows"):
+        return read_dataset(source, choose)
+    return read_table(source) if hasattr(source, "__arrow_c_stream__") else None
 
 
 def _one_table(parts: Sequence[Any], what: str) -> pa.Table:

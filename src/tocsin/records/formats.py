@@ -121,6 +121,11 @@ def either(words: tuple[str, ...], joint: str = "or") -> str:
     return f" {joint} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def is_stream(source: object) -> bool:
+    """Whether a source is standard input as JSON lines, which are read as they arrive."""
+    return isinstance(source, str) and source == STANDARD and format_of(source) is JSON
+
+
 class Formatted(str):
     """A path with a given format, which applies if its ending names none, and to `-`."""
 

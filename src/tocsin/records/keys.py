@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
 import json
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -11,12 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tocsin.model.elements import within
+from tocsin.model.fence import OtherKey
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
 from tocsin.records.json_lines import parse_lines
 
-MIXED: Final = pa.struct([("json", pa.large_string())])
-"""Keys of several types in one array, each as JSON, so that 5 and "5" stay distinct."""
+MIXED: Final = pa.struct([("json", pa.large_string()), ("other", pa.bool_())])
+"""Keys of several types in one array, each as JSON, so that 5 and "5" stay distinct.
+
+`other` is true for values that JSON does not have, which are texts: dates and bytes.
+"""
+
+_PLAIN: Final = (str, int, float, list, tuple, dict, decimal.Decimal, uuid.UUID)
 
 
 def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
@@ -27,7 +36,7 @@ def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
         chunk = parse_lines(chunk, np.searchsorted(chunk.rows, rows).tolist())
     if isinstance(chunk, ObjectChunk):
         records = dict(chunk.records)
-        return _array([_within(records.get(row, {}), name) for row in rows.tolist()])
+        return _array([within(records.get(row, {}), name) for row in rows.tolist()])
     places = np.searchsorted(chunk.rows, rows).tolist()
     pairs = (dict(zip(chunk.names[place].as_py(), chunk.values[place].as_py(), strict=False)) for place in places)
     return _array([pair.get(name) for pair in pairs])
@@ -35,11 +44,8 @@ def keys_at(chunk: Chunk, rows: NDArray[np.int64], name: str) -> pa.Array:
 
 def key_in(record: Mapping[str, Any], name: str) -> Any:
     """The value of an attribute of one record, as `keys_at` and `key_values` give it."""
-    value = _within(record, name)
-    return value if value is None or type(value) in _PLAIN else key_values(_array([value]))[0]
-
-
-_PLAIN: Final = (str, int, float, bool)
+    value = within(record, name)
+    return value if value is None or type(value) in (str, int, float, bool) else key_values(_array([value]))[0]
 
 
 def with_keys(rejects: list[Reject], chunk: Chunk, name: str) -> list[Reject]:
@@ -83,7 +89,12 @@ def key_values(keys: pa.Array | pa.ChunkedArray) -> list[Any]:
     values: list[Any] = keys.to_pylist()
     if keys.type != MIXED:
         return values
-    return [None if value is None else json.loads(value["json"]) for value in values]
+    return [None if one is None else _decoded(one["json"], one["other"]) for one in values]
+
+
+def _decoded(text: str, is_other: bool | None) -> Any:
+    value = json.loads(text)
+    return OtherKey(value) if is_other else value
 
 
 def _column(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
@@ -106,17 +117,6 @@ def _found(table: pa.Table | pa.RecordBatch, name: str) -> Any:
     return None
 
 
-def _within(record: Any, name: str) -> Any:
-    if not isinstance(record, Mapping):
-        return None
-    if name in record:
-        return record[name]
-    for at, letter in enumerate(name):
-        if letter == "." and isinstance(record.get(name[:at]), Mapping):
-            return _within(record[name[:at]], name[at + 1 :])
-    return None
-
-
 def _array(values: list[Any]) -> pa.Array:
     """An array of the values' type, or of `MIXED` if they have several."""
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
@@ -130,7 +130,12 @@ def _array(values: list[Any]) -> pa.Array:
 
 
 def _mixed(values: list[Any]) -> pa.Array:
-    return pa.array([None if value is None else {"json": json.dumps(value, default=str)} for value in values], MIXED)
+    return pa.array([None if value is None else _encoded(value) for value in values], MIXED)
+
+
+def _encoded(value: Any) -> dict[str, Any]:
+    is_other = isinstance(value, OtherKey) or not isinstance(value, _PLAIN)
+    return {"json": json.dumps(value, default=str), "other": is_other}
 
 
 def _text(value: Any) -> str | None:
@@ -144,4 +149,4 @@ def keys_column(keys: list[Any], kind: pa.DataType) -> pa.Array:
             return pa.array(keys, kind)
     except (pa.ArrowException, TypeError):
         pass
-    return as_texts(pa.array([{"json": json.dumps(one)} for one in keys], MIXED))
+    return as_texts(_mixed(keys))

@@ -73,7 +73,7 @@ def refuse_table_formats(files: Sequence[Path]) -> None:
             if next(folder.glob(sign), None) is not None:
                 raise InvalidInput(
                     f"{folder} is a table of {name}: its Parquet files also hold rows that were deleted or replaced. "
-                    f"Read it with a {name} library, as in {instead}"
+                    f"Read it in Python with a {name} library, as in {instead}"
                 )
 
 

@@ -38,6 +38,8 @@ from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_
 from tocsin.segment.stored_statistics import read_statistics
 from tocsin.segment.tombstones import Tombstones, read_tombstones
 
+STORE: Final = "store.db"
+"""The database of a durable engine, whose writer alone publishes versions of the folder."""
 FORMAT: Final = "tocsin index"
 VERSION: Final = 2
 VERSION_MANIFEST: Final = "version.json"
@@ -67,6 +69,24 @@ class PartPlace(NamedTuple):
     def entry(self) -> list[Any]:
         """The entry for a manifest."""
         return [self.path, self.changes] if self.home is None else list(self)
+
+
+class StoreMark(NamedTuple):
+    """The state of a durable engine's store that a version has: all changes up to `sequence`."""
+
+    store: str
+    epoch: str
+    sequence: int
+
+    @classmethod
+    def read(cls, entry: Any) -> StoreMark | None:
+        """Parse the entry of a manifest; raises `ValueError` if it is invalid."""
+        if entry is None:
+            return None
+        store, epoch, sequence = entry
+        if not (isinstance(store, str) and isinstance(epoch, str)):
+            raise ValueError(f"of a store {entry!r:.60}")
+        return cls(store, epoch, whole_number(sequence))
 
 
 class MappedPart(NamedTuple):
@@ -104,6 +124,7 @@ class IndexFolder:
     tombstones: str | None = None  # path of the tombstones that are in no part
     placed: Placed | None = field(default=None, compare=False)  # None: placed by a hash
     statistics: str | None = field(default=None, compare=False)  # path of the statistics about events
+    store: StoreMark | None = field(default=None, compare=False)  # None: the folder is of no durable engine
 
     @classmethod
     def read(cls, path: str | Path, version: str | None = None) -> IndexFolder:
@@ -133,7 +154,8 @@ class IndexFolder:
         if not versioned or not named or len(set(names)) < len(names) or ids not in ("string", "int64"):
             what = "its manifest has no version, or invalid parts or types of ids"
             raise SegmentError(f"{path} is damaged: {what}. Compile the index again.")
-        return cls(path, version, places, count, ids, texts, tombstones, placed, statistics)
+        store = StoreMark.read(manifest.get("store"))
+        return cls(path, version, places, count, ids, texts, tombstones, placed, statistics, store)
 
     @property
     def id_type(self) -> pa.DataType:

@@ -26,11 +26,13 @@ from tocsin.model.texts import Text
 from tocsin.placement import Placement
 from tocsin.segment.folder import (
     FORMAT,
+    STORE,
     VERSION,
     VERSION_MANIFEST,
     VERSIONS_FILE,
     IndexFolder,
     PartPlace,
+    StoreMark,
     part_name,
     version_folder,
 )
@@ -52,11 +54,13 @@ _PATIENCE_S: Final = 60.0
 class Publication:
     """A version that is being written; leaving the `with` block removes it unless it was published.
 
-    Raises `SegmentError`, with the path, if the folder cannot be written.
+    Raises `SegmentError`, with the path, if the folder cannot be written, or belongs to a durable engine unless the
+    publication `is_of_store`.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, is_of_store: bool = False) -> None:
         self.path = Path(path)
+        self._is_of_store = is_of_store
         self.version = uuid.uuid4().hex[:12]
         self._missing: list[Path] = []
         self._is_published = False
@@ -67,6 +71,11 @@ class Publication:
         return self.path / version_folder(self.version)
 
     def __enter__(self) -> Publication:
+        if not self._is_of_store and (self.path / STORE).exists():
+            raise SegmentError(
+                f"{self.path} belongs to a durable engine ({STORE}), which alone publishes it; make changes with "
+                f"`tocsin update {self.path} CHANGES` or Engine.open, or name another folder"
+            )
         try:
             with refused(self.path):
                 self._missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
@@ -156,6 +165,7 @@ class Publication:
         tombstones: str | None = None,
         placed: Placed | None = None,
         statistics: str | None = None,
+        store: StoreMark | None = None,
         over: str | None = None,
         keep_s: float = 0.0,
     ) -> IndexFolder:
@@ -168,7 +178,7 @@ class Publication:
         for part in parts:
             if not (self.path / part.path / MANIFEST).exists():
                 raise SegmentError(f"{self.path} cannot take version {self.version}: its part {part.path} is missing")
-        about = (ids, dict(texts or {}), tombstones, placed, statistics)
+        about = (ids, dict(texts or {}), tombstones, placed, statistics, store)
         new = IndexFolder(self.path, self.version, tuple(parts), subscriptions, *about)
         with refused(self.path), Lock(self.path, _PATIENCE_S):
             before = manifest_of(self.path / MANIFEST).get("current")
@@ -201,6 +211,7 @@ def _manifest_for(folder: IndexFolder, before: str | None) -> dict[str, Any]:
         "graves": folder.tombstones,
         "placement": None if folder.placed is None else folder.placed.entry(),
         "statistics": folder.statistics,
+        **({} if folder.store is None else {"store": list(folder.store)}),
     }
 
 

@@ -20,10 +20,10 @@ from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
-from tocsin.records.several import refuse_table_formats
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Given, MatchOptions, given_slices, refusal
 from tocsin.spark.asking import answer_schema, asked_of
+from tocsin.spark.data_files import files_in
 from tocsin.spark.file_types import as_type, spark_schema
 from tocsin.spark.observing import observed
 from tocsin.spark.versions import of_this_batch, opened
@@ -248,13 +248,6 @@ def read_events(session: SparkSession, path: str | Path, columns: list[str] | No
     return rows if columns is None else rows.select(*(f"`{name.replace('`', '``')}`" for name in columns))
 
 
-def files_in(path: Path) -> list[Path]:
-    """The files of a path that Spark would read; raises `InvalidInput` for those of a Delta table and the like."""
-    files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
-    refuse_table_formats(files)
-    return files
-
-
 def pieces_of(session: SparkSession, path: str | Path) -> tuple[DataFrame, list[Piece]]:
     """The pieces of a file or a folder, and a DataFrame with the number of each in a task of its own.
 
@@ -276,12 +269,6 @@ def _pieces(path: Path, cores: int) -> list[Piece]:
             numbers = [number for other, number in own if other == name]
             pieces.append({"path": name, "first": numbers[0], "stop": numbers[-1] + 1})
     return pieces or [{"path": str(one.absolute()), "first": 0, "stop": 0} for one in files[:1]]
-
-
-def is_data(file: Path, folder: Path) -> bool:
-    """Whether Spark would read a file below a folder."""
-    parts = file.relative_to(folder).parts
-    return file.is_file() and not any(part.startswith(("_", ".")) for part in parts)
 
 
 def files_of(reader: DataStreamReader, path: str | Path) -> DataFrame:

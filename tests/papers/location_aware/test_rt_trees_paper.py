@@ -29,7 +29,7 @@ from tests.naive.location_aware_examples import (
     Statement,
     Tree,
 )
-from tests.naive.truth import intersects
+from tests.naive.places import intersects
 from tests.papers.location_aware.trees import leaves_of, lists_at, tokens_at
 from tocsin.index.spatial_text.regions import Held
 from tocsin.papers.location_aware.rt_trees import (

@@ -1,0 +1,398 @@
+"""A durable engine: a change is acknowledged once it is in a SQLite database, and then no crash loses it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tocsin.engine.checkpoints import Checkpoints
+from tocsin.engine.durable_changes import Put, PutAll, Remove, Rescore
+from tocsin.engine.engine import Engine
+from tocsin.engine.holdings import optional_parts
+from tocsin.engine.loading import checked_rejects, collect
+from tocsin.engine.sources import SegmentSource
+from tocsin.engine.store import Store
+from tocsin.engine.subscription_set import DELTA_LIMIT
+from tocsin.errors import InvalidInput, RecordError, SegmentError, StoreError, TocsinError
+from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.model.texts import Text
+from tocsin.records import Parsed, parsed_record
+from tocsin.schemas import checked_texts
+from tocsin.segment import Segment, SegmentBuilder
+from tocsin.segment.storage import MANIFEST
+from tocsin.store import DATABASE, Committer, Database, Owner, Row, require_local
+from tocsin.store.database import SYNCS
+
+_TAIL: Final = 50_000
+"""After so many changes, or `_PERIOD_S` after the first of them, a checkpoint is due."""
+_PERIOD_S: Final = 60.0
+_FOLD_S: Final = 1.0
+_KEPT_TOMBSTONES: Final = 1_000_000
+"""A reader that is more changes behind reads everything again."""
+_IN_BULK: Final = 512
+"""From so many changes on, they are compiled together."""
+
+
+def open_engine(
+    folder: str | Path,
+    *,
+    read_only: bool = False,
+    sync: str = "full",
+    index: str = "auto",
+    delta_limit: int = DELTA_LIMIT,
+    texts: Mapping[str, Text | str] | None = None,
+) -> DurableEngine:
+    """Open or create a durable engine, as `Engine.open` describes."""
+    place = Path(folder)
+    if sync not in SYNCS:
+        raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
+    require_local(place)
+    own = checked_texts(texts)
+    if read_only:
+        database = Database.open(place, read_only=True)
+        return DurableEngine(place, database, None, index, delta_limit, _texts_of(database, own, place))
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made a folder: {error.strerror or error}") from None
+    owner = Owner(place)
+    try:
+        if not (place / DATABASE).exists():
+            _create(place, own)
+        database = Database.open(place, sync=sync)
+        return DurableEngine(place, database, owner, index, delta_limit, _texts_of(database, own, place))
+    except BaseException:
+        owner.release()
+        raise
+
+
+def _create(folder: Path, texts: Mapping[str, Text]) -> None:
+    """Make the store of a folder. The subscriptions of an index that `save` or `compile` wrote are copied."""
+    held = Engine.load(folder) if (folder / MANIFEST).exists() else Engine()
+    given = {**held._texts, **texts}
+
+    def fill(database: Database) -> None:
+        database.put_meta("texts", json.dumps({name: str(how) for name, how in given.items()}))
+        table = held.subscriptions()
+        columns = (table[name].to_pylist() for name in ("id", "where", "score", "payload", "weights"))
+        database.put_all(Row._make((*one, number)) for number, one in enumerate(zip(*columns, strict=True), 1))
+        database.put_meta("sequence", len(table))
+
+    Database.create(folder, fill)
+    if len(held):
+        warnings.warn(f"{folder} was an index; its {len(held):,} subscriptions were copied to {DATABASE}", stacklevel=4)
+
+
+def _texts_of(database: Database, given: Mapping[str, Text], folder: Path) -> dict[str, Text]:
+    """The attributes of a store that are texts; raises `InvalidInput` if the given ones contradict."""
+    stored = {name: Text.of(how) for name, how in database.texts.items()}
+    for name, how in given.items():
+        if stored.get(name) != how:
+            database.close()
+            was = f"has {str(stored[name])!r}" if name in stored else "does not have it"
+            raise InvalidInput(
+                f"texts gives {name!r} the type {str(how)!r}, but {folder} {was}; leave it out, or export the "
+                "subscriptions into a new folder"
+            )
+    return stored
+
+
+class DurableEngine(Engine):
+    """An engine whose subscriptions survive a crash. `Engine.open` makes one.
+
+    `subscribe`, `subscribe_many`, `unsubscribe` and `rescore` return when the change is durable. Changes of many
+    threads share transactions. Everything else is as in `Engine`. A process that was forked from the writer may match,
+    but not change anything.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder with the store and the index.
+    checkpoint_error : str or None
+        Why the index could not be written in the background, or the log not be folded. The store has all changes
+        nevertheless.
+
+    Examples
+    --------
+    >>> import tempfile, tocsin
+    >>> folder = tempfile.mkdtemp()
+    >>> with tocsin.Engine.open(folder) as engine:
+    ...     engine.subscribe("s1", "price <= 580")
+    >>> with tocsin.Engine.open(folder) as engine:
+    ...     list(engine.match({"price": 550})), engine.sequence
+    ([Match(subscription='s1', score=1.0)], 1)
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        database: Database,
+        owner: Owner | None,
+        index: str,
+        delta_limit: int,
+        texts: Mapping[str, Text],
+    ) -> None:
+        """Only `Engine.open` makes one."""
+        super().__init__(index, delta_limit=delta_limit, texts=texts)
+        self.folder = folder
+        self.checkpoint_error: str | None = None
+        self._database, self._owner = database, owner
+        self._following = threading.Lock()  # held while a reader catches up
+        self._is_closed = False
+        self._read()
+        has_no_index = self._sequence > 0 and not self._saved
+        self._began = -_PERIOD_S if has_no_index else None  # when the first change came that no checkpoint has
+        self._folded = time.monotonic()
+        self._saving: threading.Thread | None = None
+        self._committer = None if owner is None else Committer(database, self._keep_house)
+        if self._committer is not None:
+            self._committer.start()
+
+    # Opening and following
+
+    def _read(self) -> None:
+        """Bring memory to the state of the store: by its index and the changes since then, or by everything."""
+        database = self._database
+        with database.one_state():
+            self._identity, newest, floor = database.identity, database.sequence, int(database.meta("floor"))
+            self._checkpoints = Checkpoints(self.folder, self._identity)
+            sources, begin = self._mapped(floor, newest) if database.count() else ([], 0)
+            self._begin(Store(sources))
+            self._saved = begin
+            self._take(database.removed(begin) if begin else (), database.rows(begin))
+        self._sequence = newest
+
+    def _mapped(self, floor: int, newest: int) -> tuple[list[SegmentSource], int]:
+        """The segments of the index, and the last change that they have; none if the index is of no use."""
+        try:
+            return self._checkpoints.open(floor, newest)
+        except SegmentError as error:
+            warnings.warn(f"{self.folder}: {error}; all subscriptions are read from the store", stacklevel=6)
+            return [], 0
+
+    def _take(self, removed: Iterable[SubscriptionId], rows: Iterable[Row]) -> None:
+        """Make changes of the store in memory."""
+        for id in removed:
+            if self._store.has(id):
+                self._store.remove(id)
+        records = _records(rows)
+        few = [record for _, record in zip(range(_IN_BULK), records, strict=False)]
+        if len(few) < _IN_BULK:
+            for record in few:
+                super()._add(self._parsed(record), replace=True)
+            return
+
+        def all_records() -> Iterator[dict[str, Any]]:
+            yield from few
+            yield from records
+
+        builder = collect(all_records(), self._templates)
+        super()._add_all(builder, replace=True, strict=True)
+
+    def _parsed(self, record: Mapping[str, Any]) -> Parsed:
+        try:
+            return parsed_record(record, self._templates)
+        except RecordError as error:
+            raise StoreError(f"{self.folder} has a subscription that cannot be read: {error}") from None
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last durable change that this engine has."""
+        return self._sequence if self._committer is None else self._committer.sequence
+
+    @property
+    def lag(self) -> int:
+        """How many durable changes a read-only engine does not have yet; 0 for the writer."""
+        return 0 if self._committer is not None else max(self._now().sequence - self._sequence, 0)
+
+    def _now(self) -> Database:
+        """This process's connection for reading; a forked child gets its own."""
+        if self._is_closed:
+            raise StoreError(f"the engine of {self.folder} is closed")
+        return self._database
+
+    def refresh(self) -> int:
+        """Take the changes that the writer made since the last call; the next match sees them.
+
+        Returns
+        -------
+        int
+            `sequence` afterwards.
+
+        Raises
+        ------
+        StoreError
+            If the store cannot be read.
+
+        Notes
+        -----
+        Cost: that of the changes. A reader that is a million changes behind, or whose store was replaced, reads
+        everything again, and warns.
+        """
+        if self._committer is not None:
+            return self.sequence
+        with self._following:
+            database = self._now()
+            if database.identity != self._identity or self._sequence < int(database.meta("floor")):
+                warnings.warn(f"{self.folder}: the store was replaced, or is far ahead; it is read again", stacklevel=2)
+                self._read()
+                return self._sequence
+            with database.one_state():
+                newest = database.sequence
+                if newest > self._sequence:
+                    self._take(database.removed(self._sequence), database.rows(self._sequence))
+            self._sequence = newest
+        return self._sequence
+
+    # Changes
+
+    def _writer(self) -> Committer:
+        if self._committer is None or self._owner is None:
+            raise InvalidInput(f"{self.folder} was opened with read_only=True; its writer makes changes")
+        self._owner.require(self.folder)
+        return self._committer
+
+    def _add(self, parsed: Parsed, *, replace: bool) -> None:
+        if self._writer().commit(Put(self._store, parsed, replace)) >= self._delta_limit:
+            self._merger.wake()
+
+    def _add_all(self, builder: SegmentBuilder, *, replace: bool, strict: bool) -> tuple[int, list[Reject]]:
+        def make() -> tuple[Segment, list[Reject]]:
+            segment = self._finished(builder, replace=replace)
+            return segment, checked_rejects(builder, strict=strict)
+
+        accepted, rejects = self._writer().commit(PutAll(self._store, make, replace))
+        self._merger.wake()
+        if accepted >= _TAIL:
+            self.checkpoint()
+        return accepted, rejects
+
+    def _remove(self, id: SubscriptionId) -> None:
+        self._writer().commit(Remove(self._store, id))
+
+    def _rescore(self, id: SubscriptionId, score: float) -> None:
+        self._writer().commit(Rescore(self._store, id, score))
+
+    # Checkpoints
+
+    def checkpoint(self) -> None:
+        """Write the index now, so that the next opening need not read the changes since the last one.
+
+        Raises
+        ------
+        SegmentError
+            If the index cannot be written. The store has all changes nevertheless.
+
+        Notes
+        -----
+        This happens in the background after 50,000 changes or a minute, and at `close`. Changes and matches go on
+        meanwhile.
+        """
+        committer = self._writer()
+        with self._following:
+            with committer.moment:
+                sequence, reading = committer.sequence, self._store.reading()
+                snapshots = reading.__enter__()
+            try:
+                if sequence > self._saved or not (self.folder / MANIFEST).exists():
+                    self._checkpoints.publish(snapshots, self._plan, self._texts, sequence)
+                    self._saved = sequence
+                    self.checkpoint_error = None
+            finally:
+                reading.__exit__()
+
+    def _keep_house(self) -> None:
+        """Start what is due; the committing thread calls this between transactions."""
+        now = time.monotonic()
+        if now - self._folded >= _FOLD_S:
+            self._folded = now
+            try:
+                self._database.fold_log()
+                self._database.forget_tombstones(min(self._saved, self.sequence - _KEPT_TOMBSTONES))
+            except StoreError as error:  # as when the disk is full; it is tried again
+                self.checkpoint_error = str(error)
+        behind = self.sequence - self._saved
+        if not behind:
+            self._began = None
+            return
+        self._began = now if self._began is None else self._began
+        is_due = behind >= _TAIL or now - self._began >= _PERIOD_S
+        if is_due and (self._saving is None or not self._saving.is_alive()):
+            self._began = now
+            saving = threading.Thread(target=self._checkpoint_told, name="tocsin-checkpoint", daemon=True)
+            saving.start()
+            self._saving = saving
+
+    def _checkpoint_told(self) -> None:
+        try:
+            self.checkpoint()
+        except Exception as error:  # the store has everything; `checkpoint_error` and `close` tell  # noqa: BLE001
+            self.checkpoint_error = str(error)
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the store of this moment into another folder, while the engine runs.
+
+        `Engine.open` opens the copy. It has an epoch of its own, so that nobody who followed the original takes it for
+        that.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder, which need not exist.
+
+        Raises
+        ------
+        StoreError
+            If the folder has a store already, or cannot be written.
+        """
+        target = Path(path)
+        if (target / DATABASE).exists():
+            raise StoreError(f"{path} has a store already; name a new folder")
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be made a folder: {error.strerror or error}") from None
+        source = Database.open(self.folder, read_only=True)
+        try:
+            source.copy_to(target)
+        finally:
+            source.close()
+
+    def close(self) -> None:
+        """Write the index, and close the store; the engine still answers."""
+        if self._is_closed or (self._owner is not None and not self._owner.is_mine):
+            return
+        if self._committer is not None:
+            if self._saving is not None:
+                self._saving.join()
+            self._checkpoint_told()
+            if self.checkpoint_error is not None:
+                warnings.warn(f"{self.folder}: the index was not written: {self.checkpoint_error}", stacklevel=2)
+            self._committer.close()
+            self._fold_last()
+        self._is_closed = True
+        self._database.close()
+        if self._owner is not None:
+            self._owner.release()
+        super().close()
+
+    def _fold_last(self) -> None:
+        try:
+            self._database.fold_log(whole=True)
+        except TocsinError as error:
+            warnings.warn(f"{self.folder}: the log stays beside the store: {error}", stacklevel=3)
+
+    def __repr__(self) -> str:
+        kind = "reader" if self._committer is None else "writer"
+        return f"DurableEngine({str(self.folder)!r}, {kind}, {len(self):,} subscriptions, change {self.sequence:,})"
+
+
+def _records(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """Subscriptions of a store as records."""
+    for row in rows:
+        yield {"id": row.id, "where": row.condition, "score": row.score} | optional_parts(row.payload, row.weights)

@@ -1,0 +1,121 @@
+"""The changes of a durable engine: each is written to the database, then made in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tocsin.engine.store import Store
+from tocsin.errors import DuplicateSubscription, UnknownSubscription
+from tocsin.model.subscription import Reject, SubscriptionId, shown
+from tocsin.records import Parsed
+from tocsin.segment import Segment
+from tocsin.store import Database, Row
+
+_AT_ONCE = 8192
+
+
+@dataclass(slots=True)
+class Put:
+    """Add a subscription; `apply` returns how many the delta holds."""
+
+    store: Store
+    parsed: Parsed
+    replace: bool
+    is_alone = False
+
+    def write(self, database: Database, sequence: int) -> int:
+        one = self.parsed
+        self.store.check_kind(one.id, database.kind())
+        if not self.replace and database.has(one.id):
+            raise DuplicateSubscription(
+                f"a subscription {shown(one.id)} exists already; give replace=True to replace it"
+            )
+        database.put(Row(one.id, one.source, one.score, one.payload, one.weights, sequence + 1))
+        return sequence + 1
+
+    def apply(self) -> int:
+        return self.store.add(self.parsed, replace=True)
+
+
+@dataclass(slots=True)
+class PutAll:
+    """Add all subscriptions of a segment; `apply` returns their number and the rejects."""
+
+    store: Store
+    make: Callable[[], tuple[Segment, list[Reject]]]  # called when all earlier changes are made
+    replace: bool
+    is_alone = True
+    _made: list[tuple[Segment, list[Reject]]] = field(default_factory=list)
+
+    def write(self, database: Database, sequence: int) -> int:
+        segment, rejects = self.make()
+        self._made.append((segment, rejects))
+        if len(segment):
+            database.put_all(rows_of(segment, sequence))
+        return sequence + len(segment)
+
+    def apply(self) -> tuple[int, list[Reject]]:
+        segment, rejects = self._made[0]
+        if len(segment):
+            self.store.add_segment(segment, replace=self.replace)
+        return len(segment), rejects
+
+
+@dataclass(slots=True)
+class Remove:
+    """Remove a subscription."""
+
+    store: Store
+    id: SubscriptionId
+    is_alone = False
+
+    def write(self, database: Database, sequence: int) -> int:
+        if not (_may_be_id(self.id) and database.remove(self.id, sequence + 1)):
+            raise UnknownSubscription(f"there is no subscription {shown(self.id)}")
+        return sequence + 1
+
+    def apply(self) -> None:
+        self.store.remove(self.id)
+
+
+@dataclass(slots=True)
+class Rescore:
+    """Change a score."""
+
+    store: Store
+    id: SubscriptionId
+    score: float
+    is_alone = False
+
+    def write(self, database: Database, sequence: int) -> int:
+        if not (_may_be_id(self.id) and database.rescore(self.id, self.score, sequence + 1)):
+            raise UnknownSubscription(f"there is no subscription {shown(self.id)}")
+        return sequence + 1
+
+    def apply(self) -> None:
+        self.store.rescore(self.id, self.score)
+
+
+def _may_be_id(id: object) -> bool:
+    """Whether SQLite can look for a value as an id: for True it would find 1."""
+    if isinstance(id, str):
+        try:
+            return bool(id.encode()) or not id
+        except UnicodeEncodeError:
+            return False
+    return type(id) is int and -(2**63) <= id < 2**63
+
+
+def rows_of(segment: Segment, sequence: int) -> Iterator[Row]:
+    """The subscriptions of a new segment, numbered from `sequence` + 1 on."""
+    columns = [segment.arrow_ids(), segment.sources.arrow()]
+    others = [None if one is None else one.arrow() for one in (segment.payloads, segment.weights)]
+    for first in range(0, len(segment), _AT_ONCE):
+        span = slice(first, first + _AT_ONCE)
+        ids, sources = (column[span].to_pylist() for column in columns)
+        payloads, weights = ([None] * len(ids) if one is None else one[span].to_pylist() for one in others)
+        scores = segment.scores[span].tolist()
+        for number, one in enumerate(zip(ids, sources, scores, payloads, weights, strict=True), sequence + first + 1):
+            id, source, score, payload, own = one
+            yield Row(id, source, score, payload or None, own or None, number)

@@ -1,0 +1,143 @@
+"""Group commit: one thread writes the changes of all others, many in a transaction.
+
+A change is acknowledged once its transaction is durable and memory has it. The thread is never interrupted by a signal,
+so that memory and database stay alike.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Final, Protocol
+
+from tocsin.errors import StoreError, TocsinError
+from tocsin.store.database import Database
+
+_MOST_AT_ONCE: Final = 4096
+"""The most changes in a transaction."""
+
+
+class Change(Protocol):
+    """A change of the subscriptions. One that `is_alone` depends on memory, and gets a transaction of its own."""
+
+    is_alone: bool
+
+    def write(self, database: Database, sequence: int) -> int:
+        """Write it, numbered from `sequence` + 1 on; returns the number of its last part.
+
+        Raises a `TocsinError`, before it writes anything, if it is refused.
+        """
+
+    def apply(self) -> Any:
+        """Bring memory to the same state; returns the answer to the caller."""
+
+
+class Committer:
+    """Writes changes in groups. `between` runs after each group, and when nothing came for `idle_s` seconds.
+
+    `between` must not raise anything.
+    """
+
+    def __init__(self, database: Database, between: Callable[[], None], idle_s: float = 1.0) -> None:
+        self._database, self._between, self._idle_s = database, between, idle_s
+        self._waiting: deque[tuple[Change, Future[Any]]] = deque()
+        self._awake = threading.Condition()
+        self._is_closed = False
+        self.moment = threading.Lock()  # held while memory is brought to the state of the database
+        self.sequence = database.sequence
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="tocsin-commit", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write; `between` may be called from now on."""
+        self._thread.start()
+
+    def commit(self, change: Change) -> Any:
+        """Make a change durable; returns what `apply` returns, or raises what refused it."""
+        done: Future[Any] = Future()
+        with self._awake:
+            if self._is_closed:
+                raise StoreError(f"the engine of {self._database.folder} is closed")
+            self._waiting.append((change, done))
+            self._awake.notify()
+        return done.result()
+
+    def close(self) -> None:
+        """Write what waits, and end the thread."""
+        with self._awake:
+            self._is_closed = True
+            self._awake.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._awake:
+                if not self._waiting and not self._is_closed:
+                    self._awake.wait(self._idle_s)
+                group = self._next()
+                is_last = self._is_closed and not group
+            if is_last:
+                return
+            if group:
+                self._commit(group)
+            self._between()
+
+    def _next(self) -> list[tuple[Change, Future[Any]]]:
+        """The next changes to write together, in the order of arrival."""
+        group: list[tuple[Change, Future[Any]]] = []
+        while self._waiting and len(group) < _MOST_AT_ONCE:
+            if group and (group[-1][0].is_alone or self._waiting[0][0].is_alone):
+                break
+            group.append(self._waiting.popleft())
+        return group
+
+    def _commit(self, group: list[tuple[Change, Future[Any]]]) -> None:
+        """Write a group, apply it and tell the callers."""
+        if self._failure is not None:
+            _refuse(group, _broken(self._database, self._failure))
+            return
+        written: list[tuple[Change, Future[Any]]] = []
+        sequence = self.sequence
+        try:
+            with self._database.transaction():
+                for change, done in group:
+                    try:
+                        sequence = change.write(self._database, sequence)
+                        written.append((change, done))
+                    except StoreError:
+                        raise
+                    except TocsinError as error:
+                        done.set_exception(error)
+                if written:
+                    self._database.put_meta("sequence", sequence)
+        except BaseException as error:  # noqa: BLE001
+            _refuse(group, error)
+            return
+        self._apply(written, sequence)
+
+    def _apply(self, written: list[tuple[Change, Future[Any]]], sequence: int) -> None:
+        """Bring memory to the state that is durable now."""
+        with self.moment:
+            try:
+                answers = [change.apply() for change, _ in written]
+            except BaseException as error:  # noqa: BLE001
+                self._failure = error
+                _refuse(written, _broken(self._database, error))
+                return
+            self.sequence = sequence
+        for (_, done), answer in zip(written, answers, strict=True):
+            done.set_result(answer)
+
+
+def _refuse(group: list[tuple[Change, Future[Any]]], error: BaseException) -> None:
+    for _, done in group:
+        if not done.done():
+            done.set_exception(error)
+
+
+def _broken(database: Database, error: BaseException) -> StoreError:
+    return StoreError(
+        f"a change is durable in {database.folder}, but memory does not have it ({error!r}); open the engine again"
+    )

@@ -1,0 +1,321 @@
+"""The database of a store: subscriptions and tombstones, each with the sequence number of its last change.
+
+    meta           the store's identity, its settings and the number of its last change
+    subscriptions  id, condition, score, payload, weights, sequence
+    tombstones     ids of removed subscriptions, with the sequence of the removal
+
+One connection writes, in write-ahead mode. All others are opened read-only. docs/format.md describes the tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tocsin.errors import StoreError
+from tocsin.segment.folder import STORE
+
+DATABASE: Final = STORE
+VERSION: Final = 1
+_APPLICATION: Final = 0x746F6373
+"""The application id in the database's header: "tocs"."""
+_SCHEMA: Final = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+CREATE TABLE subscriptions (
+    id ANY NOT NULL PRIMARY KEY, condition TEXT NOT NULL, score REAL NOT NULL, payload TEXT, weights TEXT,
+    sequence INTEGER NOT NULL
+) STRICT;
+CREATE INDEX subscriptions_by_sequence ON subscriptions (sequence);
+CREATE TABLE tombstones (id ANY NOT NULL PRIMARY KEY, sequence INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstones_by_sequence ON tombstones (sequence);
+"""
+SYNCS: Final = {"full": "FULL", "relaxed": "NORMAL"}
+_BUSY_MS: Final = 10_000
+_AT_ONCE: Final = 4096
+_LARGE_WAL: Final = 64 << 20
+_FREE_PAGES: Final = 256
+"""How many unused pages are given back to the file system after a checkpoint."""
+
+
+class Row(NamedTuple):
+    """A subscription as the database has it; `payload` and `weights` are JSON texts."""
+
+    id: str | int
+    condition: str
+    score: float
+    payload: str | None
+    weights: str | None
+    sequence: int = 0
+
+
+class Identity(NamedTuple):
+    """Which store, and which of its histories: a restored backup has a new epoch."""
+
+    store: str
+    epoch: str
+
+
+class Database:
+    """A connection to the database of a store. Not thread-safe: the owner of a writing connection serialises calls."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self.folder = folder
+        self._connection = connection
+
+    # Opening
+
+    @classmethod
+    def create(cls, folder: Path, fill: Callable[[Database], None] = lambda database: None) -> None:
+        """Make an empty store, or one that `fill` fills, atomically."""
+        place, beside = folder / DATABASE, folder / f".{DATABASE}.{uuid.uuid4().hex[:8]}"
+        try:
+            with _told(folder), _connected(beside, "rwc") as connection:
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                connection.executescript(_SCHEMA)
+                new = cls(folder, connection)
+                with new.transaction():
+                    new.put_meta("store", uuid.uuid4().hex)
+                    new.put_meta("epoch", uuid.uuid4().hex[:12])
+                    new.put_meta("sequence", 0)
+                    new.put_meta("floor", 0)
+                    fill(new)
+            with _told(folder):
+                beside.rename(place)
+                _sync(folder)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    @classmethod
+    def open(cls, folder: Path, *, read_only: bool = False, sync: str = "full") -> Database:
+        """Open the database of a store; raises `StoreError`."""
+        place = folder / DATABASE
+        if not place.exists():
+            raise StoreError(f"{folder} has no store: {DATABASE} is missing")
+        with _told(folder):
+            connection = _connection(place, "ro" if read_only else "rw")
+            try:
+                one = cls(folder, connection)
+                one._require_known()
+                if not read_only:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                    connection.execute("PRAGMA wal_autocheckpoint = 0")
+                    connection.execute(f"PRAGMA journal_size_limit = {_LARGE_WAL}")
+                    connection.execute(f"PRAGMA synchronous = {SYNCS[sync]}")
+            except BaseException:
+                connection.close()
+                raise
+        return one
+
+    def _require_known(self) -> None:
+        application, version = (
+            self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        if application != _APPLICATION:
+            raise StoreError(f"{self.folder / DATABASE} is not a store of tocsin")
+        if version > VERSION:
+            raise StoreError(
+                f"{self.folder} has a store of version {version}, and this release knows {VERSION}; use a newer tocsin"
+            )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    # Meta
+
+    def meta(self, name: str) -> Any:
+        """A setting; None if there is none."""
+        with _told(self.folder):
+            found = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if found is None else found[0]
+
+    def put_meta(self, name: str, value: Any) -> None:
+        """Change a setting, within a transaction."""
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    @property
+    def identity(self) -> Identity:
+        """Which store this is."""
+        return Identity(self.meta("store"), self.meta("epoch"))
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last change."""
+        return int(self.meta("sequence"))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The attributes of events that are texts."""
+        found: dict[str, str] = json.loads(self.meta("texts") or "{}")
+        return found
+
+    # Changes, each within a transaction
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction, which is durable when the block ends."""
+        with _told(self.folder):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def kind(self) -> type | None:
+        """The type of the ids, str or int; None if there are none."""
+        found = self._connection.execute("SELECT id FROM subscriptions LIMIT 1").fetchone()
+        return None if found is None else type(found[0])
+
+    def has(self, id: str | int) -> bool:
+        """Whether there is a subscription with an id."""
+        return self._connection.execute("SELECT 1 FROM subscriptions WHERE id = ?", (id,)).fetchone() is not None
+
+    def put(self, row: Row) -> None:
+        """Add or replace a subscription."""
+        self._connection.execute("INSERT OR REPLACE INTO subscriptions VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._connection.execute("DELETE FROM tombstones WHERE id = ?", (row.id,))
+
+    def put_all(self, rows: Iterable[Row]) -> None:
+        """Add or replace many subscriptions."""
+        self._connection.executemany("INSERT OR REPLACE INTO subscriptions VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._connection.execute("DELETE FROM tombstones WHERE id IN (SELECT id FROM subscriptions)")
+
+    def remove(self, id: str | int, sequence: int) -> bool:
+        """Remove a subscription; returns whether there was one."""
+        found = self._connection.execute("DELETE FROM subscriptions WHERE id = ?", (id,)).rowcount > 0
+        if found:
+            self._connection.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?)", (id, sequence))
+        return found
+
+    def rescore(self, id: str | int, score: float, sequence: int) -> bool:
+        """Change a score; returns whether there is such a subscription."""
+        statement = "UPDATE subscriptions SET score = ?, sequence = ? WHERE id = ?"
+        return self._connection.execute(statement, (score, sequence, id)).rowcount > 0
+
+    # Reading
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Everything that is read within the block is of one moment."""
+        with _told(self.folder):
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("COMMIT")
+
+    def rows(self, since: int = 0) -> Iterator[Row]:
+        """The subscriptions whose last change came after `since`, in the order of their changes."""
+        statement = (
+            "SELECT id, condition, score, payload, weights, sequence FROM subscriptions WHERE sequence > ? "
+            "ORDER BY sequence LIMIT ?"
+        )
+        while True:
+            with _told(self.folder):
+                found = self._connection.execute(statement, (since, _AT_ONCE)).fetchall()
+            yield from map(Row._make, found)
+            if len(found) < _AT_ONCE:
+                return
+            since = found[-1][-1]
+
+    def removed(self, since: int = 0) -> list[str | int]:
+        """The ids of the subscriptions that were removed after `since`."""
+        with _told(self.folder):
+            statement = "SELECT id FROM tombstones WHERE sequence > ? ORDER BY sequence"
+            return [id for (id,) in self._connection.execute(statement, (since,))]
+
+    def count(self) -> int:
+        """The number of subscriptions."""
+        with _told(self.folder):
+            return int(self._connection.execute("SELECT count(*) FROM subscriptions").fetchone()[0])
+
+    def problems(self) -> list[str]:
+        """What SQLite's own check finds damaged; empty if nothing."""
+        try:
+            found = [text for (text,) in self._connection.execute("PRAGMA quick_check")]
+        except sqlite3.DatabaseError as error:
+            return [str(error)]
+        return [] if found == ["ok"] else found
+
+    # Housekeeping
+
+    def forget_tombstones(self, until: int) -> None:
+        """Delete the tombstones of changes up to `until`. A reader that is behind that must read everything again."""
+        if until > int(self.meta("floor")):
+            with self.transaction():
+                self._connection.execute("DELETE FROM tombstones WHERE sequence <= ?", (until,))
+                self.put_meta("floor", until)
+
+    def fold_log(self, *, whole: bool = False) -> None:
+        """Move the write-ahead log into the database; a large log is truncated, and so it is with `whole`."""
+        log = self.folder / f"{DATABASE}-wal"
+        is_large = log.exists() and log.stat().st_size > _LARGE_WAL
+        with _told(self.folder):
+            self._connection.execute(
+                f"PRAGMA wal_checkpoint({'TRUNCATE' if whole or is_large else 'PASSIVE'})"
+            ).fetchall()
+            self._connection.execute(f"PRAGMA incremental_vacuum({_FREE_PAGES})").fetchall()
+
+    def copy_to(self, folder: Path) -> None:
+        """Write a copy of this moment as the store of another folder, with an epoch of its own."""
+        place, beside = folder / DATABASE, folder / f".{DATABASE}.{uuid.uuid4().hex[:8]}"
+        try:
+            with _told(folder):
+                with _connected(beside, "rwc") as copy:
+                    self._connection.backup(copy)
+                    copy.execute("PRAGMA journal_mode = DELETE")
+                    copy.execute("UPDATE meta SET value = ? WHERE name = 'epoch'", (uuid.uuid4().hex[:12],))
+                beside.rename(place)
+                _sync(folder)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _sync(folder: Path) -> None:
+    """Make a rename within a folder durable."""
+    if os.name != "nt":
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _connection(place: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{place.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    return connection
+
+
+@contextmanager
+def _connected(place: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    connection = _connection(place, mode)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Convert SQLite's errors, which name no file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+        advice = "; run `tocsin doctor`" if damaged else ""
+        raise StoreError(f"the store in {folder} cannot be used: {error}{advice}") from error
+    except OSError as error:
+        raise StoreError(f"the store in {folder} cannot be used: {error.strerror or error}") from error

@@ -1,0 +1,1 @@
+"""The durable engine: what was acknowledged survives."""
