@@ -22,10 +22,10 @@ from tocsin.cli.options import (
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, describe, refuse_overwriting, reject_log
 from tocsin.columns.events.wanted import Wanted
+from tocsin.engine.durable.current import current_snapshots, current_texts
 from tocsin.engine.loading import extras_of, is_index, read_part
 from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices, notices_of
-from tocsin.engine.saving import texts_of
 from tocsin.engine.seen import Seen, seen_in
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.index import choose
@@ -36,7 +36,7 @@ from tocsin.model.expression import attributes
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import Text, texts_in
-from tocsin.segment import Segment, assemble, open_index
+from tocsin.segment import Segment, assemble
 
 _MOST_SHOWN: Final = 20
 _WITHOUT_KEY: Final = ("verified on every event", "never satisfied")
@@ -122,10 +122,10 @@ def _check_file(given: argparse.Namespace, log: RejectLog) -> int:
 
 def _check_index(given: argparse.Namespace, log: RejectLog) -> int:
     """Check the subscriptions of an index folder, which were all accepted."""
-    snapshots = open_index(given.subscriptions)
+    snapshots = current_snapshots(given.subscriptions)
     print(f"{counted(len(snapshots), 'subscription')} in {given.subscriptions}")
     _print_attributes(snapshots.wanted.ordered)
-    seen = _seen(given, snapshots.wanted, log, texts_of(given.subscriptions, {}))
+    seen = _seen(given, snapshots.wanted, log, current_texts(given.subscriptions))
     _print_notices([*_about_options(given, snapshots.wanted, seen), *notices_of(snapshots, seen)])
     return 0
 

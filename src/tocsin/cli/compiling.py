@@ -20,6 +20,7 @@ from tocsin.cli.options import (
 from tocsin.cli.planning import add_plan, print_plan, require_plan
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
+from tocsin.engine import Engine
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
 from tocsin.index import choose
@@ -37,6 +38,7 @@ def add_command(commands: Commands) -> None:
         examples=(
             "tocsin compile subscriptions.jsonl index/",
             "tocsin compile subscriptions.jsonl index/ --sample events.csv --points shop=lon:lat",
+            "tocsin compile subscriptions.jsonl --into alerts/",
             "tocsin compile subscriptions.parquet --plan --partitions 16 --sample events.jsonl",
         ),
     )
@@ -48,6 +50,12 @@ def add_command(commands: Commands) -> None:
         metavar="FOLDER",
         nargs="?",
         help="the index folder; its new version replaces the earlier one atomically",
+    )
+    parser.add_argument(
+        "--into",
+        metavar="FOLDER",
+        help="add the subscriptions to a durable engine in this folder instead; it is created if it does not exist. "
+        "Ids that exist are rejected",
     )
     add_index(parser, "build")
     add_format(parser)
@@ -64,8 +72,10 @@ def run(given: argparse.Namespace) -> int:
     if given.plan:
         return print_plan(given)
     require_plan(given)
+    if given.into is not None:
+        return _into(given)
     if given.folder is None:
-        raise InvalidInput("compile needs a FOLDER for the index; only --plan works without one")
+        raise InvalidInput("compile needs a FOLDER for the index; only --plan and --into work without one")
     plan = choose(given.index, saved_statistics(given.folder, sampled(given)))
     refuse_overwriting([one for one in (given.subscriptions, given.sample) if one], [given.errors])
     refuse_file(given.folder)
@@ -81,4 +91,26 @@ def run(given: argparse.Namespace) -> int:
             print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
             print(f"index: {plan.index} ({plan.reason})")
     log.require("subscription", len(segment))
+    return log.status()
+
+
+def _into(given: argparse.Namespace) -> int:
+    """Add the subscriptions to a durable engine, in one transaction."""
+    if given.folder is not None:
+        raise InvalidInput(f"--into names the folder; leave {given.folder} out")
+    if given.sample is not None:
+        raise InvalidInput("--sample is for an index; a durable engine estimates from its subscriptions")
+    refuse_overwriting([given.subscriptions], [given.errors])
+    refuse_file(given.into)
+    extras = extras_said(given)
+    engine = Engine.open(given.into, index=given.index)
+    with reject_log(given.errors) as log, engine:
+        with ShareBar("reading subscriptions") as bar:
+            report = engine.subscribe_many(given.subscriptions, progress=bar.update, payload_columns=extras.kept)
+        log.add("subscription", report.errors)
+        log.finish()
+        warn(report.warnings)
+        print(f"{counted(report.accepted, 'subscription')} added to {given.into}, {log.count:,} rejected")
+        print(f"{given.into} has {counted(len(engine), 'subscription')}, change {engine.sequence:,}")
+    log.require("subscription", report.accepted)
     return log.status()

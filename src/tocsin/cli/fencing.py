@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -31,6 +32,7 @@ from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_lo
 from tocsin.cli.stopping import Stop, stopping
 from tocsin.encoding import Points
 from tocsin.engine import Answer, Engine, Fences
+from tocsin.engine.durable.current import Following, current_engine
 from tocsin.engine.following import FollowedEvent
 from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY
@@ -215,7 +217,8 @@ class _Following:
 
     def __init__(self, folder: str) -> None:
         self._events = 0
-        self._newest = newest_told(folder, Engine.load, lambda: self._events)
+        following = Following(Path(folder))
+        self._newest = newest_told(folder, lambda _: following.now(), lambda: self._events, following.mark)
 
     def __len__(self) -> int:
         return len(self._newest())
@@ -239,7 +242,7 @@ class _Following:
 def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Following, Sequence[Notice]]:
     """The subscriptions, and warnings about them."""
     if is_index(given.subscriptions):
-        loaded = _Following(given.subscriptions) if is_stream(given.events) else Engine.load(given.subscriptions)
+        loaded = _Following(given.subscriptions) if is_stream(given.events) else current_engine(given.subscriptions)
         return loaded, ()
     engine = Engine()
     with ShareBar("reading subscriptions") as bar:

@@ -22,6 +22,7 @@ from tocsin.cli import (
     indexes,
     matching,
     pipeline,
+    storing,
     updating,
     warming,
 )
@@ -83,6 +84,18 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tocsin {tocsin.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (check, matching, fencing, explaining, compiling, updating, indexes, pipeline, warming, demo):
+    for module in (
+        check,
+        matching,
+        fencing,
+        explaining,
+        compiling,
+        updating,
+        storing,
+        indexes,
+        pipeline,
+        warming,
+        demo,
+    ):
         module.add_command(commands)
     return parser

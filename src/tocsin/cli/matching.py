@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sized
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
@@ -32,6 +32,7 @@ from tocsin.cli.options import (
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
+from tocsin.engine.durable.current import Following
 from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY, warnings_of
 from tocsin.engine.seen import Seen
@@ -43,7 +44,7 @@ from tocsin.records import open_writer
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.records.keys import as_texts
-from tocsin.segment import Newest, Snapshots, open_index
+from tocsin.segment import Newest, Snapshots
 
 FEW: Final = 100_000
 """With more subscriptions, conditions that no event satisfies are reported only if nothing matched, to save time."""
@@ -193,20 +194,24 @@ def _newest(given: argparse.Namespace, stats: Stats) -> Newest[Snapshots] | None
         return None
     choose(given.index)  # rejects an unknown index
 
+    following = Following(Path(given.subscriptions))
+
     def opened(folder: Path) -> Snapshots:
-        snapshots = open_index(folder)
+        snapshots = following.snapshots()
         stats.subscriptions = (
             len(snapshots) if stats.subscriptions else 0
         )  # those of the first version are counted elsewhere
         return snapshots
 
-    return newest_told(given.subscriptions, opened, lambda: stats.events)
+    return newest_told(given.subscriptions, opened, lambda: stats.events, following.mark)
 
 
 Opened = TypeVar("Opened", bound=Sized)
 
 
-def newest_told(folder: str, opened: Callable[[Path], Opened], events: Callable[[], int]) -> Newest[Opened]:
+def newest_told(
+    folder: str, opened: Callable[[Path], Opened], events: Callable[[], int], look: Callable[[], Any]
+) -> Newest[Opened]:
     """The versions of an index, announced as they appear; `events` gives the number of events answered so far."""
     is_first = True
 
@@ -219,7 +224,7 @@ def newest_told(folder: str, opened: Callable[[Path], Opened], events: Callable[
         is_first = False
         return found
 
-    return Newest(folder, announced, lambda reason: print(f"warning: {reason}", file=sys.stderr))
+    return Newest(folder, announced, lambda reason: print(f"warning: {reason}", file=sys.stderr), look)
 
 
 def _with_text_keys(table: pa.Table) -> pa.Table:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tocsin.engine.durable.current import current_sources, current_texts
 from tocsin.engine.loading import is_index, read_part, require_some
-from tocsin.engine.saving import open_sources, texts_of
 from tocsin.engine.sources import SegmentSource
 from tocsin.errors import InvalidInput
 from tocsin.index import choose
@@ -47,13 +47,13 @@ def _in_file(source: str, name: str | None, texts: Mapping[str, Text]) -> Subscr
 
 
 def _in_folder(folder: str, name: str | None) -> Subscribed:
-    sources = open_sources(folder)
+    sources = current_sources(folder)
     for source in sources:
         ids = source.segment.arrow_ids()
         numbers = np.flatnonzero(are_alive(source.alive, np.arange(len(ids))))
         number = _number(ids.take(pa.array(numbers)), name)
         if number is not None and (name is not None or sum(map(len, sources)) == 1):
-            return _stored(source, int(numbers[number]), texts_of(folder, {}))
+            return _stored(source, int(numbers[number]), current_texts(folder))
     raise _none_such(folder, name, sum(map(len, sources)), [])
 
 

@@ -6,7 +6,7 @@
 """
 
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.durable import DurableEngine
+from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.engine import Engine
 from tocsin.engine.engine_stats import EngineStats
 from tocsin.engine.explaining import explain

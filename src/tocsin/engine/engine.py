@@ -17,7 +17,7 @@ from tocsin.schemas import checked_texts
 from tocsin.segment.folder import saved_statistics
 
 if TYPE_CHECKING:
-    from tocsin.engine.durable import DurableEngine
+    from tocsin.engine.durable.engine import DurableEngine
 
 
 class Engine(Questions):
@@ -182,7 +182,7 @@ class Engine(Questions):
         ...     engine.sequence
         1
         """
-        from tocsin.engine.durable import open_engine
+        from tocsin.engine.durable.opening import open_engine
 
         return open_engine(folder, read_only=read_only, sync=sync, index=index, delta_limit=delta_limit, texts=texts)
 

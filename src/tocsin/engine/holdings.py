@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -63,8 +63,13 @@ def optional_parts(payload: str | None, weights: str | None) -> dict[str, Any]:
 def export(table: pa.Table, path: str | Path) -> None:
     """Write records as JSON lines, atomically; raises `InvalidInput` if the file cannot be written."""
     with raising_invalid_input(path), aside(path) as beside, beside.open("w", encoding="utf-8") as stream:
-        for record in records_of(table):
-            stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+        write_records(table, stream)
+
+
+def write_records(table: pa.Table, stream: TextIO) -> None:
+    """Write records as JSON lines."""
+    for record in records_of(table):
+        stream.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 class Holdings:

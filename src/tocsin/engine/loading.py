@@ -16,7 +16,7 @@ from tocsin.records import files_of, read_subscriptions
 from tocsin.records.extras import Extras
 from tocsin.records.formats import by_ending
 from tocsin.records.subscription_record import FIELDS
-from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble, open_index
+from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble
 
 Progress = Callable[[float | None], None]
 
@@ -42,7 +42,9 @@ def load_segments(
     """
     plan = choose(index)
     if is_index(source):
-        return open_index(source), []
+        from tocsin.engine.durable.current import current_snapshots
+
+        return current_snapshots(source), []
     segment, rejects = build_from(source, plan, strict=strict, progress=progress, texts=texts, extras=extras)
     return Snapshots.of([segment]), rejects
 

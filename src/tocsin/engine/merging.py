@@ -58,6 +58,13 @@ class Merger:
         if thread is not None:
             thread.join()
 
+    def settle(self) -> None:
+        """Make segments of all recent subscriptions now."""
+        with self._store.structure:
+            self._store.seal()
+            while self._store.sealed:
+                self._merge(self._store.sealed[:1])
+
     def merge_all(self) -> None:
         """Merge everything into one segment now, without removed subscriptions."""
         with self._store.structure:

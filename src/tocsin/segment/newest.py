@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tocsin.errors import TocsinError
 from tocsin.segment.storage import MANIFEST
@@ -17,13 +18,18 @@ class Newest(Generic[Opened]):
     """A call returns the newest version of an index folder, as `opened` makes it.
 
     If a newer version cannot be opened, the call returns the one before, and calls `failed` once with the reason. Cost
-    of a call: a `stat` of the manifest. Thread-safe.
+    of a call: a `stat` of the manifest, or `look`, whose result differs for a newer version. Thread-safe.
     """
 
     def __init__(
-        self, folder: str | Path, opened: Callable[[Path], Opened], failed: Callable[[str], None] = lambda _: None
+        self,
+        folder: str | Path,
+        opened: Callable[[Path], Opened],
+        failed: Callable[[str], None] = lambda _: None,
+        look: Callable[[], Any] | None = None,
     ) -> None:
         self._folder, self._opened, self._failed = Path(folder), opened, failed
+        self._look = partial(manifest_mark, self._folder) if look is None else look
         self._lock = threading.Lock()
         self._mark = self._look()  # before opening, so that a version published meanwhile is opened again
         self._now = opened(self._folder)
@@ -39,10 +45,11 @@ class Newest(Generic[Opened]):
                     self._failed(f"{self._folder} cannot be opened, and the earlier version stays in use: {error}")
             return self._now
 
-    def _look(self) -> tuple[int, int, int] | None:
-        """Identifies a manifest; None if there is none."""
-        try:
-            found = (self._folder / MANIFEST).stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
+
+def manifest_mark(folder: Path) -> tuple[int, int, int] | None:
+    """Identifies the version of a folder; None if there is none."""
+    try:
+        found = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -1,8 +1,8 @@
 """The database of a store: subscriptions and tombstones, each with the sequence number of its last change.
 
     meta           the store's identity, its settings and the number of its last change
-    subscriptions  id, condition, score, payload, weights, sequence
-    tombstones     ids of removed subscriptions, with the sequence of the removal
+    subscriptions  id, condition, score, payload, weights, sequence, version
+    tombstones     ids of removed subscriptions, with the sequence and the version of the removal
 
 One connection writes, in write-ahead mode. All others are opened read-only. docs/format.md describes the tables.
 """
@@ -29,12 +29,20 @@ _SCHEMA: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE subscriptions (
     id ANY NOT NULL PRIMARY KEY, condition TEXT NOT NULL, score REAL NOT NULL, payload TEXT, weights TEXT,
-    sequence INTEGER NOT NULL
+    sequence INTEGER NOT NULL, version INTEGER
 ) STRICT;
 CREATE INDEX subscriptions_by_sequence ON subscriptions (sequence);
-CREATE TABLE tombstones (id ANY NOT NULL PRIMARY KEY, sequence INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE tombstones (
+    id ANY NOT NULL PRIMARY KEY, sequence INTEGER NOT NULL, version INTEGER
+) STRICT, WITHOUT ROWID;
 CREATE INDEX tombstones_by_sequence ON tombstones (sequence);
 """
+_PUT: Final = """
+INSERT INTO subscriptions VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT version FROM tombstones WHERE id = ?1)))
+ON CONFLICT (id) DO UPDATE SET condition = excluded.condition, score = excluded.score, payload = excluded.payload,
+    weights = excluded.weights, sequence = excluded.sequence, version = coalesce(excluded.version, version)
+"""
+_OLDEST_SQLITE: Final = (3, 37)  # it has strict tables
 SYNCS: Final = {"full": "FULL", "relaxed": "NORMAL"}
 _BUSY_MS: Final = 10_000
 _AT_ONCE: Final = 4096
@@ -44,7 +52,10 @@ _FREE_PAGES: Final = 256
 
 
 class Row(NamedTuple):
-    """A subscription as the database has it; `payload` and `weights` are JSON texts."""
+    """A subscription as the database has it; `payload` and `weights` are JSON texts.
+
+    `version` is that of a change by `tocsin update`, which tells the later of two changes of one id.
+    """
 
     id: str | int
     condition: str
@@ -52,6 +63,7 @@ class Row(NamedTuple):
     payload: str | None
     weights: str | None
     sequence: int = 0
+    version: int | None = None
 
 
 class Identity(NamedTuple):
@@ -97,6 +109,8 @@ class Database:
     def open(cls, folder: Path, *, read_only: bool = False, sync: str = "full") -> Database:
         """Open the database of a store; raises `StoreError`."""
         place = folder / DATABASE
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise StoreError(f"durable engines need SQLite 3.37, and this Python has {sqlite3.sqlite_version}")
         if not place.exists():
             raise StoreError(f"{folder} has no store: {DATABASE} is missing")
         with _told(folder):
@@ -128,6 +142,14 @@ class Database:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    @contextmanager
+    def closing(self) -> Iterator[None]:
+        """Close the connection when the block ends."""
+        try:
+            yield
+        finally:
+            self.close()
 
     # Meta
 
@@ -183,25 +205,34 @@ class Database:
 
     def put(self, row: Row) -> None:
         """Add or replace a subscription."""
-        self._connection.execute("INSERT OR REPLACE INTO subscriptions VALUES (?, ?, ?, ?, ?, ?)", row)
+        self._connection.execute(_PUT, row)
         self._connection.execute("DELETE FROM tombstones WHERE id = ?", (row.id,))
 
     def put_all(self, rows: Iterable[Row]) -> None:
         """Add or replace many subscriptions."""
-        self._connection.executemany("INSERT OR REPLACE INTO subscriptions VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._connection.executemany(_PUT, rows)
         self._connection.execute("DELETE FROM tombstones WHERE id IN (SELECT id FROM subscriptions)")
 
-    def remove(self, id: str | int, sequence: int) -> bool:
-        """Remove a subscription; returns whether there was one."""
+    def remove(self, id: str | int, sequence: int, version: int | None = None) -> bool:
+        """Remove a subscription; returns whether there was one. With a version, the removal is noted in any case."""
+        last = self.version(id)
         found = self._connection.execute("DELETE FROM subscriptions WHERE id = ?", (id,)).rowcount > 0
-        if found:
-            self._connection.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?)", (id, sequence))
+        if found or version is not None:
+            values = (id, sequence, last if version is None else version)
+            self._connection.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?)", values)
         return found
 
-    def rescore(self, id: str | int, score: float, sequence: int) -> bool:
+    def rescore(self, id: str | int, score: float, sequence: int, version: int | None = None) -> bool:
         """Change a score; returns whether there is such a subscription."""
-        statement = "UPDATE subscriptions SET score = ?, sequence = ? WHERE id = ?"
-        return self._connection.execute(statement, (score, sequence, id)).rowcount > 0
+        statement = "UPDATE subscriptions SET score = ?, sequence = ?, version = coalesce(?, version) WHERE id = ?"
+        return self._connection.execute(statement, (score, sequence, version, id)).rowcount > 0
+
+    def version(self, id: str | int) -> int | None:
+        """The version of the last change of an id that had one; None if there is none."""
+        of_one = "SELECT version FROM {} WHERE id = ?1"
+        statement = f"{of_one.format('subscriptions')} UNION ALL {of_one.format('tombstones')}"
+        found: tuple[int | None] | None = self._connection.execute(statement, (id,)).fetchone()
+        return None if found is None else found[0]
 
     # Reading
 
@@ -218,7 +249,7 @@ class Database:
     def rows(self, since: int = 0) -> Iterator[Row]:
         """The subscriptions whose last change came after `since`, in the order of their changes."""
         statement = (
-            "SELECT id, condition, score, payload, weights, sequence FROM subscriptions WHERE sequence > ? "
+            "SELECT id, condition, score, payload, weights, sequence, version FROM subscriptions WHERE sequence > ? "
             "ORDER BY sequence LIMIT ?"
         )
         while True:
@@ -227,7 +258,7 @@ class Database:
             yield from map(Row._make, found)
             if len(found) < _AT_ONCE:
                 return
-            since = found[-1][-1]
+            since = found[-1][5]
 
     def removed(self, since: int = 0) -> list[str | int]:
         """The ids of the subscriptions that were removed after `since`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 import warnings
@@ -10,23 +9,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tocsin.engine.checkpoints import Checkpoints
-from tocsin.engine.durable_changes import Put, PutAll, Remove, Rescore
+from tocsin.engine.durable.amending import Amend
+from tocsin.engine.durable.changes import Put, PutAll, Remove, Rescore
+from tocsin.engine.durable.checkpoints import Checkpoints
 from tocsin.engine.engine import Engine
 from tocsin.engine.holdings import optional_parts
 from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
-from tocsin.engine.subscription_set import DELTA_LIMIT
 from tocsin.errors import InvalidInput, RecordError, SegmentError, StoreError, TocsinError
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.texts import Text
 from tocsin.records import Parsed, parsed_record
-from tocsin.schemas import checked_texts
-from tocsin.segment import Segment, SegmentBuilder
+from tocsin.records.changes import ChangeBatch
+from tocsin.segment import Segment, SegmentBuilder, Snapshots
+from tocsin.segment.amending import Amendment
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import DATABASE, Committer, Database, Owner, Row, require_local
-from tocsin.store.database import SYNCS
+from tocsin.store import DATABASE, Committer, Database, Owner, Row
 
 _TAIL: Final = 50_000
 """After so many changes, or `_PERIOD_S` after the first of them, a checkpoint is due."""
@@ -36,70 +35,6 @@ _KEPT_TOMBSTONES: Final = 1_000_000
 """A reader that is more changes behind reads everything again."""
 _IN_BULK: Final = 512
 """From so many changes on, they are compiled together."""
-
-
-def open_engine(
-    folder: str | Path,
-    *,
-    read_only: bool = False,
-    sync: str = "full",
-    index: str = "auto",
-    delta_limit: int = DELTA_LIMIT,
-    texts: Mapping[str, Text | str] | None = None,
-) -> DurableEngine:
-    """Open or create a durable engine, as `Engine.open` describes."""
-    place = Path(folder)
-    if sync not in SYNCS:
-        raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
-    require_local(place)
-    own = checked_texts(texts)
-    if read_only:
-        database = Database.open(place, read_only=True)
-        return DurableEngine(place, database, None, index, delta_limit, _texts_of(database, own, place))
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be made a folder: {error.strerror or error}") from None
-    owner = Owner(place)
-    try:
-        if not (place / DATABASE).exists():
-            _create(place, own)
-        database = Database.open(place, sync=sync)
-        return DurableEngine(place, database, owner, index, delta_limit, _texts_of(database, own, place))
-    except BaseException:
-        owner.release()
-        raise
-
-
-def _create(folder: Path, texts: Mapping[str, Text]) -> None:
-    """Make the store of a folder. The subscriptions of an index that `save` or `compile` wrote are copied."""
-    held = Engine.load(folder) if (folder / MANIFEST).exists() else Engine()
-    given = {**held._texts, **texts}
-
-    def fill(database: Database) -> None:
-        database.put_meta("texts", json.dumps({name: str(how) for name, how in given.items()}))
-        table = held.subscriptions()
-        columns = (table[name].to_pylist() for name in ("id", "where", "score", "payload", "weights"))
-        database.put_all(Row._make((*one, number)) for number, one in enumerate(zip(*columns, strict=True), 1))
-        database.put_meta("sequence", len(table))
-
-    Database.create(folder, fill)
-    if len(held):
-        warnings.warn(f"{folder} was an index; its {len(held):,} subscriptions were copied to {DATABASE}", stacklevel=4)
-
-
-def _texts_of(database: Database, given: Mapping[str, Text], folder: Path) -> dict[str, Text]:
-    """The attributes of a store that are texts; raises `InvalidInput` if the given ones contradict."""
-    stored = {name: Text.of(how) for name, how in database.texts.items()}
-    for name, how in given.items():
-        if stored.get(name) != how:
-            database.close()
-            was = f"has {str(stored[name])!r}" if name in stored else "does not have it"
-            raise InvalidInput(
-                f"texts gives {name!r} the type {str(how)!r}, but {folder} {was}; leave it out, or export the "
-                "subscriptions into a new folder"
-            )
-    return stored
 
 
 class DurableEngine(Engine):
@@ -249,6 +184,20 @@ class DurableEngine(Engine):
             self._sequence = newest
         return self._sequence
 
+    def snapshots(self) -> Snapshots:
+        """The subscriptions at this moment, to be matched without the engine."""
+        return self._store.hold().snapshots
+
+    @property
+    def texts(self) -> Mapping[str, Text]:
+        """The attributes of events that are texts."""
+        return self._texts
+
+    def settled_sources(self) -> list[SegmentSource]:
+        """The segments, after all recent subscriptions became some."""
+        self._merger.settle()
+        return list(self._store.segments)
+
     # Changes
 
     def _writer(self) -> Committer:
@@ -277,6 +226,23 @@ class DurableEngine(Engine):
 
     def _rescore(self, id: SubscriptionId, score: float) -> None:
         self._writer().commit(Rescore(self._store, id, score))
+
+    def amend(self, batch: ChangeBatch) -> Amendment:
+        """Apply a batch of changes with versions, all of them or none.
+
+        Parameters
+        ----------
+        batch : ChangeBatch
+            The changes, from `tocsin.records.changes.read_changes`.
+
+        Returns
+        -------
+        Amendment
+            How many changes of each kind were made, and the rejects.
+        """
+        done: Amendment = self._writer().commit(Amend(self._store, batch, self._plan))
+        self._merger.wake()
+        return done
 
     # Checkpoints
 

@@ -1,0 +1,81 @@
+"""tocsin doctor and tocsin export: what a folder of subscriptions holds, whether it is sound, and how to repair it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tocsin.cli.options import Commands, new_command
+from tocsin.cli.rejects import counted
+from tocsin.engine.durable.current import current_engine, is_store
+from tocsin.engine.durable.examining import examine, rebuild
+from tocsin.engine.holdings import export, write_records
+from tocsin.errors import InvalidInput, SegmentError
+from tocsin.segment import IndexFolder, current_segments
+
+
+def add_command(commands: Commands) -> None:
+    parser = new_command(
+        commands,
+        "doctor",
+        help="verify a folder of subscriptions, and repair its index",
+        description="Verifies the folder of a durable engine: the database by SQLite's own check, and the index by the "
+        "database. Of an index without a database, it verifies the checksums. The status is 1 if anything is wrong.",
+        examples=("tocsin doctor alerts/", "tocsin doctor alerts/ --rebuild"),
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="the folder of a durable engine, or an index folder")
+    parser.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="write the index again from the database; the engine must be closed",
+    )
+    parser.set_defaults(run=run_doctor)
+    parser = new_command(
+        commands,
+        "export",
+        help="write all subscriptions of a folder as JSON lines",
+        description="Writes all subscriptions of a folder as JSON lines, which every command takes as SUBSCRIPTIONS.",
+        examples=("tocsin export alerts/ --out alerts.jsonl", "tocsin export alerts/ | jq .where"),
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="the folder of a durable engine, or an index folder")
+    parser.add_argument("--out", metavar="FILE", help="the file (default: standard output)")
+    parser.set_defaults(run=run_export)
+
+
+def run_doctor(given: argparse.Namespace) -> int:
+    folder = Path(given.folder)
+    if given.rebuild:
+        if not is_store(folder):
+            raise InvalidInput(f"{folder} has no database to rebuild the index from; compile the subscriptions again")
+        print(f"index: written again, {counted(rebuild(folder), 'subscription')}")
+    findings = [*examine(folder)] if is_store(folder) else []
+    if not findings:
+        return _examine_index(folder)
+    for one in findings:
+        print(f"{one.about}: {one.problem}" if one.problem else one.about)
+    wrong = sum(1 for one in findings if one.problem)
+    if any(one.problem and one.about == "index" for one in findings):
+        print(f"`tocsin doctor {folder} --rebuild` writes the index again from the database", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _examine_index(folder: Path) -> int:
+    try:
+        current_segments(folder)
+    except SegmentError as error:
+        print(f"index: {error}")
+        return 1
+    print(f"index: {counted(IndexFolder.read(folder).subscriptions, 'subscription')}, whole")
+    return 0
+
+
+def run_export(given: argparse.Namespace) -> int:
+    with current_engine(given.folder) as engine:
+        table = engine.subscriptions()
+    if given.out is None:
+        write_records(table, sys.stdout)
+        return 0
+    export(table, given.out)
+    print(f"{counted(len(table), 'subscription')} in {given.out}")
+    return 0

@@ -1,0 +1,82 @@
+"""Opening the folder of a durable engine, and making one, also from an index that was saved."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.engine import Engine
+from tocsin.engine.subscription_set import DELTA_LIMIT
+from tocsin.errors import InvalidInput, StoreError
+from tocsin.model.texts import Text
+from tocsin.schemas import checked_texts
+from tocsin.segment.storage import MANIFEST
+from tocsin.store import DATABASE, Database, Owner, Row, require_local
+from tocsin.store.database import SYNCS
+
+
+def open_engine(
+    folder: str | Path,
+    *,
+    read_only: bool = False,
+    sync: str = "full",
+    index: str = "auto",
+    delta_limit: int = DELTA_LIMIT,
+    texts: Mapping[str, Text | str] | None = None,
+) -> DurableEngine:
+    """Open or create a durable engine, as `Engine.open` describes."""
+    place = Path(folder)
+    if sync not in SYNCS:
+        raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
+    require_local(place)
+    own = checked_texts(texts)
+    if read_only:
+        database = Database.open(place, read_only=True)
+        return DurableEngine(place, database, None, index, delta_limit, _texts_of(database, own, place))
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made a folder: {error.strerror or error}") from None
+    owner = Owner(place)
+    try:
+        if not (place / DATABASE).exists():
+            _create(place, own)
+        database = Database.open(place, sync=sync)
+        return DurableEngine(place, database, owner, index, delta_limit, _texts_of(database, own, place))
+    except BaseException:
+        owner.release()
+        raise
+
+
+def _create(folder: Path, texts: Mapping[str, Text]) -> None:
+    """Make the store of a folder. The subscriptions of an index that `save` or `compile` wrote are copied."""
+    held = Engine.load(folder) if (folder / MANIFEST).exists() else Engine()
+    given = {**held._texts, **texts}
+
+    def fill(database: Database) -> None:
+        database.put_meta("texts", json.dumps({name: str(how) for name, how in given.items()}))
+        table = held.subscriptions()
+        columns = (table[name].to_pylist() for name in ("id", "where", "score", "payload", "weights"))
+        database.put_all(Row._make((*one, number, None)) for number, one in enumerate(zip(*columns, strict=True), 1))
+        database.put_meta("sequence", len(table))
+
+    Database.create(folder, fill)
+    if len(held):
+        warnings.warn(f"{folder} was an index; its {len(held):,} subscriptions were copied to {DATABASE}", stacklevel=4)
+
+
+def _texts_of(database: Database, given: Mapping[str, Text], folder: Path) -> dict[str, Text]:
+    """The attributes of a store that are texts; raises `InvalidInput` if the given ones contradict."""
+    stored = {name: Text.of(how) for name, how in database.texts.items()}
+    for name, how in given.items():
+        if stored.get(name) != how:
+            database.close()
+            was = f"has {str(stored[name])!r}" if name in stored else "does not have it"
+            raise InvalidInput(
+                f"texts gives {name!r} the type {str(how)!r}, but {folder} {was}; leave it out, or export the "
+                "subscriptions into a new folder"
+            )
+    return stored
