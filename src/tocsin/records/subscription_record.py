@@ -149,9 +149,8 @@ def _weights(weights: object, where: Expression | Instance) -> str | None:
 def _names(where: Expression | Instance) -> set[str]:
     """The attributes in an expression."""
     if isinstance(where, Instance):
-        fixed = {name for name in attributes(where.template.tree) if slot_of(name) is None}
-        slots = zip(where.template.kinds, where.values, strict=True)
-        return fixed | {str(value) for kind, value in slots if kind == "a"}
+        named = [(name, slot_of(name)) for name in attributes(where.template.tree)]
+        return {name if slot is None else str(where.values[slot]) for name, slot in named}
     return set(attributes(where))
 
 
