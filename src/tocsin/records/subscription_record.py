@@ -62,7 +62,7 @@ def parsed_record(
         source = record.source if tree == record.where else to_text(tree)
         weights = _weights(record.weights, tree)
         return Parsed(record.id, tree, source, record.score, _payload(record.payload), weights)
-    if not isinstance(record, Mapping):
+    if type(record) is not dict and not isinstance(record, Mapping):
         raise RecordError(f"a subscription is an object with id and where, not a {type(record).__name__}")
     payload = record.get("payload")
     if extras is not None and not record.keys() <= _FIELDS:

@@ -106,9 +106,9 @@ def chunk_of(
 
 
 def _texts_of(records: Iterable[tuple[int, Mapping[str, Any] | Subscription]]) -> Iterator[str]:
-    """The conditions that are given as texts."""
-    wheres = (record.get("where") for _, record in records if isinstance(record, Mapping))
-    return (where for where in wheres if isinstance(where, str))
+    """The conditions that are given as texts in dicts."""
+    wheres = (record.get("where") for _, record in records if type(record) is dict)
+    return (where for where in wheres if type(where) is str)
 
 
 def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) -> Iterator[Chunk]:
