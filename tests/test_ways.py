@@ -119,7 +119,8 @@ def test_the_way_of_a_source(engine: tocsin.Engine) -> None:
 
 def test_the_way_of_a_subscription(engine: tocsin.Engine) -> None:
     """Of a new form, then of a known one."""
-    engine.subscribe("first", "price > 3 AND city = 'c'")
+    for number in range(2):
+        engine.subscribe(f"first {number}", "price > 3 AND city = 'c'")
     new = passed(lambda: engine.subscribe("new", "price > 3 AND city = 'c' AND NOT speed < 4"))
     known = passed(lambda: engine.subscribe("known", "price > 5 AND city = 'd'"))
 
