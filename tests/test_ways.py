@@ -17,8 +17,8 @@ import tocsin
 SOURCE: Final = Path(tocsin.__file__).parent
 PAGE: Final = (Path(__file__).parents[1] / "ARCHITECTURE.md").read_text("utf-8")
 FLOOR: Final = ("kernels/", "columns/arrays.py", "columns/payloads.py", "columns/expressions/growing.py")
-OPERATOR: Final = re.compile(r"(language/operators/)\w+\.py")
-"""Operators count as one: which of them are entered is up to the expression."""
+FAMILY: Final = re.compile(r"(language/operators/|language/templates/|columns/expressions/recipes/)\w+\.py")
+"""Operators count as one, as do templates and recipes: which of their files are entered is up to the expression."""
 EVENTS: Final = [{"price": number, "city": f"c{(number - 1) % 7}"} for number in range(40)]
 """Each but the first is matched by a subscription of its city with a lower price."""
 
@@ -40,7 +40,7 @@ def turns(call: Callable[[], Any], within: str | None = None) -> Counter[str]:
             return
         caller = frame.f_back.f_code.co_filename if frame.f_back else ""
         if caller != name and not is_look(frame.f_code):
-            files[OPERATOR.sub(r"\1", name.removeprefix(f"{SOURCE}/"))] += 1
+            files[FAMILY.sub(r"\1", name.removeprefix(f"{SOURCE}/"))] += 1
 
     before = sys.getprofile()
     sys.setprofile(note)
@@ -119,7 +119,8 @@ def test_the_way_of_a_source(engine: tocsin.Engine) -> None:
 
 def test_the_way_of_a_subscription(engine: tocsin.Engine) -> None:
     """Of a new form, then of a known one."""
-    engine.subscribe("first", "price > 3 AND city = 'c'")
+    for number in range(2):
+        engine.subscribe(f"first {number}", "price > 3 AND city = 'c'")
     new = passed(lambda: engine.subscribe("new", "price > 3 AND city = 'c' AND NOT speed < 4"))
     known = passed(lambda: engine.subscribe("known", "price > 5 AND city = 'd'"))
 

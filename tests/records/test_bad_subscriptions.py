@@ -42,6 +42,12 @@ BAD_RECORDS: dict[str, tuple[Any, Any, str, str]] = {  # the record, and the rej
     "score boolean": ({"id": "x", "where": "n = 1", "score": True}, "x", "score", "a number, not True"),
     "weights text": ({"id": "x", "where": "n = 1", "weights": "n"}, "x", "weights", "this is 'n'"),
     "weight negative": ({"id": "x", "where": "n = 1", "weights": {"n": -1}}, "x", "weights", "-1"),
+    "weight of an element": (
+        {"id": "x", "where": "ANY(items, n = 1)", "weights": {"n": 1}},
+        "x",
+        "weights",
+        "it names items",
+    ),
     "weight NaN": ({"id": "x", "where": "n = 1", "weights": {"n": float("nan")}}, "x", "weights", "nan"),
     "no object": ("n = 1", None, "", "object"),
 }

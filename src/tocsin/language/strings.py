@@ -143,6 +143,9 @@ def _fits(part: list[str | None], text: str, at: int) -> bool:
     return all(letter is None or letter == text[at + i] for i, letter in enumerate(part))
 
 
+_ONE_TEXT: Final = pa.array([""], pa.string())
+
+
 def regex_problem(pattern: str) -> str | None:
     """RE2's error for a regular expression; None when it is well-formed.
 
@@ -150,7 +153,7 @@ def regex_problem(pattern: str) -> str | None:
     (None, 'missing ): a(')
     """
     try:
-        pc.match_substring_regex(pa.array([""], pa.string()), pattern)
+        pc.match_substring_regex(_ONE_TEXT, pattern)
     except pa.ArrowInvalid as error:
         return str(error).removeprefix("Invalid regular expression: ")
     except UnicodeEncodeError:
@@ -177,6 +180,7 @@ _TOKEN: Final = re.compile(
     |(?P<letter>[^\\\[(])""",
     re.DOTALL | re.VERBOSE,
 )
+_LETTERS_ALONE: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]*+")
 _CLASSES: Final = frozenset("dDsSwWbBAz")
 
 
@@ -186,6 +190,8 @@ def regex_literal(pattern: str) -> str:
     >>> regex_literal(r"^GA-\d+[a-f]*\.pdf$"), regex_literal("(?i)a"), regex_literal("ab|cd"), regex_literal("colou?r")
     ('.pdf', '', '', 'colo')
     """
+    if _LETTERS_ALONE.fullmatch(pattern):
+        return pattern
     runs = [""]
     depth = at = 0
     while at < len(pattern):

@@ -10,27 +10,31 @@ from itertools import product
 from string import whitespace
 from typing import Final
 
+from tocsin.language import functions
 from tocsin.language.tokens import KEYWORDS, is_plain_name
 
 # The first and the later characters of a name. Beyond ASCII these allow too much; `is_sound` checks such names again.
 _START: Final = r"[^\x00-9;-@\[-^`{-\x7f]"
 _PART: Final = r"[^\x00-\-/;-@\[-^`{-\x7f]"
 
-has_shape: Final = re.compile(r"(?i)(?:POLYGON|LINESTRING|MULTIPOINT|GEOMETRYCOLLECTION)\s*\(").search
-"""Finds geometries. They are read as a whole, and hardly any two have the same words."""
-
 _NUMBER: Final = r"(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
 
-split_words: Final = re.compile(
-    rf"""(
+_INSIDE = r"[^()]*+"
+for _ in range(5):  # a collection of collections of polygons; what nests deeper is left to `parse`
+    _INSIDE = rf"[^()]*+(?:\({_INSIDE}\)[^()]*+)*+"
+_SHAPE: Final = rf"(?ai:(?:{'|'.join(sorted(functions.SHAPES, key=len, reverse=True))})(?:\s++Z)?+\s*+\({_INSIDE}\))"
+has_shape: Final = re.compile(rf"(?ai)(?:{'|'.join(functions.SHAPES)})(?:\s++Z)?+\s*+\(").search
+
+_WORD: Final = rf"""
         {_START}{_PART}*+(?:\s*+\()?+                   # a name or keyword; a function with its '('
       | '[^']*+(?:''[^']*+)*+'
       | {_NUMBER}
       | "(?:[^"]++|"")++"
       | (?<=[=<>(,])[{whitespace}]*+[+-]?{_NUMBER}      # there a sign is the number's, whatever comes before
-    )""",
-    re.VERBOSE,
-).split
+"""
+split_words: Final = re.compile(f"({_WORD})", re.VERBOSE).split
+split_words_and_shapes: Final = re.compile(f"({_SHAPE}|{_WORD})", re.VERBOSE).split
+find_shapes: Final = re.compile(_SHAPE).findall
 
 fixed_word: Final = {
     "".join(letters): word for word in KEYWORDS for letters in product(*((c, c.lower()) for c in word))
@@ -40,16 +44,26 @@ fixed_word: Final = {
 kind_of_word: Final = {**dict.fromkeys("0123456789.+-" + whitespace, "n"), "'": "s", '"': "q"}.get
 """The kind of slot for a word, by its first character. Any other character begins a name."""
 
-KINDS: Final = {"a": "a", "q": "a", "s": "s", "n": "n", "d": "i", "t": "i"}
+KINDS: Final = {"a": "a", "q": "a", "s": "s", "n": "n", "d": "i", "t": "i", "g": "g"}
 """The kinds of slots in templates, by the kinds of words.
 
-Names in double quotes ('q') are read differently, and so are strings in DATE ('d') and in TIMESTAMP ('t').
+Names in double quotes ('q') are read differently, and so are strings in DATE ('d'), and in TIMESTAMP and INTERVAL
+('t').
 """
 
-INSTANTS: Final = {"DATE(": "d", "TIMESTAMP(": "t"}
-"""The functions whose strings are instants, and the kinds of these words."""
+OPEN: Final = "'..'"
+"""The open end of an interval, which is no slot."""
 
-KINDS_OF_TOKENS: Final = {"NAME": "a", "QUOTED": "a", "STRING": "s", "NUMBER": "n"}
+INSTANTS: Final = {"DATE(": ("d", 1), "TIMESTAMP(": ("t", 1), "INTERVAL(": ("t", 2)}
+"""The functions whose strings are instants, the kind of these words, and how many there are."""
+
+SHAPES: Final = frozenset((*(f"{name}(" for name in functions.SHAPES), "Z("))
+"""The functions that begin a shape; `Z` follows the name of one with a third coordinate."""
+
+SPECIAL: Final = SHAPES.union(INSTANTS)
+"""The functions whose arguments are not as those of others."""
+
+KINDS_OF_TOKENS: Final = {"NAME": "a", "QUOTED": "a", "STRING": "s", "NUMBER": "n", "SHAPE": "g"}
 
 
 def is_sound(text: str, words: list[str], marks: list[str]) -> bool:

@@ -125,11 +125,16 @@ Chunk: TypeAlias = ObjectChunk | TableChunk | LinesChunk | SparseChunk
 def read_objects(source: Iterable[Any], what: str) -> Iterator[ObjectChunk]:
     """Read dicts in chunks; anything else among them is a reject."""
     total = len(source) if isinstance(source, Sized) else None
-    rows = enumerate(source)
-    while part := list(islice(rows, CHUNK_ROWS)):
-        records = [(row, record) for row, record in part if isinstance(record, Mapping)]
-        rejects = [_refused(row, record, what) for row, record in part if not isinstance(record, Mapping)]
-        yield ObjectChunk(records, rejects, (part[-1][0] + 1) / total if total else None)
+    given, first = iter(source), 0
+    while part := list(islice(given, CHUNK_ROWS)):
+        records, rejects = [], []
+        for row, record in enumerate(part, first):
+            if type(record) is dict or isinstance(record, Mapping):  # the first is ten times as fast
+                records.append((row, record))
+            else:
+                rejects.append(_refused(row, record, what))
+        first += len(part)
+        yield ObjectChunk(records, rejects, first / total if total else None)
 
 
 def _refused(row: int, record: object, what: str) -> Reject:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.language import Instance
+from tocsin.language import Instance, Template
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
 
@@ -24,6 +24,33 @@ class ConjunctionColumns(NamedTuple):
     attributes: NDArray[np.int32]  # (P,) number among the names
     operations: NDArray[np.uint8]  # (P,) number among `COMPARISONS`
     values: NDArray[np.float64]  # (P,) finite
+
+
+class Conditions(Sequence[Expression | Instance]):
+    """Trees, and instances of templates, in columns.
+
+    There is no object for each instance that the garbage collector must visit: values of scalars are not tracked.
+    """
+
+    def __init__(self) -> None:
+        self._templates: list[Template | None] = []
+        self._values: list[Any] = []  # trees where there is no template
+
+    def append(self, where: Expression | Instance) -> None:
+        template, values = where if isinstance(where, Instance) else (None, where)
+        self._templates.append(template)
+        self._values.append(values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, place: Any) -> Any:
+        template, values = self._templates[place], self._values[place]
+        return values if template is None else Instance(template, values)
+
+    def __iter__(self) -> Iterator[Expression | Instance]:
+        for template, values in zip(self._templates, self._values, strict=True):
+            yield values if template is None else Instance(template, values)
 
 
 @dataclass(frozen=True, slots=True)

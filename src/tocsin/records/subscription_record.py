@@ -62,7 +62,7 @@ def parsed_record(
         source = record.source if tree == record.where else to_text(tree)
         weights = _weights(record.weights, tree)
         return Parsed(record.id, tree, source, record.score, _payload(record.payload), weights)
-    if not isinstance(record, Mapping):
+    if type(record) is not dict and not isinstance(record, Mapping):
         raise RecordError(f"a subscription is an object with id and where, not a {type(record).__name__}")
     payload = record.get("payload")
     if extras is not None and not record.keys() <= _FIELDS:
@@ -149,9 +149,8 @@ def _weights(weights: object, where: Expression | Instance) -> str | None:
 def _names(where: Expression | Instance) -> set[str]:
     """The attributes in an expression."""
     if isinstance(where, Instance):
-        fixed = {name for name in attributes(where.template.tree) if slot_of(name) is None}
-        slots = zip(where.template.kinds, where.values, strict=True)
-        return fixed | {str(value) for kind, value in slots if kind == "a"}
+        named = [(name, slot_of(name)) for name in attributes(where.template.tree)]
+        return {name if slot is None else str(where.values[slot]) for name, slot in named}
     return set(attributes(where))
 
 

@@ -22,8 +22,8 @@ from tocsin.records.formats import ReadOptions, input_format
 from tocsin.records.geojson import is_area
 from tocsin.records.json_lines import as_records
 from tocsin.records.several import files_of, read_several
-from tocsin.records.subscription_chunk import SubscriptionChunk
-from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
+from tocsin.records.subscription_chunk import Conditions, SubscriptionChunk
+from tocsin.records.subscription_record import FIELDS, parsed_record
 from tocsin.records.tables import Chooser
 
 Subscriptions: TypeAlias = Iterable[Mapping[str, Any] | Subscription] | Anything | Conjunctions
@@ -75,28 +75,40 @@ def chunk_of(
 ) -> SubscriptionChunk:
     """Make a chunk of (row, record) pairs. Rows that have a reject already are left out."""
     refused = {reject.row for reject in rejects}
-    taken: list[tuple[int, Parsed]] = []
+    records = records if isinstance(records, list) else list(records)
+    templates.expect(_texts_of(records))
+    # Columns, not objects: a million short-lived objects would cost as much garbage collection as reading.
+    rows: list[int] = []
+    columns: tuple[Any, ...] = ([], Conditions(), [], [], [], [])
+    ids, where, sources, scores, payloads, weights = columns
     for row, record in records:
         try:
             if row not in refused:
-                taken.append((row, parsed_record(record, templates, extras)))
+                parsed = parsed_record(record, templates, extras)
+                rows.append(row)
+                for column, value in zip(columns, parsed, strict=True):
+                    column.append(value)
         except RecordError as error:
             rejects.append(Reject(row, _id_or_none(record), error.field, error.reason))
         if templates.unnamed:
             templates.name_advice(_id_or_none(record))
-    payloads = [one.payload for _, one in taken]
-    weights = [one.weights for _, one in taken]
     return SubscriptionChunk(
-        np.array([row for row, _ in taken], np.int64),
-        [one.id for _, one in taken],
-        [one.where for _, one in taken],
-        [one.source for _, one in taken],
-        np.array([one.score for _, one in taken], np.float64),
+        np.array(rows, np.int64),
+        ids,
+        where,
+        sources,
+        np.array(scores, np.float64),
         payloads if any(payload is not None for payload in payloads) else None,
         rejects,
         done,
         weights if any(one is not None for one in weights) else None,
     )
+
+
+def _texts_of(records: Iterable[tuple[int, Mapping[str, Any] | Subscription]]) -> Iterator[str]:
+    """The conditions that are given as texts in dicts."""
+    wheres = (record.get("where") for _, record in records if type(record) is dict)
+    return (where for where in wheres if type(where) is str)
 
 
 def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) -> Iterator[Chunk]:

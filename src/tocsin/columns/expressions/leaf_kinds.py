@@ -68,25 +68,25 @@ class LeafKind(NamedTuple):
     """What `leaf_others` refers to."""
     cost: int = 1
     """AND and OR evaluate leaves in order of this cost."""
-    has_recipe: bool = False
+    has_recipe: bool = True
     """Whether a template may have it. Its leaves then differ only in constants and names."""
 
 
 LEAF_KINDS: Final = {
-    codes.RANGE: LeafKind(has_recipe=True),
-    codes.IN_SET: LeafKind(other="sets", has_recipe=True),
-    codes.INTERSECTS: LeafKind(other="boxes", has_recipe=True),
-    codes.IS_NULL: LeafKind(has_recipe=True),
-    codes.LIKE: LeafKind(other="patterns", cost=2, has_recipe=True),
+    codes.RANGE: LeafKind(),
+    codes.IN_SET: LeafKind(other="sets"),
+    codes.INTERSECTS: LeafKind(other="boxes"),
+    codes.IS_NULL: LeafKind(),
+    codes.LIKE: LeafKind(other="patterns", cost=2),
     codes.REGEX: LeafKind(other=REGEXES, cost=2),
-    codes.ARRAY_SET: LeafKind(other="sets", cost=2, has_recipe=True),
+    codes.ARRAY_SET: LeafKind(other="sets", cost=2),
     codes.ARRAY_PAIR: LeafKind(other=ATTRIBUTES, cost=2),
-    codes.COMPARE: LeafKind("terms", "terms", cost=3, has_recipe=True),
+    codes.COMPARE: LeafKind("terms", "terms", cost=3),
     codes.TERM_IS_NULL: LeafKind("terms", cost=3),
     codes.TRUTH: LeafKind("truths", cost=3),
-    codes.TRUE_LEAF: LeafKind(""),
-    codes.FALSE_LEAF: LeafKind(""),
-    codes.UNKNOWN_LEAF: LeafKind(""),
+    codes.TRUE_LEAF: LeafKind("", has_recipe=False),  # the truth of constants differs from text to text
+    codes.FALSE_LEAF: LeafKind("", has_recipe=False),
+    codes.UNKNOWN_LEAF: LeafKind("", has_recipe=False),
 }
 
 

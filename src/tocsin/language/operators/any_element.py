@@ -94,9 +94,6 @@ class SomeElement(ByReading, Function):
         node = AnyElement(Attribute(reading.attribute), stored_expression(reading.rest))
         return Not(node) if reading.kind == WHETHER else node
 
-    def has_recipe(self, node: Any) -> bool:
-        return False
-
     def reading(self, node: AnyElement, leaves: Leaves, kind: str) -> int:
         """A reading of the event, named for the condition on elements. Its names are read from the elements."""
         name = node.items.name

@@ -100,9 +100,6 @@ class Arrays(Operator):
     def value(self, node: Array, parts: Sequence[Any], values: Values) -> tuple[Any, ...] | None:
         return _array_of(parts)
 
-    def has_recipe(self, node: Array) -> bool:
-        return not _has_attributes(node)
-
 
 def _array_of(parts: Sequence[Value | Truth]) -> tuple[Any, ...] | None:
     """An array of values; None if one of them is absent or not a scalar."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 from tocsin.language.canonical import to_text
@@ -70,8 +70,8 @@ class Circle(ByReading, Compared):
         (centre,) = (one for one in cast(Call, call).arguments if isinstance(one, Constant))
         return f"a place {_HOW_FAR[op][not wanted]} {to_text(metres)} m from {to_text(centre)}"
 
-    def has_recipe(self, node: Comparison) -> bool:
-        return False
+    def rule_of_values(self, node: Comparison) -> tuple[Callable[..., str | None], Sequence[Expression]]:
+        return _metres_problem, [one for one in (node.left, node.right) if isinstance(one, Constant)]
 
     def reading(self, node: Comparison, leaves: Leaves, kind: str) -> int:
         """A reading of the event, named for the circle."""
@@ -91,13 +91,8 @@ class Distance(Function):
         points = [one for one in arguments if isinstance(one, Constant) and isinstance(one.value, Point)]
         if len(points) != 1 or not any(isinstance(one, Attribute) for one in arguments):
             raise Misplaced(f"{name} is between an attribute and a point, {_AS_IN}")
-        where = cast(Point, points[0].value)
-        if not is_on_globe(where.x, where.y):
-            raise Misplaced(
-                f"{name} needs a longitude from -180 to 180 and then a latitude from -90 to 90, not {where.x:g} and "
-                f"{where.y:g}",
-                points[0],
-            )
+        if problem := _place_problem(cast(Point, points[0].value)):
+            raise Misplaced(problem, points[0])
 
     def require_comparison(self, op: ComparisonOperator, left: Expression, right: Expression) -> None:
         """Require <, <=, > or >= and a constant that can be a distance."""
@@ -107,11 +102,27 @@ class Distance(Function):
         if not isinstance(metres, Constant) or not isinstance(metres.value, float):
             reason = f"{self.no_scalar}, not with {describe(metres)}"
             raise Misplaced(reason, metres)
-        if metres.value < 0:
-            raise Misplaced(f"a distance is a number of metres from 0 on, not {metres.value:g}", metres)
+        if problem := _metres_problem(metres.value):
+            raise Misplaced(problem, metres)
 
     def is_condition(self, node: Call) -> bool:
         return False
 
     def value(self, node: Call, parts: Sequence[Any], values: Values) -> float | None:
         return distance_m(*parts)
+
+    def rule_of_values(self, node: Call) -> tuple[Callable[..., str | None], Sequence[Expression]]:
+        return _place_problem, [one for one in node.arguments if isinstance(one, Constant)]
+
+
+def _place_problem(where: Point) -> str | None:
+    if is_on_globe(where.x, where.y):
+        return None
+    return (
+        f"{DISTANCE} needs a longitude from -180 to 180 and then a latitude from -90 to 90, not {where.x:g} and "
+        f"{where.y:g}"
+    )
+
+
+def _metres_problem(metres: float) -> str | None:
+    return f"a distance is a number of metres from 0 on, not {metres:g}" if metres < 0 else None

@@ -151,7 +151,7 @@ class Operator:
         return True
 
     def rule_of_values(self, node: Any) -> tuple[Callable[..., str | None], Sequence[Expression]] | None:
-        """A check of the strings in some parts, which runs for each text of a form; None if there is nothing to check.
+        """A check of the constants in some parts, run for each text of a form; None if there is nothing to check.
 
         The check returns an error message, or None.
         """

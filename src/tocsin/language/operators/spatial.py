@@ -135,9 +135,6 @@ class Relation(ByReading, Function):
         """This includes circles: the text holds everything that either reads besides the place."""
         return stored_expression(reading.rest) if reading.is_of_place else None
 
-    def has_recipe(self, node: Call) -> bool:
-        return self.meant(node) is None and _asked(node) is None
-
     def reading(self, node: Call, leaves: Leaves, kind: str) -> int:
         """A reading of the event, named for the predicate; a leaf if a point or a box suffices."""
         asked, names = _asked(node), [one.name for one in node.arguments if isinstance(one, Attribute)]

@@ -6,7 +6,7 @@ attributes are compared as they are. Source: OGC 21-065r2, after Allen 1983.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, cast
 
 from tocsin.language.canonical import instant_text, to_text
@@ -147,9 +147,6 @@ class Relation(Function):
     def meant(self, node: Call) -> Expression:
         return expanded(node)
 
-    def has_recipe(self, node: Call) -> bool:
-        return False
-
 
 # ---- INTERVAL
 
@@ -160,9 +157,13 @@ def interval(ends: Sequence[Expression], *, span: Span | None = None) -> Interva
     start, end = map(_interval_end, ends)
     if isinstance(start, Constant) and isinstance(end, Constant) and OPEN_END not in (start, end):
         first, last = start.value, end.value
-        if isinstance(first, Instant) and isinstance(last, Instant) and first > last:
-            raise Misplaced("the interval ends before it begins; write INTERVAL(start, end)")
+        if isinstance(first, Instant) and isinstance(last, Instant) and (problem := _order_problem(first, last)):
+            raise Misplaced(problem)
     return Interval(start, end, span=span)
+
+
+def _order_problem(first: Instant, last: Instant) -> str | None:
+    return "the interval ends before it begins; write INTERVAL(start, end)" if first > last else None
 
 
 def _interval_end(node: Expression) -> Expression:
@@ -198,3 +199,7 @@ class Intervals(Operator):
     def value(self, node: Interval, parts: Sequence[Any], values: Values) -> None:
         """An interval has no value; `expanded` looks at its ends."""
         return
+
+    def rule_of_values(self, node: Interval) -> tuple[Callable[..., str | None], Sequence[Expression]] | None:
+        ends = [end for end in node.children() if isinstance(end, Constant) and isinstance(end.value, Instant)]
+        return (_order_problem, ends) if len(ends) == 2 else None

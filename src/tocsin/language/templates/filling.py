@@ -1,0 +1,74 @@
+"""Templates, and the trees of their instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+from tocsin.language.templates.placeholders import Scalar, Values, slot_of
+from tocsin.model.expression import Array, Attribute, Constant, Expression, fold
+from tocsin.model.values import Box, Instant, Point, Shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Template:
+    """What all texts of one skeleton share; compared by identity."""
+
+    tree: Expression
+    """The tree of the skeleton, with the placeholder of slot i in slot i, or its negation after a sign."""
+    kinds: str
+    """The kind of each slot, in order of appearance: 'a' attribute name, 's' string, 'n' number, 'i' instant."""
+
+    def fill(self, values: Values) -> Expression:
+        """The tree with the values in the slots and without spans. Cost: linear in the size of the tree."""
+        return fold(self.tree, lambda node, parts: filled(node, parts, values))
+
+
+class Instance(NamedTuple):
+    """A text as a template and the values in its slots: names, strings without quotes, floats, instants."""
+
+    template: Template
+    values: tuple[Scalar, ...]
+
+    def tree(self) -> Expression:
+        """The tree that `parse` makes from the text."""
+        return self.template.fill(self.values)
+
+
+def scalars_of(node: Expression) -> tuple[Scalar, ...]:
+    """The names and constants in a node itself, without its children."""
+    if isinstance(node, Attribute):
+        return (node.name,)
+    value = node.value if isinstance(node, Constant) else None
+    if isinstance(value, Point):
+        return value.x, value.y
+    if isinstance(value, Box):
+        return value.bounds()
+    return (value,) if isinstance(value, str | Instant | Shape) or type(value) is float else ()
+
+
+def filled(node: Expression, parts: Sequence[Expression], values: Values) -> Expression:
+    """Rebuild a node of a template's tree, from its filled parts or with the values of its own slots."""
+    if parts:
+        inner = [fold(one, lambda inside, of_it: filled(inside, of_it, values)) for one in node.inner()]
+        return node.with_children(parts).with_inner(inner)
+    if isinstance(node, Attribute):
+        return Attribute(cast(str, _value(node.name, values)))
+    if not isinstance(node, Constant):
+        return Array(())
+    if isinstance(node.value, str | float | Instant | Shape):
+        return Constant(_value(node.value, values))
+    if isinstance(node.value, Point | Box):
+        coordinates = [cast(float, _value(scalar, values)) for scalar in scalars_of(node)]
+        return Constant(type(node.value)(*coordinates))
+    return Constant(node.value)
+
+
+def _value(scalar: Scalar, values: Values) -> Scalar:
+    """The value for a placeholder; any other scalar is returned as it is."""
+    slot = slot_of(scalar)
+    if slot is None:
+        return scalar
+    value = values[slot]
+    return value if not isinstance(scalar, float) or scalar > 0 else 0.0 - cast(float, value)

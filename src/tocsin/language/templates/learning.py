@@ -1,0 +1,117 @@
+"""Learning of a template from the first text of its skeleton, in which placeholders replace the values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any, cast
+
+from tocsin.errors import InvalidInput
+from tocsin.language.operators.operator import operator_of
+from tocsin.language.templates.filling import Template, filled, scalars_of
+from tocsin.language.templates.placeholders import Values, placeholder, placeholder_text, slot_of
+from tocsin.language.templates.reading import Check, Reader, picker
+from tocsin.language.text import parse
+from tocsin.language.tokens import tokenize
+from tocsin.language.words import KINDS, KINDS_OF_TOKENS, OPEN
+from tocsin.model.expression import Constant, Expression, walk_all
+from tocsin.model.values import Box, Point, crosses
+
+
+def learn(example: str, marks: list[str]) -> Reader | None:
+    """The template of a text with placeholders, and the reader of its values; None when `parse` rejects the text."""
+    slots = [at for at, mark in enumerate(marks) if mark in KINDS]
+    kinds = "".join([KINDS[marks[at]] for at in slots])
+    try:
+        template = Template(parse(example), kinds)
+    except ValueError:  # InvalidInput is one; `POINT(1 - -2)` makes `parse` raise a plain one
+        return None
+    if _slots_in(template.tree) != list(range(len(slots))):
+        return None  # a value computed from several slots, as in an array, is not in any of them
+    # The same tree without spans, since those would not fit any user's text.
+    tree = template.fill([placeholder(kind, slot) for slot, kind in enumerate(kinds)])
+    if tree != template.tree:
+        return None
+
+    def marked(mark: str) -> list[int]:
+        return [at for at in slots if marks[at] == mark]
+
+    instants = [(at, marks[at]) for at in slots if KINDS[marks[at]] == "i"]
+    read = marked("n"), marked("s"), marked("q"), instants, marked("g"), picker(slots), _checks(tree)
+    return Reader(Template(tree, kinds), *read)
+
+
+def with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
+    """The text with placeholders for its names and constants; None when these differ from `words`.
+
+    A word comes with its mark. An open end of an interval stays as it is.
+    """
+    try:
+        tokens = [token for token in tokenize(text) if token.type in KINDS_OF_TOKENS]
+    except ValueError:
+        return None
+    if len(tokens) != len(words):
+        return None
+    pieces: list[str] = []
+    end = 0
+    slot = 0
+    for token, (word, mark) in zip(tokens, words, strict=True):
+        if mark == OPEN:
+            continue
+        sign = token.value.removesuffix(word)  # a sign that the token includes and the word does not
+        if sign not in ("", "+", "-"):
+            return None
+        kind = KINDS_OF_TOKENS[token.type]
+        if kind != KINDS[mark] and (kind, KINDS[mark]) != ("s", "i"):
+            return None
+        pieces += text[end : token.start_pos], sign + placeholder_text(KINDS[mark], slot)
+        end = token.end_pos
+        slot += 1
+    return " ".join([*pieces, text[end:]])
+
+
+def _slots_in(tree: Expression) -> list[int]:
+    """The slots whose placeholders occur in a tree, with repetitions, in ascending order."""
+    found = [slot_of(scalar) for node in walk_all(tree) for scalar in scalars_of(node)]
+    return sorted([slot for slot in found if slot is not None])
+
+
+def _checks(tree: Expression) -> list[Check]:
+    """The rules of a tree about the values in its slots, except those about numbers."""
+    return [check for node in walk_all(tree) if (check := _check_of(node)) is not None]
+
+
+def _check_of(node: Expression) -> Check | None:
+    rule = operator_of(node).rule_of_values(node)
+    if rule is not None:
+        problem, parts = rule
+        if len(parts) == 1:
+            only = _value_of(parts[0])
+            return lambda values: problem(only(values)) is None
+        read = [_value_of(part) for part in parts]
+        return lambda values: problem(*[one(values) for one in read]) is None
+    if isinstance(node, Constant) and isinstance(node.value, Box):
+        return lambda values: _is_box(node, values)
+    return None
+
+
+def _is_box(node: Expression, values: Values) -> bool:
+    """Whether the values form a box that does not cross the antimeridian. Templates exclude boxes across it."""
+    try:
+        box = cast(Constant, filled(node, (), values)).value
+    except InvalidInput:
+        return False
+    return isinstance(box, Box) and not crosses(box.bounds())
+
+
+def _value_of(node: Expression) -> Callable[[Values], Any]:
+    """A function that gives the value of a constant of the tree, filled."""
+    value = cast(Constant, node).value
+    slots = [slot_of(scalar) for scalar in scalars_of(node)]
+    signs = [-1.0 if isinstance(scalar, float) and scalar < 0 else 1.0 for scalar in scalars_of(node)]
+    if len(slots) == 1 and slots[0] is not None and signs == [1.0]:
+        return itemgetter(slots[0])
+    if isinstance(value, Point) and None not in slots:
+        (x, y), (of_x, of_y) = slots, signs
+        return lambda values: Point(of_x * values[x], of_y * values[y])  # type: ignore[index, operator]
+    return lambda values: cast(Constant, filled(node, (), values)).value

@@ -1,0 +1,113 @@
+"""The store of templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from string import whitespace
+from typing import Final
+
+from tocsin.language.advice import Advice, advice_on
+from tocsin.language.operators.operator import may_need_advice
+from tocsin.language.templates.cutting import cut, shapes_in
+from tocsin.language.templates.filling import Instance
+from tocsin.language.templates.learning import learn, with_placeholders
+from tocsin.language.templates.placeholders import MARK
+from tocsin.language.templates.reading import Reader
+from tocsin.language.text import parse
+from tocsin.language.tokens import MANY
+from tocsin.language.words import KINDS, OPEN, is_sound
+from tocsin.model.expression import Expression
+from tocsin.model.shapes import shapes_of
+from tocsin.model.subscription import SubscriptionId
+from tocsin.model.texts import Text
+from tocsin.model.values import Shape
+
+MOST_TEMPLATES: Final = 100_000
+MOST_CHARACTERS: Final = 10_000_000
+"""Limits on the number of remembered skeletons and their total length. Memory: about 30 bytes a character."""
+
+_MOST_ADVICE: Final = 100  # in all
+
+
+class Templates:
+    """The templates seen so far. Threads may share one. When it is full, it forgets all templates and starts again.
+
+    >>> templates = Templates()
+    >>> first, second = templates.instance("price <= 580"), templates.instance("year <= 2024")
+    >>> first.template is second.template, second.template.kinds, second.values
+    (True, 'an', ('year', 2024.0))
+    >>> second.tree() == parse("year <= 2024")
+    True
+    """
+
+    __slots__ = ("_advice", "_characters", "_known", "_shapes", "texts", "unnamed")
+
+    def __init__(self, texts: Mapping[str, Text] | None = None) -> None:
+        self.texts = texts or {}  # settings by attribute, for a TEXT that names none
+        self._known: dict[str, Reader | None] = {}
+        self._characters = 0
+        self._shapes: Mapping[str, Shape] = {}  # those of the texts that are expected
+        self._advice: list[Advice] = []
+        self.unnamed = 0  # pieces of advice since `name_advice`
+
+    def instance(self, text: str) -> Instance | None:
+        """The template of a text, and its values. None if the text has no template, or if `parse` rejects it.
+
+        Cost: about 5 us for four predicates when the template is known, otherwise that of two or three calls of
+        `parse`.
+        """
+        if not isinstance(text, str) or MARK in text:
+            return None
+        parts, words, marks = cut(text)
+        if len(words) > MANY:  # two texts this long hardly ever have the same form
+            return None
+        if not text.isascii() and not is_sound(text, words, marks):
+            return None
+        parts[1::2] = marks
+        skeleton = MARK.join(parts)
+        try:
+            reader = self._known[skeleton]
+        except KeyError:
+            slots = [(w.strip(whitespace), m) for w, m in zip(words, marks, strict=True) if m in KINDS or m == OPEN]
+            example = with_placeholders(text, slots)
+            if example is None:  # the text itself is at fault; the skeleton may be valid
+                return None
+            reader = self._remember(skeleton, learn(example, marks))
+        if reader is None:
+            return None
+        values = reader.read(words, text, self._shapes)
+        if values is None:
+            return None
+        if reader.unadvised:
+            reader.unadvised -= 1
+            if may_need_advice(text):
+                self.advise(parse(text), text)
+        return Instance(reader.template, values)
+
+    def expect(self, texts: Iterable[str]) -> None:
+        """Read the shapes of texts that are about to come, all at once, which is faster than one by one."""
+        self._shapes = shapes_of({shape for text in texts for shape in shapes_in(text)})
+
+    def advise(self, tree: Expression, text: str = "") -> None:
+        """Record advice for the first texts of each form, and for texts without a template."""
+        if len(self._advice) < _MOST_ADVICE:
+            known = {one[:3] for one in self._advice}
+            new = [one for one in advice_on(tree, text) if one[:3] not in known]
+            self._advice += new
+            self.unnamed += len(new)
+
+    def name_advice(self, id: SubscriptionId | None) -> None:
+        """Record the subscription that the advice since the last call is about."""
+        advice, self.unnamed, count = self._advice, 0, self.unnamed
+        advice[len(advice) - count :] = [one._replace(subscription=id) for one in advice[len(advice) - count :]]
+
+    def take_advice(self) -> list[Advice]:
+        """Return the advice recorded since the last call, and clear it."""
+        taken, self._advice, self.unnamed = self._advice, [], 0
+        return taken
+
+    def _remember(self, skeleton: str, reader: Reader | None) -> Reader | None:
+        if len(self._known) >= MOST_TEMPLATES or self._characters + len(skeleton) > MOST_CHARACTERS:
+            self._known, self._characters = {}, 0
+        self._characters += len(skeleton)
+        return self._known.setdefault(skeleton, reader)  # another thread may have been first
