@@ -170,7 +170,6 @@ def test_an_index_of_no_use_is_told_and_made_again(harm: str, tmp_path: Path) ->
     elif harm == "index ahead":
         with sqlite3.connect(folder / "store.db") as connection:
             connection.execute("DELETE FROM subscriptions WHERE sequence = 3")
-            connection.execute("UPDATE meta SET value = 2 WHERE name = 'sequence'")
     else:
         (arrays,) = folder.glob("version-*/part-*/arrays.bin")
         arrays.write_bytes(arrays.read_bytes()[:-8])

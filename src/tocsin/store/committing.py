@@ -24,10 +24,11 @@ class Change(Protocol):
 
     is_alone: bool
 
-    def write(self, database: Database, sequence: int) -> int:
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         """Write it, numbered from `sequence` + 1 on; returns the number of its last part.
 
-        Raises a `TocsinError`, before it writes anything, if it is refused.
+        `touched` has the ids that this transaction has changed so far, so that memory does not tell of them; the change
+        adds its own. Raises a `TocsinError`, before it writes anything, if it is refused.
         """
 
     def apply(self) -> Any:
@@ -99,19 +100,17 @@ class Committer:
             _refuse(group, _broken(self._database, self._failure))
             return
         written: list[tuple[Change, Future[Any]]] = []
-        sequence = self.sequence
+        sequence, touched = self.sequence, set[Any]()
         try:
             with self._database.transaction():
                 for change, done in group:
                     try:
-                        sequence = change.write(self._database, sequence)
+                        sequence = change.write(self._database, sequence, touched)
                         written.append((change, done))
                     except StoreError:
                         raise
                     except TocsinError as error:
                         done.set_exception(error)
-                if written:
-                    self._database.put_meta("sequence", sequence)
         except BaseException as error:  # noqa: BLE001
             _refuse(group, error)
             return

@@ -1,6 +1,6 @@
 """The database of a store: subscriptions and tombstones, each with the sequence number of its last change.
 
-    meta           the store's identity, its settings and the number of its last change
+    meta           the store's identity and its settings
     subscriptions  id, condition, score, payload, weights, sequence, version
     tombstones     ids of removed subscriptions, with the sequence and the version of the removal
 
@@ -42,6 +42,10 @@ INSERT INTO subscriptions VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT v
 ON CONFLICT (id) DO UPDATE SET condition = excluded.condition, score = excluded.score, payload = excluded.payload,
     weights = excluded.weights, sequence = excluded.sequence, version = coalesce(excluded.version, version)
 """
+_SEQUENCE: Final = """
+SELECT max(coalesce((SELECT max(sequence) FROM subscriptions), 0), coalesce((SELECT max(sequence) FROM tombstones), 0),
+    (SELECT value FROM meta WHERE name = 'floor'))
+"""
 _OLDEST_SQLITE: Final = (3, 37)  # it has strict tables
 SYNCS: Final = {"full": "FULL", "relaxed": "NORMAL"}
 _BUSY_MS: Final = 10_000
@@ -79,6 +83,7 @@ class Database:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._connection = connection
+        self._may_have_tombstones: bool | None = None  # None: not known yet
 
     # Opening
 
@@ -96,7 +101,6 @@ class Database:
                 with new.transaction():
                     new.put_meta("store", uuid.uuid4().hex)
                     new.put_meta("epoch", uuid.uuid4().hex[:12])
-                    new.put_meta("sequence", 0)
                     new.put_meta("floor", 0)
                     fill(new)
             with _told(folder):
@@ -170,8 +174,10 @@ class Database:
 
     @property
     def sequence(self) -> int:
-        """The number of the last change."""
-        return int(self.meta("sequence"))
+        """The number of the last change: that of a row, of a tombstone, or of the last one that is forgotten."""
+        with _told(self.folder):
+            found: tuple[int] = self._connection.execute(_SEQUENCE).fetchone()
+        return found[0]
 
     @property
     def texts(self) -> dict[str, str]:
@@ -206,18 +212,26 @@ class Database:
     def put(self, row: Row) -> None:
         """Add or replace a subscription."""
         self._connection.execute(_PUT, row)
-        self._connection.execute("DELETE FROM tombstones WHERE id = ?", (row.id,))
+        if self._has_tombstones():
+            self._connection.execute("DELETE FROM tombstones WHERE id = ?", (row.id,))
 
     def put_all(self, rows: Iterable[Row]) -> None:
         """Add or replace many subscriptions."""
         self._connection.executemany(_PUT, rows)
         self._connection.execute("DELETE FROM tombstones WHERE id IN (SELECT id FROM subscriptions)")
 
+    def _has_tombstones(self) -> bool:
+        """Whether there may be tombstones: a statement less for each change of a store that has none."""
+        if self._may_have_tombstones is None:
+            self._may_have_tombstones = self._connection.execute("SELECT 1 FROM tombstones").fetchone() is not None
+        return self._may_have_tombstones
+
     def remove(self, id: str | int, sequence: int, version: int | None = None) -> bool:
         """Remove a subscription; returns whether there was one. With a version, the removal is noted in any case."""
         last = self.version(id)
         found = self._connection.execute("DELETE FROM subscriptions WHERE id = ?", (id,)).rowcount > 0
         if found or version is not None:
+            self._may_have_tombstones = True
             values = (id, sequence, last if version is None else version)
             self._connection.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?)", values)
         return found

@@ -33,7 +33,7 @@ class Amend:
         self._rescored: list[tuple[SubscriptionId, float]] = []
         self._segment: Segment | None = None
 
-    def write(self, database: Database, sequence: int) -> int:
+    def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
         batch, done = self._batch, self._done
         rows = _newer(batch.rows, database)
         outcome = batch.outcome(rows)

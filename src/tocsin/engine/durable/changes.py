@@ -24,10 +24,12 @@ class Put:
     replace: bool
     is_alone = False
 
-    def write(self, database: Database, sequence: int) -> int:
+    def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
         one = self.parsed
-        self.store.check_kind(one.id, database.kind())
-        if not self.replace and database.has(one.id):
+        self.store.check_kind(one.id, type(next(iter(touched))) if touched else None)
+        is_there = not self.replace and (database.has(one.id) if one.id in touched else self.store.has(one.id))
+        touched.add(one.id)
+        if is_there:
             raise DuplicateSubscription(
                 f"a subscription {shown(one.id)} exists already; give replace=True to replace it"
             )
@@ -48,7 +50,7 @@ class PutAll:
     is_alone = True
     _made: list[tuple[Segment, list[Reject]]] = field(default_factory=list)
 
-    def write(self, database: Database, sequence: int) -> int:
+    def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
         segment, rejects = self.make()
         self._made.append((segment, rejects))
         if len(segment):
@@ -70,7 +72,9 @@ class Remove:
     id: SubscriptionId
     is_alone = False
 
-    def write(self, database: Database, sequence: int) -> int:
+    def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
+        if _may_be_id(self.id):
+            touched.add(self.id)
         if not (_may_be_id(self.id) and database.remove(self.id, sequence + 1)):
             raise UnknownSubscription(f"there is no subscription {shown(self.id)}")
         return sequence + 1
@@ -88,7 +92,7 @@ class Rescore:
     score: float
     is_alone = False
 
-    def write(self, database: Database, sequence: int) -> int:
+    def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
         if not (_may_be_id(self.id) and database.rescore(self.id, self.score, sequence + 1)):
             raise UnknownSubscription(f"there is no subscription {shown(self.id)}")
         return sequence + 1

@@ -61,7 +61,6 @@ def _create(folder: Path, texts: Mapping[str, Text]) -> None:
         table = held.subscriptions()
         columns = (table[name].to_pylist() for name in ("id", "where", "score", "payload", "weights"))
         database.put_all(Row._make((*one, number, None)) for number, one in enumerate(zip(*columns, strict=True), 1))
-        database.put_meta("sequence", len(table))
 
     Database.create(folder, fill)
     if len(held):
