@@ -80,7 +80,9 @@ def test_a_match_sees_what_no_checkpoint_has(tmp_path: Path, capsys: Any) -> Non
     assert main(["explain", str(folder), events, "--id", "late"]) == 0
     assert main(["check", str(folder)]) == 0
     assert main(["explain", str(folder), events, "--id", "a"]) == 2
-    assert [one.subscription for one in tocsin.Engine.load(folder).match({"n": 1})] == ["a", "b"]  # the checkpoint
+    with pytest.warns(UserWarning, match="lacks the last 2 changes"):
+        loaded = tocsin.Engine.load(folder)
+    assert [one.subscription for one in loaded.match({"n": 1})] == ["a", "b"]  # the checkpoint
 
 
 def test_everything_is_exported(tmp_path: Path, capsys: Any) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 import tocsin
 from tocsin import InvalidInput, RecordError, SegmentError, StoreError
+from tocsin.spark.versions import published
+from tocsin.store import missing_changes
 from tocsin.store.owner import require_local
 
 FORK = multiprocessing.get_context("fork")
@@ -264,3 +266,18 @@ def test_network_file_systems_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"on a network file system \(nfs4\)"):
         require_local(tmp_path / "share" / "alerts", mounts)
     require_local(tmp_path / "alerts", mounts)
+
+
+def test_who_reads_the_index_alone_is_told_what_it_lacks(tmp_path: Path) -> None:
+    """`Engine.load`, and Spark's driver; tasks never open a store."""
+    engine = tocsin.Engine.open(filled(tmp_path))
+    assert missing_changes(tmp_path) == 0
+    engine.subscribe("later", "n = 1")
+    engine.unsubscribe("s1")
+    with pytest.warns(UserWarning, match="lacks the last 2 changes of its store; Engine.open has them"):
+        assert list(tocsin.Engine.load(tmp_path)) == ["s0", "s1", "s2"]
+    with pytest.warns(UserWarning, match="is matched at change 3; its store has 2 more"):
+        assert published(tmp_path).subscriptions == 3
+    engine.close()
+    assert missing_changes(tmp_path) == 0
+    assert list(tocsin.Engine.load(tmp_path)) == ["later", "s0", "s2"]  # without a warning

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from tocsin.index import Statistics
 from tocsin.model.texts import Text
 from tocsin.schemas import checked_texts
 from tocsin.segment.folder import saved_statistics
+from tocsin.store import missing_changes
 
 if TYPE_CHECKING:
     from tocsin.engine.durable.engine import DurableEngine
@@ -118,11 +120,19 @@ class Engine(Questions):
         InvalidInput
             If `texts` contradicts those that were saved.
 
+        Warns
+        -----
+        UserWarning
+            If the folder is a durable engine's and its index lacks changes. `Engine.open` has them.
+
         Notes
         -----
         Files are memory-mapped, so that processes share their pages.
         """
         sources = open_sources(folder)
+        if missing := missing_changes(folder):
+            what = f"the index of {folder} lacks the last {missing:,} changes of its store"
+            warnings.warn(f"{what}; Engine.open has them", stacklevel=2)
         used = [source.segment.plan.asked for source in sources]
         chosen = index or (used[0] if used else "auto")
         of_events = texts_of(folder, checked_texts(texts))

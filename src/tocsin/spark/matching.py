@@ -26,7 +26,7 @@ from tocsin.spark.asking import answer_schema, asked_of, plain
 from tocsin.spark.carrying import ROW, carried, given_back, intervals
 from tocsin.spark.observing import observed
 from tocsin.spark.shuffling import shuffled
-from tocsin.spark.versions import of_this_batch, opened
+from tocsin.spark.versions import of_this_batch, opened, published
 from tocsin.spark.workers import Batches, Task, settling
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def answers(
     events: DataFrame, index: str | Path, asked: MatchOptions, routing: str = "auto", memory: int | None = None
 ) -> DataFrame:
     """The tasks' answers for the given options, with the column of their work if the options ask for it."""
-    folder = IndexFolder.read(Path(index).absolute())
+    folder = published(index)
     question_of(asked.ranking)  # raises an error for an unknown ranking
     given, events = events.schema, carried(events)
     asked = replace(asked, columns=asked.columns or (ROW,), untyped=intervals(given))

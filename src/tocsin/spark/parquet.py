@@ -26,7 +26,7 @@ from tocsin.spark.asking import answer_schema, asked_of
 from tocsin.spark.data_files import files_in
 from tocsin.spark.file_types import as_type, spark_schema
 from tocsin.spark.observing import observed
-from tocsin.spark.versions import of_this_batch, opened
+from tocsin.spark.versions import of_this_batch, opened, published
 from tocsin.spark.workers import Batches, Task, settling
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def answers_of_pieces(
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    folder = IndexFolder.read(Path(index).absolute())
+    folder = published(index)
     question_of(asked.ranking)  # raises an error for an unknown ranking
     types = to_arrow_schema(schema, timezone="UTC")
     task = settling(_reader(folder, asked, types, listed, read or read_piece, sets_aside=sets_aside))

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
+from pathlib import Path
 
 from tocsin.errors import SegmentError
 from tocsin.segment import IndexFolder, Snapshots, mapping
 from tocsin.segment.pins import pinned
+from tocsin.store import missing_changes
+
+
+def published(index: str | Path) -> IndexFolder:
+    """The current version of an index; warns if it lacks changes of a durable engine's store.
+
+    Tasks never open a store: they answer the last checkpoint.
+    """
+    folder = IndexFolder.read(Path(index).absolute())
+    if missing := missing_changes(folder.path):
+        at = 0 if folder.store is None else folder.store.sequence
+        what = f"{folder.path} is matched at change {at:,}; its store has {missing:,} more"
+        warnings.warn(f"{what}, which the engine's next checkpoint adds to the index", stacklevel=3)
+    return folder
 
 
 def of_this_batch(folder: IndexFolder) -> IndexFolder:

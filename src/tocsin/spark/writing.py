@@ -28,7 +28,7 @@ from tocsin.spark.answering import Given, MatchOptions, counted_answer
 from tocsin.spark.asking import asked_of
 from tocsin.spark.names import WORK_FIELDS, Counts
 from tocsin.spark.parquet import Piece, by_file, columns_of, pieces_of, read_events, read_piece
-from tocsin.spark.versions import opened
+from tocsin.spark.versions import opened, published
 from tocsin.spark.workers import Batches, Task, settling
 from tocsin.writing import aside, raising_invalid_input
 
@@ -141,7 +141,7 @@ def match_to_parquet(
     """
     from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-    folder = IndexFolder.read(Path(index).absolute())
+    folder = published(index)
     question_of(ranking)  # raises an error for an unknown ranking
     place = _checked_place(Path(out).absolute(), overwrite=overwrite)
     events = read_events(session, path, columns)

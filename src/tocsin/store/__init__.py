@@ -5,7 +5,17 @@ that one process writes. `engine.durable` keeps the database and the subscriptio
 """
 
 from tocsin.store.committing import Change, Committer
-from tocsin.store.database import DATABASE, Database, Identity, Row
+from tocsin.store.database import DATABASE, Database, Identity, Row, missing_changes
 from tocsin.store.owner import Owner, require_local
 
-__all__ = ["DATABASE", "Change", "Committer", "Database", "Identity", "Owner", "Row", "require_local"]
+__all__ = [
+    "DATABASE",
+    "Change",
+    "Committer",
+    "Database",
+    "Identity",
+    "Owner",
+    "Row",
+    "missing_changes",
+    "require_local",
+]

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tocsin.errors import StoreError
-from tocsin.segment.folder import STORE
+from tocsin.errors import StoreError, TocsinError
+from tocsin.segment.folder import STORE, IndexFolder
 
 DATABASE: Final = STORE
 VERSION: Final = 1
@@ -335,6 +335,20 @@ def _sync(folder: Path) -> None:
             os.fsync(number)
         finally:
             os.close(number)
+
+
+def missing_changes(folder: str | Path) -> int:
+    """How many changes of a store its index lacks; 0 for a folder without a store, or one that cannot be read here."""
+    folder = Path(folder)
+    try:
+        mark = IndexFolder.read(folder).store
+        if mark is None or not (folder / DATABASE).exists():
+            return 0
+        database = Database.open(folder, read_only=True)
+        with database.closing():
+            return max(database.sequence - mark.sequence, 0)
+    except TocsinError:
+        return 0
 
 
 def _connection(place: Path, mode: str) -> sqlite3.Connection:
