@@ -14,7 +14,7 @@ from typing import Any, Final
 import tocsin
 from tests.durable import vfs
 from tests.durable.test_crashes import FORK, KILLED, after, held_in, made
-from tocsin.store import database
+from tocsin.store import connections
 
 CHANGES: Final = [
     ("put", 1, 1),
@@ -30,7 +30,7 @@ def living(folder: Path, step: int, acknowledged: Any, has_happened: Any, sync: 
     """In a child: make changes through a file system that dies before a step."""
     steps = vfs.Steps(step, has_happened, KILLED)
     mortal = vfs.Mortal("mortal", steps)
-    database._connection = vfs.connect(mortal.name)
+    connections.connect = vfs.connect(mortal.name)
     engine = tocsin.Engine.open(folder)
     if sync != "FULL":
         engine._database._connection.execute(f"PRAGMA synchronous = {sync}")

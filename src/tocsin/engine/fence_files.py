@@ -30,8 +30,7 @@ def write_fences(
         head = {"tocsin fences": _VERSION, "followed": followed, "rules": rules}
         file.write(json.dumps({**head, "objects": len(objects), "others": len(others)}) + "\n")
         for key, visits in objects.items():
-            stays = [[one, *asdict(stay).values()] for one, stay in visits.stays.items()]
-            file.write(json.dumps([key, visits.last, stays, visits.at]) + "\n")
+            file.write(json.dumps([key, *state_of(visits)]) + "\n")
         for key, latest in others.items():
             file.write(json.dumps([key, latest]) + "\n")
 
@@ -48,14 +47,25 @@ def read_fences(path: str | Path) -> tuple[dict[str, Any], dict[ObjectKey, Visit
             if number > 1 + head.objects + head.others:
                 raise ValueError
             if len(objects) < head.objects:
-                last, stays, at = rest
-                own = {one: Stay(*values) for one, *values in stays}
-                objects[key] = Visits(own, last, at and (float(at[0]), float(at[1])))
+                objects[key] = visits_of(rest)
             else:
                 (others[key],) = map(float, rest)
     if (len(objects), len(others)) != (head.objects, head.others):
         raise _damaged(path, 2 + len(objects) + len(others))
     return head.options, objects, others
+
+
+def state_of(visits: Visits) -> list[Any]:
+    """The state of an object as JSON has it: its latest time, its stays and its place."""
+    stays = [[one, *asdict(stay).values()] for one, stay in visits.stays.items()]
+    return [visits.last, stays, visits.at]
+
+
+def visits_of(state: list[Any]) -> Visits:
+    """The inverse of `state_of`."""
+    last, stays, at = state
+    own = {one: Stay(*values) for one, *values in stays}
+    return Visits(own, last, at and (float(at[0]), float(at[1])))
 
 
 def read_options(path: str | Path) -> dict[str, Any]:

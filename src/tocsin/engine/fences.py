@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
-from tocsin.engine.fence_files import read_fences, write_fences
+from tocsin.engine.fence_files import read_fences
 from tocsin.engine.fence_notices import FenceNotes
 from tocsin.engine.fence_tables import FurtherColumns, table_of
+from tocsin.engine.fenced_objects import FencedObjects
 from tocsin.engine.matcher import Matching
 from tocsin.engine.tracking import Tracking
-from tocsin.engine.trails import Trail
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.forking import renewed
 from tocsin.model.fence import (
@@ -26,12 +25,11 @@ from tocsin.model.fence import (
     FenceChanges,
     FenceRules,
     Followed,
-    ObjectKey,
     number_of_seconds,
     without_time,
 )
 from tocsin.model.shapes import shapely
-from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.model.subscription import shown
 from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events, read_events
@@ -39,7 +37,7 @@ from tocsin.records.formats import is_stream
 from tocsin.spelling import option
 
 
-class Fences:
+class Fences(FencedObjects):
     """The objects in a stream of events, and the subscriptions of an engine that each object is in.
 
     An object enters a subscription when one of its events is TRUE and the previous one was not. It exits when an event
@@ -128,45 +126,6 @@ class Fences:
         self.renew_locks()
         renewed(self)
 
-    def renew_locks(self) -> None:
-        """Recreate the lock as unheld, in the child of a fork."""
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        """How many objects are kept: those in a subscription or about to enter one; with `path` all."""
-        return len(self._tracking.objects)
-
-    def __repr__(self) -> str:
-        return f"Fences({len(self)} objects by {self._tracking.followed.key!r})"
-
-    def inside(self, object: ObjectKey) -> list[SubscriptionId]:
-        """The subscriptions that an object is in.
-
-        Parameters
-        ----------
-        object : str, int or float
-            The object's key.
-
-        Returns
-        -------
-        list of str or int
-            The subscriptions' ids, in order; empty for an unknown object.
-        """
-        with self._lock:
-            return self._tracking.inside(object)
-
-    def objects(self) -> Iterator[tuple[ObjectKey, list[SubscriptionId]]]:
-        """The objects that are in a subscription, those unseen for longest first.
-
-        Returns
-        -------
-        iterator of (key, list of ids)
-            Each object with its subscriptions.
-        """
-        for key in list(self._tracking.objects):
-            if inside := self.inside(key):
-                yield key, inside
-
     def push(self, event: Mapping[str, Any]) -> FenceChanges:
         """Process one event.
 
@@ -195,6 +154,7 @@ class Fences:
             now = None if followed.time is None else times.seconds_of(one.moment, 0)
             row = (0, one.key, one.matches, now, one.passed)
             _, changes = self._tracking.follow([row], 0, one.witness, trail, times)
+            self._keep()
         return FenceChanges((change for _, change in changes), one.rejects)
 
     def push_batch(
@@ -345,32 +305,12 @@ class Fences:
             if trail is not None:  # the warning about missing points looks at both
                 trail.has_points = trail.has_points or tracking.has_places
             keyless, changes = tracking.follow_table(answer.table, witness, trail, notes.times)
+            self._keep()
         told = {reject.row for reject in answer.event_errors if reject.field == followed.key}
         errors = [*answer.event_errors, *(reject for reject in keyless if reject.row not in told)]
         errors.sort(key=lambda reject: reject.row)
         changes.sort(key=lambda one: one[0])
         return replace(answer, event_errors=errors, lost=answer.lost.union(reject.row for reject in keyless)), changes
-
-    def _trail(self) -> Trail | None:
-        path = self._tracking.followed.path
-        return None if path is None else Trail(path, self._tracking.last_place)
-
-    def save(self, path: str | Path) -> None:
-        """Write the options and the place of every object as JSON lines, atomically.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be written.
-        """
-        with self._lock:
-            own = self._tracking
-            write_fences(path, asdict(own.followed), asdict(own.rules), own.objects, own.others)
 
     @classmethod
     def load(cls, path: str | Path, engine: Matching) -> Fences:

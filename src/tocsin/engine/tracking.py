@@ -42,6 +42,7 @@ class Tracking:
         self.others: OrderedDict[ObjectKey, float] = OrderedDict()  # latest times of objects in no subscription
         self.has_places = False  # whether any event had a place, with `path`
         self.events = 0  # events so far; each event is numbered by this count
+        self.touched: dict[ObjectKey, None] | None = None  # objects whose state changed, last touched last, if kept
         self._due: list[tuple[float, int, ObjectKey]] = []  # a heap of (last seen, tie-breaker, key), one per object
         self._are_due: set[ObjectKey] = set()
         self._awaited = count()  # breaks ties in the heap, so that keys are never compared
@@ -109,6 +110,7 @@ class Tracking:
     def move(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
         """Process one event of an object. If the object was lost since its line began, it has no last position."""
         key, now, matched = event.key, event.now, event.matched
+        self._touch(key)
         visits = self.objects.get(key)
         latest = self.others.get(key) if visits is None else visits.last
         if now is not None and latest is not None and now < latest:
@@ -130,6 +132,7 @@ class Tracking:
                 return
             while len(self.objects) >= self.followed.most_objects:
                 longest, gone = self.objects.popitem(last=False)
+                self._touch(longest)
                 yield from gone.leave(longest)
             visits = self.objects[key] = Visits(began=self.events, last=self.others.pop(key, None))
         self.objects.move_to_end(key)
@@ -140,6 +143,11 @@ class Tracking:
             del self.objects[key]
             self._note_other(key, visits.last)
 
+    def _touch(self, key: ObjectKey) -> None:
+        if self.touched is not None:
+            self.touched.pop(key, None)
+            self.touched[key] = None
+
     def _note_other(self, key: ObjectKey, latest: float | None) -> None:
         """Remember when an object in no subscription was last seen, so that its late events are recognised."""
         if latest is None:
@@ -147,7 +155,7 @@ class Tracking:
         self.others[key] = latest
         self.others.move_to_end(key)
         while len(self.others) > self.followed.most_objects:
-            self.others.popitem(last=False)
+            self._touch(self.others.popitem(last=False)[0])
 
     def _given_up(self, now: float | None) -> Iterator[FenceChange]:
         """Drop the objects with a last event that is too long ago."""
@@ -162,6 +170,7 @@ class Tracking:
                 self._await(key, visits)
                 continue
             del self.objects[key]
+            self._touch(key)
             yield from visits.leave(key)
 
     def _await(self, key: ObjectKey, visits: Visits) -> None:

@@ -3,6 +3,7 @@
     meta           the store's identity and its settings
     subscriptions  id, condition, score, payload, weights, sequence, version
     tombstones     ids of removed subscriptions, with the sequence and the version of the removal
+    objects        the state of each object of fences
 
 One connection writes, in write-ahead mode. All others are opened read-only. docs/format.md describes the tables.
 """
@@ -10,16 +11,17 @@ One connection writes, in write-ahead mode. All others are opened read-only. doc
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import StoreError, TocsinError
 from tocsin.segment.folder import STORE, IndexFolder
+from tocsin.store import connections
 
 DATABASE: Final = STORE
 VERSION: Final = 1
@@ -36,6 +38,7 @@ CREATE TABLE tombstones (
     id ANY NOT NULL PRIMARY KEY, sequence INTEGER NOT NULL, version INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tombstones_by_sequence ON tombstones (sequence);
+CREATE TABLE objects (key TEXT PRIMARY KEY, place INTEGER NOT NULL, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 _PUT: Final = """
 INSERT INTO subscriptions VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT version FROM tombstones WHERE id = ?1)))
@@ -50,6 +53,7 @@ _OLDEST_SQLITE: Final = (3, 37)  # it has strict tables
 SYNCS: Final = {"full": "FULL", "relaxed": "NORMAL"}
 _BUSY_MS: Final = 10_000
 _AT_ONCE: Final = 4096
+_FOLD_S: Final = 1.0
 _LARGE_WAL: Final = 64 << 20
 _FREE_PAGES: Final = 256
 """How many unused pages are given back to the file system after a checkpoint."""
@@ -83,6 +87,7 @@ class Database:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._connection = connection
+        self._folded = time.monotonic()
         self._may_have_tombstones: bool | None = None  # None: not known yet
 
     # Opening
@@ -92,7 +97,7 @@ class Database:
         """Make an empty store, or one that `fill` fills, atomically."""
         place, beside = folder / DATABASE, folder / f".{DATABASE}.{uuid.uuid4().hex[:8]}"
         try:
-            with _told(folder), _connected(beside, "rwc") as connection:
+            with connections.told(folder), connections.connected(beside, "rwc") as connection:
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -103,9 +108,9 @@ class Database:
                     new.put_meta("epoch", uuid.uuid4().hex[:12])
                     new.put_meta("floor", 0)
                     fill(new)
-            with _told(folder):
+            with connections.told(folder):
                 beside.rename(place)
-                _sync(folder)
+                connections.sync(folder)
         finally:
             beside.unlink(missing_ok=True)
 
@@ -117,8 +122,8 @@ class Database:
             raise StoreError(f"durable engines need SQLite 3.37, and this Python has {sqlite3.sqlite_version}")
         if not place.exists():
             raise StoreError(f"{folder} has no store: {DATABASE} is missing")
-        with _told(folder):
-            connection = _connection(place, "ro" if read_only else "rw")
+        with connections.told(folder):
+            connection = connections.connect(place, "ro" if read_only else "rw")
             try:
                 one = cls(folder, connection)
                 one._require_known()
@@ -159,7 +164,7 @@ class Database:
 
     def meta(self, name: str) -> Any:
         """A setting; None if there is none."""
-        with _told(self.folder):
+        with connections.told(self.folder):
             found = self._connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return None if found is None else found[0]
 
@@ -175,7 +180,7 @@ class Database:
     @property
     def sequence(self) -> int:
         """The number of the last change: that of a row, of a tombstone, or of the last one that is forgotten."""
-        with _told(self.folder):
+        with connections.told(self.folder):
             found: tuple[int] = self._connection.execute(_SEQUENCE).fetchone()
         return found[0]
 
@@ -190,7 +195,7 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """A transaction, which is durable when the block ends."""
-        with _told(self.folder):
+        with connections.told(self.folder):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -253,7 +258,7 @@ class Database:
     @contextmanager
     def one_state(self) -> Iterator[None]:
         """Everything that is read within the block is of one moment."""
-        with _told(self.folder):
+        with connections.told(self.folder):
             self._connection.execute("BEGIN")
             try:
                 yield
@@ -267,7 +272,7 @@ class Database:
             "ORDER BY sequence LIMIT ?"
         )
         while True:
-            with _told(self.folder):
+            with connections.told(self.folder):
                 found = self._connection.execute(statement, (since, _AT_ONCE)).fetchall()
             yield from map(Row._make, found)
             if len(found) < _AT_ONCE:
@@ -276,13 +281,13 @@ class Database:
 
     def removed(self, since: int = 0) -> list[str | int]:
         """The ids of the subscriptions that were removed after `since`."""
-        with _told(self.folder):
+        with connections.told(self.folder):
             statement = "SELECT id FROM tombstones WHERE sequence > ? ORDER BY sequence"
             return [id for (id,) in self._connection.execute(statement, (since,))]
 
     def count(self) -> int:
         """The number of subscriptions."""
-        with _told(self.folder):
+        with connections.told(self.folder):
             return int(self._connection.execute("SELECT count(*) FROM subscriptions").fetchone()[0])
 
     def problems(self) -> list[str]:
@@ -292,6 +297,18 @@ class Database:
         except sqlite3.DatabaseError as error:
             return [str(error)]
         return [] if found == ["ok"] else found
+
+    # Objects of fences
+
+    def put_objects(self, states: Iterable[tuple[str, int, str]], gone: Iterable[str]) -> None:
+        """Write the states of objects, each with its key and place in their order, and delete others."""
+        self._connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", states)
+        self._connection.executemany("DELETE FROM objects WHERE key = ?", ((key,) for key in gone))
+
+    def objects(self) -> list[tuple[str, int, str]]:
+        """The states of all objects, in order."""
+        with connections.told(self.folder):
+            return self._connection.execute("SELECT key, place, state FROM objects ORDER BY place").fetchall()
 
     # Housekeeping
 
@@ -306,35 +323,33 @@ class Database:
         """Move the write-ahead log into the database; a large log is truncated, and so it is with `whole`."""
         log = self.folder / f"{DATABASE}-wal"
         is_large = log.exists() and log.stat().st_size > _LARGE_WAL
-        with _told(self.folder):
+        with connections.told(self.folder):
             self._connection.execute(
                 f"PRAGMA wal_checkpoint({'TRUNCATE' if whole or is_large else 'PASSIVE'})"
             ).fetchall()
             self._connection.execute(f"PRAGMA incremental_vacuum({_FREE_PAGES})").fetchall()
 
+    def fold_log_at_times(self) -> None:
+        """`fold_log` once a second, for a committing thread; what fails is tried again."""
+        now = time.monotonic()
+        if now - self._folded >= _FOLD_S:
+            self._folded = now
+            with suppress(StoreError):
+                self.fold_log()
+
     def copy_to(self, folder: Path) -> None:
         """Write a copy of this moment as the store of another folder, with an epoch of its own."""
         place, beside = folder / DATABASE, folder / f".{DATABASE}.{uuid.uuid4().hex[:8]}"
         try:
-            with _told(folder):
-                with _connected(beside, "rwc") as copy:
+            with connections.told(folder):
+                with connections.connected(beside, "rwc") as copy:
                     self._connection.backup(copy)
                     copy.execute("PRAGMA journal_mode = DELETE")
                     copy.execute("UPDATE meta SET value = ? WHERE name = 'epoch'", (uuid.uuid4().hex[:12],))
                 beside.rename(place)
-                _sync(folder)
+                connections.sync(folder)
         finally:
             beside.unlink(missing_ok=True)
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename within a folder durable."""
-    if os.name != "nt":
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
 
 
 def missing_changes(folder: str | Path) -> int:
@@ -349,32 +364,3 @@ def missing_changes(folder: str | Path) -> int:
             return max(database.sequence - mark.sequence, 0)
     except TocsinError:
         return 0
-
-
-def _connection(place: Path, mode: str) -> sqlite3.Connection:
-    uri = f"{place.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-    return connection
-
-
-@contextmanager
-def _connected(place: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    connection = _connection(place, mode)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-@contextmanager
-def _told(folder: Path) -> Iterator[None]:
-    """Convert SQLite's errors, which name no file."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
-        advice = "; run `tocsin doctor`" if damaged else ""
-        raise StoreError(f"the store in {folder} cannot be used: {error}{advice}") from error
-    except OSError as error:
-        raise StoreError(f"the store in {folder} cannot be used: {error.strerror or error}") from error

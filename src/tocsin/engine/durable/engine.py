@@ -184,6 +184,10 @@ class DurableEngine(Engine):
             self._sequence = newest
         return self._sequence
 
+    def shared(self) -> tuple[Database, Committer]:
+        """The database and the committing thread, for fences in the same folder."""
+        return self._database, self._writer()
+
     def snapshots(self) -> Snapshots:
         """The subscriptions at this moment, to be matched without the engine."""
         return self._store.hold().snapshots

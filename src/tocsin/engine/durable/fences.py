@@ -1,0 +1,176 @@
+"""Durable fences: where objects are is in a database before a push returns."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.fence_files import state_of, visits_of
+from tocsin.engine.fences import Fences
+from tocsin.engine.matcher import Matching
+from tocsin.engine.tracking import Tracking
+from tocsin.errors import InvalidInput, StoreError, TocsinError
+from tocsin.model.fence import ObjectKey, Visits
+from tocsin.store import DATABASE, Committer, Database, Owner, require_local
+from tocsin.store.database import SYNCS
+
+
+def open_fences(folder: str | Path, engine: Matching, options: dict[str, Any], sync: str) -> DurableFences:
+    """Open or create durable fences, as `Fences.open` describes."""
+    place = Path(folder)
+    if sync not in SYNCS:
+        raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
+    if isinstance(engine, DurableEngine) and engine.folder.absolute() == place.absolute():
+        database, committer = engine.shared()
+        return DurableFences(engine, options, database, committer, None)
+    require_local(place)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made a folder: {error.strerror or error}") from None
+    owner = Owner(place)
+    try:
+        if not (place / DATABASE).exists():
+            Database.create(place)
+        database = Database.open(place, sync=sync)
+        committer = Committer(database, database.fold_log_at_times)
+        committer.start()
+        return DurableFences(engine, options, database, committer, owner)
+    except BaseException:
+        owner.release()
+        raise
+
+
+class DurableFences(Fences):
+    """Fences whose objects survive a crash. `Fences.open` makes some.
+
+    `push` and `push_batch` return when the changes that they report are durable. After a crash, the events that were in
+    flight are pushed again, and give the same changes. Everything else is as in `Fences`.
+    """
+
+    def __init__(
+        self,
+        engine: Matching,
+        options: dict[str, Any],
+        database: Database,
+        committer: Committer,
+        owner: Owner | None,
+    ) -> None:
+        """Only `Fences.open` makes some."""
+        self._database, self._committer, self._owner = database, committer, owner
+        stored = json.loads(database.meta("fences") or "null")
+        super().__init__(engine, **(options if stored is None else stored))
+        given = {**asdict(self._tracking.followed), **asdict(self._tracking.rules)}
+        if stored is None:
+            committer.commit(_Settings(given))
+        else:
+            _refuse_others(engine, options, given, database.folder)
+        self._read()
+
+    def _read(self) -> None:
+        """Take the objects from the database."""
+        tracking = Tracking(self._tracking.followed, self._tracking.rules)
+        objects: dict[ObjectKey, Visits] = {}
+        others: dict[ObjectKey, float] = {}
+        self._place = 0
+        for key, place, state in self._database.objects():
+            self._place, read = place, json.loads(state)
+            if isinstance(read, list):
+                objects[json.loads(key)] = visits_of(read)
+            else:
+                others[json.loads(key)] = read
+        tracking.restore(objects, others)
+        tracking.touched = {}
+        self._tracking = tracking
+
+    def _keep(self) -> None:
+        tracking = self._tracking
+        touched, tracking.touched = tracking.touched, {}
+        if not touched:
+            return
+        states, gone = [], []
+        for key in touched:
+            visits, latest = tracking.objects.get(key), tracking.others.get(key)
+            self._place += 1
+            if visits is not None:
+                states.append((_text_of(key), self._place, json.dumps(state_of(visits))))
+            elif latest is not None:
+                states.append((_text_of(key), self._place, json.dumps(latest)))
+            else:
+                gone.append(_text_of(key))
+        try:
+            self._committer.commit(_Objects(states, gone))
+        except TocsinError:
+            self._read()  # as before the events
+            raise
+
+    def close(self) -> None:
+        """Close the store, unless it is that of the engine."""
+        if self._owner is None or not self._owner.is_mine:
+            return
+        self._committer.close()
+        try:
+            self._database.fold_log(whole=True)
+        except TocsinError as error:
+            warnings.warn(f"{self._database.folder}: the log stays beside the store: {error}", stacklevel=2)
+        self._database.close()
+        self._owner.release()
+        self._owner = None
+
+    def __enter__(self) -> DurableFences:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+def _text_of(key: ObjectKey) -> str:
+    """The key as JSON; 1.0 and 1 are one object."""
+    return json.dumps(int(key) if isinstance(key, float) and key.is_integer() else key)
+
+
+def _refuse_others(engine: Matching, options: dict[str, Any], stored: dict[str, Any], folder: Path) -> None:
+    """Raise `InvalidInput` for an option that differs from the one that the fences were made with."""
+    asked = Fences(engine, **{**stored, **options})._tracking
+    for name, value in {**asdict(asked.followed), **asdict(asked.rules)}.items():
+        if name in options and value != stored[name]:
+            raise InvalidInput(
+                f"{name} is {value!r:.40}, but the fences in {folder} were made with {stored[name]!r:.40}; leave it "
+                "out, or name another folder"
+            )
+
+
+class _Objects:
+    """The states of objects."""
+
+    is_alone = False
+
+    def __init__(self, states: list[tuple[str, int, str]], gone: list[str]) -> None:
+        self._states, self._gone = states, gone
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        database.put_objects(self._states, self._gone)
+        return sequence
+
+    def apply(self) -> None:
+        """Memory has them already."""
+
+
+class _Settings:
+    """The options of the fences."""
+
+    is_alone = False
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        database.put_meta("fences", json.dumps(self._options))
+        return sequence
+
+    def apply(self) -> None:
+        """Memory has them already."""

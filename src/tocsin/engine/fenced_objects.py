@@ -1,0 +1,132 @@
+"""The objects of fences: who is inside what, saved in a file or kept in a durable store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tocsin.engine.fence_files import write_fences
+from tocsin.engine.matcher import Matching
+from tocsin.engine.tracking import Tracking
+from tocsin.engine.trails import Trail
+from tocsin.model.fence import ObjectKey
+from tocsin.model.subscription import SubscriptionId
+
+if TYPE_CHECKING:
+    from tocsin.engine.durable.fences import DurableFences
+
+
+class FencedObjects:
+    """The part of fences that tells and keeps where objects are; `Fences` processes events, too."""
+
+    _tracking: Tracking
+
+    def renew_locks(self) -> None:
+        """Recreate the lock as unheld, in the child of a fork."""
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """How many objects are kept: those in a subscription or about to enter one; with `path` all."""
+        return len(self._tracking.objects)
+
+    def __repr__(self) -> str:
+        return f"Fences({len(self)} objects by {self._tracking.followed.key!r})"
+
+    def inside(self, object: ObjectKey) -> list[SubscriptionId]:
+        """The subscriptions that an object is in.
+
+        Parameters
+        ----------
+        object : str, int or float
+            The object's key.
+
+        Returns
+        -------
+        list of str or int
+            The subscriptions' ids, in order; empty for an unknown object.
+        """
+        with self._lock:
+            return self._tracking.inside(object)
+
+    def objects(self) -> Iterator[tuple[ObjectKey, list[SubscriptionId]]]:
+        """The objects that are in a subscription, those unseen for longest first.
+
+        Returns
+        -------
+        iterator of (key, list of ids)
+            Each object with its subscriptions.
+        """
+        for key in list(self._tracking.objects):
+            if inside := self.inside(key):
+                yield key, inside
+
+    def _keep(self) -> None:
+        """Make durable what events changed; fences in memory do not."""
+
+    def _trail(self) -> Trail | None:
+        path = self._tracking.followed.path
+        return None if path is None else Trail(path, self._tracking.last_place)
+
+    def save(self, path: str | Path) -> None:
+        """Write the options and the place of every object as JSON lines, atomically.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Raises
+        ------
+        InvalidInput
+            If the file cannot be written.
+        """
+        with self._lock:
+            own = self._tracking
+            write_fences(path, asdict(own.followed), asdict(own.rules), own.objects, own.others)
+
+    @classmethod
+    def open(cls, folder: str | Path, engine: Matching, *, sync: str = "full", **options: Any) -> DurableFences:
+        """Open or create fences whose objects survive a crash.
+
+        Parameters
+        ----------
+        folder : str or Path
+            The folder, on a local disk: one of its own, or that of the engine if it is durable.
+        engine : Engine
+            The engine with the subscriptions.
+        sync : str
+            As in `Engine.open`. In the folder of an engine, that of the engine counts.
+        **options : object
+            As in `tocsin.Fences`. They are stored when the fences are made; later ones must not contradict.
+
+        Returns
+        -------
+        DurableFences
+            The fences. Close them, or use them in a `with` statement.
+
+        Raises
+        ------
+        StoreError
+            If another process writes the folder, it is on a network file system, or the database cannot be used.
+        InvalidInput
+            If an option is invalid, or differs from the one that was stored.
+
+        Examples
+        --------
+        >>> import tempfile, tocsin
+        >>> engine = tocsin.Engine()
+        >>> engine.subscribe("city", "S_INTERSECTS(location, BBOX(0, 0, 10, 10))")
+        >>> folder = tempfile.mkdtemp()
+        >>> with tocsin.Fences.open(folder, engine, key="vehicle") as fences:
+        ...     fences.push({"vehicle": 7, "location": [5, 5]})
+        [FenceChange(object=7, subscription='city', change='enter', seconds=None)]
+        >>> with tocsin.Fences.open(folder, engine) as fences:
+        ...     fences.inside(7)
+        ['city']
+        """
+        from tocsin.engine.durable.fences import open_fences
+
+        return open_fences(folder, engine, options, sync)

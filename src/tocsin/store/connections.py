@@ -1,0 +1,55 @@
+"""Connections to a SQLite database, and errors that name the folder."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tocsin.errors import StoreError
+
+_BUSY_MS: Final = 10_000
+
+
+def sync(folder: Path) -> None:
+    """Make a rename within a folder durable."""
+    if os.name != "nt":
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def connect(place: Path, mode: str) -> sqlite3.Connection:
+    """A connection that leaves transactions to its caller; `mode` is ro, rw or rwc."""
+    uri = f"{place.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    return connection
+
+
+@contextmanager
+def connected(place: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    """A connection that is closed when the block ends."""
+    connection = connect(place, mode)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def told(folder: Path) -> Iterator[None]:
+    """Convert SQLite's errors, which name no file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+        advice = "; run `tocsin doctor`" if damaged else ""
+        raise StoreError(f"the store in {folder} cannot be used: {error}{advice}") from error
+    except OSError as error:
+        raise StoreError(f"the store in {folder} cannot be used: {error.strerror or error}") from error
