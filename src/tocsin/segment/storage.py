@@ -148,7 +148,7 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
 def refuse_other_manifest(path: Path, form: str) -> None:
     """Raise `SegmentError` if a manifest belongs to something else, which a new one must not replace.
 
-    A manifest that cannot be read may be replaced: whoever compiles a damaged index again has to.
+    A manifest that cannot be read may be replaced: compiling a damaged index again needs that.
     """
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
