@@ -114,29 +114,68 @@ def test_a_full_disk_is_one_clear_line(folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupt_leaves_no_half_written_file(folder: Path) -> None:
-    """SIGINT while events still come ends with 130 and one line; neither the file nor a part of it is there."""
+STOPS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+
+
+@pytest.mark.parametrize(("number", "status"), STOPS)
+@pytest.mark.parametrize("out", [[], ["--out", "out.jsonl", "--errors", "errors.jsonl"]])
+def test_a_stream_that_is_stopped_completes_its_output(folder: Path, number: int, status: int, out: list[str]) -> None:
+    """All events before the stop are answered and counted; warnings come, too; the exit status says why it ended."""
+    (folder / "s.jsonl").write_text('{"id": "b", "where": "n >= 1"}\n{"id": "c", "where": "m = 1"}\n')
     process = subprocess.Popen(
-        [sys.executable, "-m", "tocsin", "match", "s.jsonl", "-", "--out", "out.jsonl"],
+        [sys.executable, "-m", "tocsin", "match", "s.jsonl", "-", *out],
         cwd=folder,
         stdin=subprocess.PIPE,
+        stdout=(folder / "std.jsonl").open("w"),
         stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stdin is not None
-    process.stdin.write(b'{"n": 1}\n' * 40_000)
+    process.stdin.write('{"n": 1}\n' * 40_000 + "bad\n")
     process.stdin.flush()
-    deadline = time.monotonic() + 60
-    while not any(folder.glob("out.jsonl.*.part")) and time.monotonic() < deadline:
+    written = (lambda: (folder / "std.jsonl").stat().st_size) if not out else (lambda: _size(folder, "errors.jsonl.*"))
+    until = time.monotonic() + 60
+    while not written() and time.monotonic() < until:
         time.sleep(0.05)
+    time.sleep(1)
+
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+
+    assert process.returncode == status
+    assert (folder / ("out.jsonl" if out else "std.jsonl")).read_text().count("\n") == 40_000
+    assert "40,000 matches of 40,001 events and 2 subscriptions, 1 rejected" in told
+    assert "m = 1 (subscription c): no event has m" in told
+    assert told.endswith("stopped; 40,000 matches written\n")
+    assert not any(folder.glob("*.part"))
+    assert (folder / "errors.jsonl").exists() == bool(out)
+
+
+def _size(folder: Path, pattern: str) -> int:
+    return sum(path.stat().st_size for path in folder.glob(pattern))
+
+
+@pytest.mark.parametrize(("number", "status"), STOPS)
+def test_a_file_that_is_interrupted_leaves_no_half_written_file(folder: Path, number: int, status: int) -> None:
+    """One line says so; neither the file nor a part of it is there."""
+    (folder / "many.jsonl").write_text('{"n": 1}\n' * 3_000_000)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tocsin", "match", "s.jsonl", "many.jsonl", "--out", "out.jsonl"],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+    )
+    until = time.monotonic() + 60
+    while not any(folder.glob("out.jsonl.*.part")) and time.monotonic() < until:
+        time.sleep(0.01)
     begun = any(folder.glob("out.jsonl.*.part"))
 
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
 
     assert begun
-    assert process.returncode == 130
-    assert b"interrupted" in err
-    assert b"Traceback" not in err
+    assert process.returncode == status
+    assert b"no incomplete output is left" in err
+    assert err.count(b"\n") == 1
     assert sorted(path.name for path in folder.iterdir()) == ["e.jsonl", "many.jsonl", "s.jsonl"]
 
 

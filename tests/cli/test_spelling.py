@@ -37,7 +37,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     asked = ["size > 1", "stock > 5", "S_INTERSECTS(at, BBOX(0, 0, 1, 1))"]
     records = [{"id": n, "where": where, "team": "x"} for n, where in enumerate(asked)]
     Path("s.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    Path("e.csv").write_text("sku,size,siz,lon,lat,stock\n" + "a,2,1,0,0,many\n" * 20 + "a,L,1,0,0,few\n")
+    Path("e.csv").write_text(
+        "sku,size,siz,lon,lat,stock\n"
+        + "a,2,1,0,0,7\n"
+        + "a,2,1,0,0,many\n" * 2
+        + "a,2,1,0,0,9\n" * 7
+        + "a,L,1,0,0,few\n"
+    )
     return tmp_path
 
 

@@ -348,3 +348,31 @@ def test_numbers_that_float64_rounds_are_told_where_equality_is_asked(
     told = [one for one in answer.warnings if "2**53" in one.reason]
     assert [(one.attribute, one.subscriptions) for one in told] == [("n", 3)]
     assert {row["subscription"] for row in answer} == {0, 1, 3, 5}
+
+
+NOT_READABLE = [
+    ("price < 5", b"price;new\n5,50;ja\n6,70;nein\n", "texts such as '5,50' are not numbers: convert them"),
+    ("new", b"price;new\n5,50;ja\n6,70;nein\n", "texts such as 'ja' are not booleans: convert them"),
+    ("price < 5", b"price;new\n5.5;ja\nVB;nein\n", "to read its texts so, pass schema={'price': 'number'}"),
+    ("price < 5", b"price;new\n;ja\n?;nein\n", "texts such as '?' are not numbers: convert them"),
+]
+
+
+@pytest.mark.parametrize(("where", "text", "told"), NOT_READABLE)
+def test_a_type_is_advised_only_if_the_texts_can_be_read_so(where: str, text: bytes, told: str, tmp_path: Path) -> None:
+    """If most of the first texts cannot be, the warning shows one of them."""
+    (tmp_path / "events.csv").write_bytes(text)
+
+    answer = tocsin.match({"id": "a", "where": where}, tmp_path / "events.csv")
+
+    assert [told in one.reason for one in answer.warnings] == [True]
+
+
+@pytest.mark.parametrize("where", ["day > '2026-11-01'", "day > 2026-11-01"])
+def test_a_date_that_is_compared_with_another_type(where: str, tmp_path: Path) -> None:
+    """The warning shows how a date is written, also if some value could not be read."""
+    (tmp_path / "events.csv").write_text("day\n" + "2026-11-02\n" * 20 + "soon\n")
+
+    answer = tocsin.match({"id": "a", "where": where}, tmp_path / "events.csv")
+
+    assert [one.reason.partition("; ")[2] for one in answer.warnings] == ["write a constant such as DATE('2024-05-31')"]

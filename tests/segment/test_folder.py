@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -144,3 +145,50 @@ def test_a_missing_part_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SegmentError, match="part-00000"):
         open_index(tmp_path)
+
+
+FOREIGN = '{"name": "an app"}'
+
+
+@pytest.mark.parametrize(
+    "write", [lambda path: written(path, "a"), lambda path: tocsin.Window(5, bounds=(0, 0, 9, 9)).save(path)]
+)
+@pytest.mark.parametrize("text", [FOREIGN, "[1]", '{"format": "a theme", "crc32": 1}'])
+def test_the_manifest_of_another_program_stays(write: Callable[[Path], object], text: str, tmp_path: Path) -> None:
+    """Nothing is written into such a folder, and reading it says whose the manifest is."""
+    (tmp_path / "manifest.json").write_text(text)
+
+    with pytest.raises(SegmentError, match=r"has a manifest.json of another program; name another folder"):
+        write(tmp_path)
+    with pytest.raises(SegmentError, match=r"is not a tocsin index: its manifest.json is that of another program"):
+        open_index(tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+    assert (tmp_path / "manifest.json").read_text() == text
+
+
+def test_an_index_and_a_window_do_not_replace_each_other(tmp_path: Path) -> None:
+    """Each names what the folder holds."""
+    written(tmp_path / "index", "a")
+    tocsin.Window(5, bounds=(0, 0, 9, 9)).save(tmp_path / "window")
+
+    with pytest.raises(SegmentError, match="window is a tocsin window, not a tocsin index; name another folder"):
+        written(tmp_path / "window", "a")
+    with pytest.raises(SegmentError, match="index is a tocsin index, not a tocsin window; name another folder"):
+        tocsin.Window(5, bounds=(0, 0, 9, 9)).save(tmp_path / "index")
+
+    assert len(open_index(tmp_path / "index")) == 1
+    assert len(tocsin.Window.load(tmp_path / "window")) == 0
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+    """Saving to a file, and loading from one, say so."""
+    path = tmp_path / "offers.csv"
+    path.write_text("price\n5\n")
+
+    with pytest.raises(SegmentError, match=r"offers.csv cannot be written \(it is a file\). Name a folder."):
+        tocsin.Engine().save(path)
+    with pytest.raises(SegmentError, match=r"offers.csv is not a tocsin index: it is a file.*tocsin compile"):
+        tocsin.Engine.load(path)
+
+    assert path.read_text() == "price\n5\n"

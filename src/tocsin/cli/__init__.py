@@ -2,3 +2,5 @@
 
 INTERRUPTED = 130
 """The exit status of a command that was interrupted, as shells have it."""
+TERMINATED = 143
+"""The exit status of a command that was asked to terminate (SIGTERM)."""

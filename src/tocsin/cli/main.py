@@ -1,6 +1,6 @@
 """The entry point: parses the command line, runs the command, and turns errors into one clear line.
 
-Exit status: 0 every record was served, 1 some record was not, 2 could not run, 130 interrupted.
+Exit status: 0 every record was served, 1 some record was not, 2 could not run, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 import tocsin
 from tocsin.cli import (
     INTERRUPTED,
+    TERMINATED,
     check,
     compiling,
     demo,
@@ -27,6 +27,7 @@ from tocsin.cli import (
     warming,
 )
 from tocsin.cli.options import as_option, filled, listed
+from tocsin.cli.stopping import Terminated, terminating
 from tocsin.errors import TocsinError
 from tocsin.records.formats import FORMATS, JSON, either
 from tocsin.spelling import spelled
@@ -40,10 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:  # the command's parser shows its own usage
         given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        with (
-            nullcontext() if given.command == "pipeline" else spelled(as_option)
-        ):  # a pipeline's options are in its file
+        if given.command == "pipeline":  # its options are in its file, and it ends with a micro-batch
             status: int = given.run(given)
+        else:
+            with spelled(as_option), terminating():
+                status = given.run(given)
         if sys.stdout is not None:
             sys.stdout.flush()
     except TocsinError as error:
@@ -53,9 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the output is gone, as with `head`. Python's flush at exit must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLEAN if given.command in ("match", "explain", "index", "pipeline") else FAILED
-    except KeyboardInterrupt:
-        print(f"tocsin {given.command}: interrupted; no incomplete output is left", file=sys.stderr)
-        return INTERRUPTED
+    except KeyboardInterrupt as ended:
+        how, status = ("terminated", TERMINATED) if isinstance(ended, Terminated) else ("interrupted", INTERRUPTED)
+        print(f"tocsin {given.command}: {how}; no incomplete output is left", file=sys.stderr)
+        return status
     except OSError as error:
         print(f"tocsin {given.command}: {error}", file=sys.stderr)
         return FAILED

@@ -6,6 +6,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Sized
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -31,6 +32,7 @@ from tocsin.cli.options import (
 )
 from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
+from tocsin.cli.stopping import Stop, stopping
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
 from tocsin.engine.durable.current import Following
 from tocsin.engine.loading import is_index
@@ -100,7 +102,8 @@ def run(given: argparse.Namespace) -> int:
         newest = _newest(given, stats)
         subscriptions = _read(given, request, extras, log) if newest is None else newest()
         seen = None if given.no_warnings else Seen()
-        served = _match(given, subscriptions, request, stats, log, seen, newest)
+        with stopping() if given.events == STANDARD else nullcontext() as stop:
+            served = _match(given, subscriptions, request, stats, log, seen, newest, stop)
         log.finish()
         subscriptions = subscriptions if newest is None else newest()
         rate = stats.events / stats.seconds if stats.seconds else 0.0
@@ -117,6 +120,9 @@ def run(given: argparse.Namespace) -> int:
             _print_notices(
                 together(extras.warnings(), warnings_of(subscriptions, request, seen, of_options=of_options)), given
             )
+    if stop:
+        print(f"stopped; {counted(stats.matches, 'match')} written", file=sys.stderr)
+        return stop.status
     log.require("subscription", len(subscriptions))
     log.require("event", served)
     return log.status(strict_values=given.strict_values)
@@ -172,11 +178,13 @@ def _match(
     log: RejectLog,
     seen: Seen | None,
     newest: Newest[Snapshots] | None,
+    stop: Stop | None,
 ) -> int:
-    """Write all matches; returns the number of answered events."""
+    """Write all matches, of standard input until the request to stop; returns the number of answered events."""
     if given.events == STANDARD:  # load everything for a first answer before the first event arrives
         list(match_chunks(subscriptions, b"{}\n", replace(request, schema=None, delimiter=None), Stats()))
-    parts = match_chunks(subscriptions, given.events, request, stats, seen, newest)
+    until = None if stop is None else stop.until_asked
+    parts = match_chunks(subscriptions, given.events, request, stats, seen, newest, until)
     with open_writer(said(given.out, given.out_format)) as writer, ShareBar("matching") as bar:
         writer.write(empty_table(subscriptions, request))
         served = 0

@@ -78,3 +78,25 @@ def stopping() -> Iterator[Stop]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+class Terminated(KeyboardInterrupt):
+    """A request to terminate. Like Ctrl-C, it unwinds the stack, so that temporary files are removed."""
+
+
+@contextmanager
+def terminating() -> Iterator[None]:
+    """Raise `Terminated` for SIGTERM in the main thread, unless the signal is handled or ignored already."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def raised(_number: int, _frame: object) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, raised)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

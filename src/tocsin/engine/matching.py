@@ -161,10 +161,12 @@ def match_chunks(
     stats: Stats,
     seen: Seen | None = None,
     newest: Callable[[], Snapshots] | None = None,
+    until: Callable[[Iterator[Chunk]], Iterator[Chunk]] | None = None,
 ) -> Iterator[Matched]:
     """Match a source piece by piece, adding to `stats` and to `seen` along the way.
 
-    `newest` returns the subscriptions for each piece, if they change while the source is read.
+    `newest` returns the subscriptions for each piece, if they change while the source is read. `until` may end the
+    reading early; everything that was read is answered.
     """
     stats.subscriptions = len(snapshots)
     wanted = snapshots.wanted
@@ -175,6 +177,7 @@ def match_chunks(
     begun = time.perf_counter()
     choice = choice_of(wanted, request.beside.values()) if newest is None else lambda _: True
     chunks = read_events(events, choice, request.schema, delimiter=request.delimiter)
+    chunks = chunks if until is None else until(chunks)
     cut = _timed(pieces(chunks, lambda: _piece_size(request, stats)), stats)
 
     def answered(chunk: Chunk) -> Matched:

@@ -21,6 +21,7 @@ from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Reject
 from tocsin.model.values import LARGEST_INTEGER
 from tocsin.records import Chunk, TableChunk, read_events
+from tocsin.records.csv_values import convert_column
 
 _FIRST: Final = 256
 _LEAST, _MOST = key_of(-float(LARGEST_INTEGER)), key_of(float(LARGEST_INTEGER))
@@ -128,6 +129,24 @@ class Seen:
             outer, prefix = self._of[0], f"{self._of[1]}."
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))
         return sorted(found)
+
+    def unreadable(self, attribute: str, kind: str) -> str | None:
+        """A text of the attribute that is not a value of a type, if most of its first texts are not."""
+        if self.first is None:
+            return None
+        first = self.first.part(0, min(len(self.first), _FIRST))
+        texts = [text for batch in encode_chunk(first, Wanted([attribute]))[0] for text in _texts_of(batch, attribute)]
+        _, problems = convert_column(pa.array([text.encode() for text in texts], pa.binary()), kind)
+        return texts[problems[0][0]] if 2 * len(problems) > len(texts) else None
+
+
+def _texts_of(batch: EventBatch, attribute: str) -> list[str]:
+    """The strings of an attribute, in the order of the events."""
+    if attribute not in batch.attributes:
+        return []
+    arrays = batch.arrays
+    own = (arrays.attributes == batch.attributes.index(attribute)) & (arrays.types == codes.STRING)
+    return [batch.strings[number] for number in arrays.payloads[own].tolist()]
 
 
 def _singles(field: pa.Field) -> Iterator[str]:

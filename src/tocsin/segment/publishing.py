@@ -41,7 +41,7 @@ from tocsin.segment.part_changes import PartChanges, write_changes
 from tocsin.segment.placed import Placed, Signs, write_placement, write_signs
 from tocsin.segment.retention import manifest_of, remove_unneeded
 from tocsin.segment.segment import Segment
-from tocsin.segment.storage import MANIFEST, write_manifest, write_segment
+from tocsin.segment.storage import MANIFEST, refuse_other_manifest, write_manifest, write_segment
 from tocsin.segment.stored_statistics import write_statistics
 from tocsin.segment.tombstones import Tombstones, write_tombstones
 
@@ -54,8 +54,8 @@ _PATIENCE_S: Final = 60.0
 class Publication:
     """A version that is being written; leaving the `with` block removes it unless it was published.
 
-    Raises `SegmentError`, with the path, if the folder cannot be written, or belongs to a durable engine unless the
-    publication `is_of_store`.
+    Raises `SegmentError`, with the path, if the folder cannot be written, has the manifest of something else, or
+    belongs to a durable engine unless the publication `is_of_store`.
     """
 
     def __init__(self, path: str | Path, *, is_of_store: bool = False) -> None:
@@ -71,11 +71,13 @@ class Publication:
         return self.path / version_folder(self.version)
 
     def __enter__(self) -> Publication:
-        if not self._is_of_store and (self.path / STORE).exists():
-            raise SegmentError(
-                f"{self.path} belongs to a durable engine ({STORE}), which alone publishes it; make changes with "
-                f"`tocsin update {self.path} CHANGES` or Engine.open, or name another folder"
-            )
+        with refused(self.path):
+            if not self._is_of_store and (self.path / STORE).exists():
+                raise SegmentError(
+                    f"{self.path} belongs to a durable engine ({STORE}), which alone publishes it; make changes with "
+                    f"`tocsin update {self.path} CHANGES` or Engine.open, or name another folder"
+                )
+        refuse_other_manifest(self.path / MANIFEST, FORMAT)
         try:
             with refused(self.path):
                 self._missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
@@ -257,6 +259,8 @@ def refused(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if isinstance(error, FileExistsError):
+            raise SegmentError(f"{path} cannot be written (it is a file). Name a folder.") from None
         what = f"{error.strerror or error}: {error.filename}" if error.filename else error.strerror or str(error)
         raise SegmentError(
             f"{path} cannot be written ({what}). Its earlier contents are unchanged. Free some space, or name "

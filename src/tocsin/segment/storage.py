@@ -31,6 +31,7 @@ FORMAT: Final = "tocsin segment"
 VERSION: Final = 9
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.bin"
+_HOW: Final = {"tocsin index": "; `tocsin compile SUBSCRIPTIONS FOLDER` or Engine.save makes one"}
 _ALIGNMENT: Final = 64
 _KINDS: Final = "iufb"
 _MOST_DIMENSIONS: Final = 4
@@ -122,12 +123,16 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
     """Read a manifest; checks its format, version and checksum."""
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
+        if _is_foreign(manifest):
+            raise SegmentError(f"{path.parent} is not a {form}: its {path.name} is that of another program")
         claimed = manifest.pop("crc32")
         found_form, found_version = manifest["format"], manifest["version"]
     except FileNotFoundError:
         if not path.parent.exists():
             raise SegmentError(f"there is no folder {path.parent}") from None
-        raise SegmentError(f"{path.parent} is not a {form}: it has no {path.name}") from None
+        raise SegmentError(f"{path.parent} is not a {form}: it has no {path.name}{_HOW.get(form, '')}") from None
+    except NotADirectoryError:
+        raise SegmentError(f"{path.parent} is not a {form}: it is a file, not a folder{_HOW.get(form, '')}") from None
     except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise SegmentError(f"{path} is damaged: {reason}. Compile the index again.") from None
@@ -138,6 +143,26 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
     if claimed != _checksum(manifest):
         raise SegmentError(f"{path} is damaged: its checksum does not match. Compile the index again.")
     return dict(manifest)
+
+
+def refuse_other_manifest(path: Path, form: str) -> None:
+    """Raise `SegmentError` if a manifest belongs to something else, which a new one must not replace.
+
+    A manifest that cannot be read may be replaced: compiling a damaged index again needs that.
+    """
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return
+    if _is_foreign(manifest):
+        raise SegmentError(f"{path.parent} has a {path.name} of another program; name another folder")
+    if manifest["format"] != form:
+        raise SegmentError(f"{path.parent} is a {manifest['format']}, not a {form}; name another folder")
+
+
+def _is_foreign(manifest: object) -> bool:
+    """Whether a readable manifest is not one that tocsin wrote."""
+    return not (isinstance(manifest, dict) and str(manifest.get("format", "")).startswith("tocsin "))
 
 
 def _checksum(manifest: Mapping[str, Any]) -> int:

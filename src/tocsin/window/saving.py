@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tocsin.errors import InvalidInput, SegmentError, TocsinError
 from tocsin.index.window.kernels.layouts import ALPHA, TIME, X, Y
 from tocsin.index.window.stored import words_of_messages
-from tocsin.segment.storage import read_manifest, whole_number, write_manifest
+from tocsin.segment.storage import read_manifest, refuse_other_manifest, whole_number, write_manifest
 from tocsin.writing import raising_invalid_input
 
 if TYPE_CHECKING:
@@ -31,8 +31,12 @@ MANIFEST: Final = "manifest.json"
 
 
 def save_window(window: Window, folder: str | Path) -> None:
-    """Write a window; `InvalidInput` says which file could not be written."""
+    """Write a window.
+
+    `InvalidInput` says which file could not be written, `SegmentError` that the folder holds something else.
+    """
     folder = Path(folder)
+    refuse_other_manifest(folder / MANIFEST, FORMAT)
     part = uuid.uuid4().hex[:8]
     names = {"messages": f"messages-{part}.arrow", "subscriptions": f"subscriptions-{part}.arrow"}
     with raising_invalid_input(folder):

@@ -49,8 +49,26 @@ class Wording:
             return f"{shown} has the type 'text', so that its value is a list of words; use TEXT, or drop that type"
         types = 1 << codes.LIST if is_list else types
         kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
-        advice = _advice(self._prefix + attribute, kind, own)
+        advice = self._advice(attribute, kind, own & ~(1 << codes.UNTYPED))
         return f"every {shown} that came is {_listed(own)}, never {_listed(types & _SHOWN, kind)}{advice}"
+
+    def _advice(self, attribute: str, kind: int, came: int) -> str:
+        """What to write, or to do with the events."""
+        whole = self._prefix + attribute
+        if came == 1 << codes.LIST and kind <= codes.INSTANT:
+            return "; use A_CONTAINS, A_OVERLAPS or ANY for lists"
+        if came == 1 << codes.INSTANT and kind in (codes.STRING, codes.NUMBER):
+            return "; write a constant such as DATE('2024-05-31')"
+        if came != 1 << codes.STRING:
+            return ""
+        if kind in _SCHEMA:
+            odd = None if self._prefix else self._seen.unreadable(attribute, _SCHEMA[kind])
+            if odd is not None:
+                return f"; texts such as {odd!r:.40} are not {_PLURALS[kind]}: convert them before the match"
+            return f"; to read its texts so, pass {option('schema', {whole: _SCHEMA[kind]})}"
+        if kind == codes.LIST:
+            return f"; use TEXT for its words, or make a list of them with {option('schema', {whole: 'text'})}"
+        return "; write date and time as 2024-06-01T08:15:00Z" if kind == codes.INSTANT else ""
 
     def always_null(self, name: str, types: int) -> str:
         """Why a value computed from an attribute is always null."""
@@ -103,16 +121,5 @@ def _read_as(reading: Reading) -> int:
     return codes.GEOMETRY if reading.is_of_place else codes.STRING if reading.is_of_text else codes.INSTANT
 
 
-def _advice(attribute: str, kind: int, came: int) -> str:
-    if came == 1 << codes.LIST and kind <= codes.INSTANT:
-        return "; use A_CONTAINS, A_OVERLAPS or ANY for lists"
-    if came == 1 << codes.STRING and kind in (codes.NUMBER, codes.BOOLEAN):
-        return f"; to read its texts so, pass {option('schema', {attribute: _SCHEMA[kind]})}"
-    if came == 1 << codes.STRING and kind == codes.LIST:
-        return f"; use TEXT for its words, or make a list of them with {option('schema', {attribute: 'text'})}"
-    if came == 1 << codes.STRING and kind == codes.INSTANT:
-        return "; write date and time as 2024-06-01T08:15:00Z"
-    return ""
-
-
 _SCHEMA: Final = {codes.NUMBER: "number", codes.BOOLEAN: "boolean"}
+_PLURALS: Final = {codes.NUMBER: "numbers", codes.BOOLEAN: "booleans"}
