@@ -250,14 +250,24 @@ def _packed_ends(ends: NDArray[np.int64], shift: int) -> int:
 
 @inlined
 def _decide_row(areas: Areas, area: int, row: int, ends: NDArray[np.int64]) -> None:
-    """Write the states of the cells of a row that no edge reaches: each has the state of its centre."""
+    """Write the states of the cells of a row that no edge reaches.
+
+    No edge separates such a cell from its left or lower neighbour if that one is decided, so both have one state.
+    Otherwise the state is that of the cell's centre.
+    """
     records = areas.records
     for column in range(SIDE):
-        if _state(records, area, row * SIDE + column) != UNDECIDED:
+        cell = row * SIDE + column
+        if _state(records, area, cell) == UNDECIDED:
+            continue
+        state = _state(records, area, cell - 1) if column > 0 else UNDECIDED
+        if state == UNDECIDED and row > 0:
+            state = _state(records, area, cell - SIDE)
+        if state == UNDECIDED:
             x, y = _middle(records, area, 0, column), _middle(records, area, 1, row)
             is_there = _cell(records, area, 0, x) == column and _cell(records, area, 1, y) == row
             state = _decide_one(areas, x, y, ends, row) if is_there else UNDECIDED
-            _set_state(records, area, row * SIDE + column, state)
+        _set_state(records, area, cell, state)
 
 
 @inlined

@@ -29,16 +29,21 @@ class Rings(NamedTuple):
         library = shapely()
         kinds = library.get_type_id(shapes)
         is_area = (kinds == _POLYGON) | (kinds == _MULTIPOLYGON)
-        parts, owners = library.get_parts(shapes[is_area], return_index=True)
-        rings, of_part = library.get_rings(parts, return_index=True)
-        places, of_ring = library.get_coordinates(rings, return_index=True)
-        numbers = np.flatnonzero(is_area)[owners[of_part]]
-        return cls(
-            library.bounds(shapes),
-            np.bincount(numbers, minlength=len(shapes)),
-            np.bincount(of_ring, minlength=len(rings)),
-            places,
-        )
+        owners = np.repeat(np.flatnonzero(is_area), library.get_num_geometries(shapes[is_area]))
+        parts, in_many = shapes[owners], kinds[owners] == _MULTIPOLYGON
+        parts[in_many] = library.get_parts(shapes[kinds == _MULTIPOLYGON])
+        rings = library.get_num_interior_rings(parts) + 1
+        numbers = np.bincount(owners, rings, len(shapes)).astype(np.int64)
+        return cls(library.bounds(shapes), numbers, _corners(parts, rings), library.get_coordinates(parts))
+
+
+def _corners(parts: NDArray[Any], rings: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of corners of each ring of some polygons; only rings of polygons with holes are made."""
+    library = shapely()
+    corners = np.repeat(library.get_num_coordinates(parts), rings).astype(np.int64)
+    with_holes = rings > 1
+    corners[np.repeat(with_holes, rings)] = library.get_num_coordinates(library.get_rings(parts[with_holes]))
+    return corners
 
 
 def areas_of(pieces: Sequence[Rings]) -> Areas:

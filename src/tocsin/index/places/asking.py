@@ -7,7 +7,7 @@ Subscriptions are compiled against it (`model.readings`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,10 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
 from tocsin.index.conditions import blocks_of, with_truths
 from tocsin.index.places.circles import Circles
-from tocsin.index.places.pairs import Pairs, is_pair
+from tocsin.index.places.forms import CIRCLES, SHAPES, Forms
+from tocsin.index.places.pairs import Pairs
 from tocsin.index.places.places import Holding, Places
 from tocsin.index.places.shapes import Shapes
-from tocsin.language.operators.distance import DISTANCE
-from tocsin.model.readings import PLACED_OR_NOT, Reading, reading_of
 
 
 def with_places(batch: EventBatch, wanted: Wanted) -> EventBatch:
@@ -50,15 +49,13 @@ class _Block:
 
     def __init__(self, names: Sequence[str], first: int) -> None:
         self.first, self.stop = first, first + len(names)
-        about = [_about(reading_of(name)) for name in names]
-        says_false, circles, pairs = np.array(about, bool).reshape(-1, 3).T
+        forms = Forms.of(names)
         self._kinds: list[tuple[NDArray[np.int64], NDArray[np.int64], _Held]] = []
-        makes: tuple[Any, ...] = (Shapes, Circles, Pairs)
-        for own, make in zip((~circles & ~pairs, circles, pairs), makes, strict=True):
-            if own.any():
-                numbers = np.flatnonzero(own)
-                held = make([names[number] for number in numbers.tolist()])
-                self._kinds.append((numbers, np.flatnonzero(own & says_false), held))
+        for about in np.unique(forms.about).tolist():
+            own = forms.about == about
+            numbers = np.flatnonzero(own)
+            held = _made(about, [names[number] for number in numbers.tolist()], forms.only(numbers))
+            self._kinds.append((numbers, np.flatnonzero(own & forms.says_false), held))
 
     def truths(self, batch: EventBatch, places: Places) -> Truths:
         parts = [_truths_of(batch, places, *kind) for kind in self._kinds]
@@ -66,15 +63,16 @@ class _Block:
         return owners, self.first + own, truths
 
 
-def _about(one: Reading) -> tuple[bool, bool, bool]:
-    """Whether a condition must also be reported if FALSE, is about a circle, or is about two attributes."""
-    return one.kind == PLACED_OR_NOT, one.rest.startswith(DISTANCE), is_pair(one.rest)
-
-
 class _Held(Protocol):
     """Conditions of one kind."""
 
     def holding(self, batch: EventBatch, places: Places) -> Holding: ...
+
+
+def _made(about: int, names: Sequence[str], forms: Forms) -> _Held:
+    if about == SHAPES:
+        return Shapes(names, forms)
+    return Circles(names) if about == CIRCLES else Pairs(names)
 
 
 def _truths_of(

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from tocsin.errors import SegmentError
 from tocsin.index.once import Once
-from tocsin.language.operators.spatial import PLACE, of_bounds
-from tocsin.model.readings import reading_of
+from tocsin.index.places.forms import begin_of
+from tocsin.language.operators.spatial import of_bounds
 from tocsin.model.shapes import shapely
 
 _AT_ONCE: Final = 4096
-_BEHIND_PLACE: Final = f"({PLACE}, "
 
 
 class Geometries:
@@ -75,7 +74,7 @@ class Prepared:
 
 def _read(names: Sequence[str]) -> NDArray[Any]:
     """The geometries of names: well-known text, and boxes. Raises `SegmentError`."""
-    texts = [reading_of(name).rest.partition(_BEHIND_PLACE)[2][:-1] for name in names]
+    texts = [name[begin_of(name) : -1] for name in names]
     boxes = {place: text for place, text in enumerate(texts) if text.startswith("BBOX(")}
     library = shapely()
     try:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +12,10 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import SegmentError
 from tocsin.index.places.places import Holding, Places
 from tocsin.language import parse
-from tocsin.language.operators.spatial import OF_SHAPES, PLACE
+from tocsin.language.operators.spatial import OF_SHAPES
 from tocsin.model.expression import Attribute, Call
 from tocsin.model.readings import reading_of
 from tocsin.model.shapes import shapely
-
-
-def is_pair(text: str) -> bool:
-    """Whether a predicate is about two attributes: its second argument is then a name."""
-    return _PAIR.fullmatch(text) is not None
-
-
-_PAIR: Final = re.compile(rf'S_[A-Z]+\({PLACE}, (?:[^\s("]+|"(?:[^"]|"")+")\)')
 
 
 class Pairs:

@@ -17,10 +17,10 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import SegmentError
 from tocsin.index.places.areas import Rings, areas_of
 from tocsin.index.places.boxes import Boxes
+from tocsin.index.places.forms import Forms
 from tocsin.index.places.geometries import Geometries
 from tocsin.index.places.places import Holding, Places
 from tocsin.kernels.areas import INSIDE, UNDECIDED, decide
-from tocsin.model.readings import reading_of
 from tocsin.model.shapes import shapely
 
 _SHAPE_FIRST: Final = {
@@ -33,7 +33,8 @@ _SHAPE_FIRST: Final = {
     "S_CROSSES": "crosses",
 }
 """shapely's predicates with the shape as their first argument, which is the prepared one."""
-_BY_AREA: Final = ("intersects", "contains")
+_PREDICATES: Final = tuple(_SHAPE_FIRST.values())
+_BY_AREA: Final = [_PREDICATES.index(name) for name in ("intersects", "contains")]
 """Predicates that an area decides for a point that is surely inside (yes) or surely outside (no)."""
 _NOTHING: Final = np.empty(0, np.int64), np.empty(0, np.int64)
 
@@ -41,8 +42,8 @@ _NOTHING: Final = np.empty(0, np.int64), np.empty(0, np.int64)
 class Shapes:
     """Predicates on shapes: by tiles of their boxes for points, by a tree of them for other places."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._predicates = np.array([_predicate_of(name) for name in names])
+    def __init__(self, names: Sequence[str], forms: Forms) -> None:
+        self._predicates = _predicates_of(forms)  # numbers in _PREDICATES
         self._geometries = Geometries(names)
         rings = [Rings.of(shapes) for shapes in self._geometries.pieces()]
         self._boxes = Boxes(np.concatenate([one.bounds for one in rings]))
@@ -87,12 +88,15 @@ class Shapes:
         with self._geometries.lent() as prepared:
             for predicate in np.unique(self._predicates[found]).tolist():
                 own = np.flatnonzero(self._predicates[found] == predicate)
-                keep[own] = getattr(shapely(), predicate)(prepared.of(found[own]), places[own])
+                keep[own] = getattr(shapely(), _PREDICATES[predicate])(prepared.of(found[own]), places[own])
         return keep
 
 
-def _predicate_of(name: str) -> str:
-    function = reading_of(name).rest.partition("(")[0]
-    if function not in _SHAPE_FIRST:
-        raise SegmentError(f"a spatial predicate was changed on disk: {function!r}. Compile it again.")
-    return _SHAPE_FIRST[function]
+def _predicates_of(forms: Forms) -> NDArray[np.uint8]:
+    """The number of each condition's predicate."""
+    distinct, which = np.unique(forms.numbers, return_inverse=True)
+    functions = [forms.functions[form] for form in distinct.tolist()]
+    unknown = [function for function in functions if function not in _SHAPE_FIRST]
+    if unknown:
+        raise SegmentError(f"a spatial predicate was changed on disk: {unknown[0]!r}. Compile it again.")
+    return np.array([_PREDICATES.index(_SHAPE_FIRST[function]) for function in functions], np.uint8)[which]
