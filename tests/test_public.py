@@ -22,6 +22,7 @@ NAMES = [
     "Conjunctions",
     "DuplicateSubscription",
     "DurableEngine",
+    "DurableFences",
     "Engine",
     "EngineStats",
     "ExpressionError",

@@ -3,6 +3,7 @@
 from tocsin.engine import (
     Answer,
     DurableEngine,
+    DurableFences,
     Engine,
     EngineStats,
     Fences,
@@ -44,6 +45,7 @@ __all__ = [
     "Conjunctions",
     "DuplicateSubscription",
     "DurableEngine",
+    "DurableFences",
     "Engine",
     "EngineStats",
     "ExpressionError",

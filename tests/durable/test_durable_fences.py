@@ -109,7 +109,7 @@ def test_options_that_differ_and_folders_in_use_are_refused(tmp_path: Path) -> N
         tocsin.Fences.open(tmp_path, engine(), dwell="1 min")
     with tocsin.Fences.open(tmp_path, engine(), key="car", dwell=300) as fences:
         assert fences._tracking.rules.dwell == 300
-    with pytest.raises(TypeError, match="key"):
+    with pytest.raises(InvalidInput, match="key is None; name the attribute"):
         tocsin.Fences.open(tmp_path / "new", engine())
     with pytest.raises(InvalidInput, match="sync is 'no'"):
         tocsin.Fences.open(tmp_path, engine(), sync="no")

@@ -7,6 +7,7 @@
 
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.durable.fences import DurableFences
 from tocsin.engine.engine import Engine
 from tocsin.engine.engine_stats import EngineStats
 from tocsin.engine.explaining import explain
@@ -21,6 +22,7 @@ from tocsin.engine.weighing import idf
 __all__ = [
     "Answer",
     "DurableEngine",
+    "DurableFences",
     "Engine",
     "EngineStats",
     "Fences",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tocsin.engine.fence_files import write_fences
 from tocsin.engine.matcher import Matching
@@ -88,7 +89,25 @@ class FencedObjects:
             write_fences(path, asdict(own.followed), asdict(own.rules), own.objects, own.others)
 
     @classmethod
-    def open(cls, folder: str | Path, engine: Matching, *, sync: str = "full", **options: Any) -> DurableFences:
+    def open(
+        cls,
+        folder: str | Path,
+        engine: Matching,
+        *,
+        sync: str = "full",
+        key: str | None = None,
+        time: str | None = None,
+        path: str | None = None,
+        enter_after: int | str | timedelta | None = None,
+        exit_after: int | str | timedelta | None = None,
+        dwell: float | str | timedelta | None = None,
+        inside: bool | None = None,
+        most_objects: int | None = None,
+        forget_after: float | str | timedelta | None = None,
+        time_unit: str | None = None,
+        order: str | None = None,
+        no_places: Sequence[tuple[float, float]] | None = None,
+    ) -> DurableFences:
         """Open or create fences whose objects survive a crash.
 
         Parameters
@@ -98,9 +117,32 @@ class FencedObjects:
         engine : Engine
             The engine with the subscriptions.
         sync : str
-            As in `Engine.open`. In the folder of an engine, that of the engine counts.
-        **options : object
-            As in `tocsin.Fences`. They are stored when the fences are made; later ones must not contradict.
+            As in `tocsin.Engine.open`. In the folder of an engine, that of the engine counts.
+        key : str, optional
+            The attribute that identifies objects. The options are stored when the fences are made, which needs `key`.
+            Later ones must not contradict.
+        time
+            As in `tocsin.Fences`.
+        path
+            As in `tocsin.Fences`.
+        enter_after
+            As in `tocsin.Fences`.
+        exit_after
+            As in `tocsin.Fences`.
+        dwell
+            As in `tocsin.Fences`.
+        inside
+            As in `tocsin.Fences`.
+        most_objects
+            As in `tocsin.Fences`.
+        forget_after
+            As in `tocsin.Fences`.
+        time_unit
+            As in `tocsin.Fences`.
+        order
+            As in `tocsin.Fences`.
+        no_places
+            As in `tocsin.Fences`.
 
         Returns
         -------
@@ -129,4 +171,18 @@ class FencedObjects:
         """
         from tocsin.engine.durable.fences import open_fences
 
-        return open_fences(folder, engine, options, sync)
+        given = {
+            "key": key,
+            "time": time,
+            "path": path,
+            "enter_after": enter_after,
+            "exit_after": exit_after,
+            "dwell": dwell,
+            "inside": inside,
+            "most_objects": most_objects,
+            "forget_after": forget_after,
+            "time_unit": time_unit,
+            "order": order,
+            "no_places": no_places,
+        }
+        return open_fences(folder, engine, {name: one for name, one in given.items() if one is not None}, sync)

@@ -28,17 +28,17 @@ def current_engine(folder: str | Path) -> Engine:
 
 def current_snapshots(folder: str | Path) -> Snapshots:
     """The subscriptions of a folder."""
-    return _reader(folder).snapshots() if is_store(folder) else open_index(folder)
+    return _reader(folder)._snapshots() if is_store(folder) else open_index(folder)
 
 
 def current_sources(folder: str | Path) -> list[SegmentSource]:
     """The segments of a folder. Recent changes of a store become segments in memory."""
-    return _reader(folder).settled_sources() if is_store(folder) else open_sources(folder)
+    return _reader(folder)._settled_sources() if is_store(folder) else open_sources(folder)
 
 
 def current_texts(folder: str | Path) -> Mapping[str, Text]:
     """The attributes of events that are texts."""
-    return _reader(folder).texts if is_store(folder) else texts_of(folder, {})
+    return _reader(folder)._texts if is_store(folder) else texts_of(folder, {})
 
 
 def _reader(folder: str | Path) -> DurableEngine:
@@ -67,5 +67,5 @@ class Following:
         """The newest state, to be matched."""
         if isinstance(self._engine, DurableEngine):
             self._engine.refresh()
-            return self._engine.snapshots()
+            return self._engine._snapshots()
         return open_index(self._folder)

@@ -184,20 +184,15 @@ class DurableEngine(Engine):
             self._sequence = newest
         return self._sequence
 
-    def shared(self) -> tuple[Database, Committer]:
+    def _shared(self) -> tuple[Database, Committer]:
         """The database and the committing thread, for fences in the same folder."""
         return self._database, self._writer()
 
-    def snapshots(self) -> Snapshots:
+    def _snapshots(self) -> Snapshots:
         """The subscriptions at this moment, to be matched without the engine."""
         return self._store.hold().snapshots
 
-    @property
-    def texts(self) -> Mapping[str, Text]:
-        """The attributes of events that are texts."""
-        return self._texts
-
-    def settled_sources(self) -> list[SegmentSource]:
+    def _settled_sources(self) -> list[SegmentSource]:
         """The segments, after all recent subscriptions became some."""
         self._merger.settle()
         return list(self._store.segments)

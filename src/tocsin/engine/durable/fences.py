@@ -25,7 +25,7 @@ def open_fences(folder: str | Path, engine: Matching, options: dict[str, Any], s
     if sync not in SYNCS:
         raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
     if isinstance(engine, DurableEngine) and engine.folder.absolute() == place.absolute():
-        database, committer = engine.shared()
+        database, committer = engine._shared()
         return DurableFences(engine, options, database, committer, None)
     require_local(place)
     try:
@@ -63,6 +63,8 @@ class DurableFences(Fences):
         """Only `Fences.open` makes some."""
         self._database, self._committer, self._owner = database, committer, owner
         stored = json.loads(database.meta("fences") or "null")
+        if stored is None and "key" not in options:
+            raise InvalidInput("key is None; name the attribute that identifies objects")
         super().__init__(engine, **(options if stored is None else stored))
         given = {**asdict(self._tracking.followed), **asdict(self._tracking.rules)}
         if stored is None:
