@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -213,12 +214,24 @@ COULD_NOT_RUN = {
     "compile of a missing folder": (["compile", "no/", "index"], "compile: there is no file or folder no/"),
     "explain of a missing folder": (["explain", "no/", "events.jsonl"], "explain: there is no file or folder no/"),
     "fences of a missing folder": (["fences", "no/", "events.jsonl", "--key", "k"], "there is no file or folder no/"),
-    "no folder for the output": (["match", "subs.jsonl", "events.jsonl", "--out", "no/x.csv"], "cannot write no/x.csv"),
-    "no folder for the errors": (["match", "subs.jsonl", "events.jsonl", "--errors", "no/e"], "cannot write no/e"),
+    "no folder for the output": (
+        ["match", "subs.jsonl", "events.jsonl", "--out", "no/x.csv"],
+        "cannot write no/x.csv: there is no folder no\n",
+    ),
+    "no folder for the errors": (
+        ["match", "subs.jsonl", "events.jsonl", "--errors", "no/e"],
+        "there is no folder no\n",
+    ),
+    "no folder for the state": (
+        ["fences", "subs.jsonl", "events.jsonl", "--key", "n", "--state", "no/e"],
+        "cannot write no/e: there is no folder no\n",
+    ),
+    "the format of the output": (["match", "subs.jsonl", "events.jsonl", "--out", "x.doc"], " --out-format json|csv"),
+    "the format of the input": (["match", "subs.jsonl", "events.txt"], " --format json|csv"),
     "lists in CSV": (["match", "subs.jsonl", "events.jsonl", "--lists", "--out", "x.csv"], "CSV cannot hold"),
     "a folder that is no index": (["match", ".", "events.jsonl"], "not a tocsin index"),
     "two standard inputs": (["match", "-", "-"], "only one"),
-    "schema of no type": (["match", "subs.jsonl", "e.csv", "--schema", "n:float"], "'n:float' is not COLUMN:TYPE"),
+    "schema of no type": (["match", "subs.jsonl", "e.csv", "--schema", "n:float"], "'float' in 'n:float' is not"),
     "schema without a type": (["match", "subs.jsonl", "e.csv", "--schema", "n"], "'n' is not COLUMN:TYPE"),
     "delimiter for JSON": (["match", "subs.jsonl", "events.jsonl", "--delimiter", ";"], "a delimiter is for CSV"),
     "check of nothing": (["check", "no.jsonl"], "no file no.jsonl"),
@@ -255,6 +268,31 @@ def test_wrong_usage_ends_with_2(arguments: list[str], capfd: Any) -> None:
 
     assert caught.value.code == 2
     assert "usage: tocsin" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("--output", "; did you mean --out?"), ("--key", "; did you mean --event-key?"), ("--zzz", "--zzz x\n")],
+)
+def test_an_unknown_option_is_answered_with_a_similar_one(wrong: str, meant: str, capfd: Any) -> None:
+    """A misspelt one, or one that another command calls differently."""
+    with pytest.raises(SystemExit):
+        main(["match", "a", "b", wrong, "x"])
+
+    assert meant in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--format", "json"]])
+def test_a_csv_from_standard_input_is_answered_with_the_option(
+    files: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """Only if the format is the default."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"n;s\n1;a\n")))
+
+    status, _, err = run(capfd, "match", "subs.jsonl", "-", *arguments)
+
+    assert status == 2
+    assert ("is read as JSON lines unless --format gives another format" in err) == (not arguments)
 
 
 def test_version(capfd: Any) -> None:
@@ -298,6 +336,7 @@ def test_check_counts_what_it_cannot_read_of_a_sample(files: Path, capfd: Any) -
     shown = run(capfd, "check", "subs.jsonl", "--sample", "sample.jsonl")[1]
 
     assert "warning: 3 events of the sample had errors; event 1: n: " in shown
+    assert ".;" not in shown
 
 
 def test_check_of_an_expression(capfd: Any) -> None:

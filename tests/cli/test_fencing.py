@@ -155,7 +155,10 @@ def test_options_that_differ_from_the_state_are_refused(options: list[str], said
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--exit-after", "soon"], "--exit-after is 'soon'; it counts events, from 1 on, or is a time such as '30 s'"),
+        (
+            ["--exit-after", "soon"],
+            "--exit-after is 'soon'; it counts events, from 1 on, or is a time such as '30 s' (ms, s, min, h, d).",
+        ),
         (["--no-place", "here"], "--no-place: 'here' is not X:Y; write 0:0"),
         (["--order", "time"], "--order time needs --time, the attribute with the time of an event"),
         (["--dwell", "5"], "--dwell 5.0 needs --time, the attribute with the time of an event"),

@@ -79,7 +79,7 @@ def test_what_cannot_be_taken_is_told_with_its_row(tmp_path: Path, capsys: Any) 
     assert {one["row"]: one["field"] for one in told} == dict(
         enumerate(["", "", "id", "version", "version", "version", "where", "id", "score", "change", "id"], 1)
     )
-    assert "the ids of the index are strings, but this is one integer" in next(
+    assert "the ids of the index are strings, but this one is an integer" in next(
         o["reason"] for o in told if o["row"] == 8
     )
     assert "11 rejected" in capsys.readouterr().out
@@ -90,7 +90,7 @@ def test_what_cannot_be_taken_is_told_with_its_row(tmp_path: Path, capsys: Any) 
     [
         ("nowhere.jsonl", "no file"),
         ("bad.jsonl", "tocsin update: no change could be read"),
-        ("short.csv", "change 0: version: the version is None"),
+        ("short.csv", "change 0 (a): version: the version is missing"),
         ("short.parquet", "changes need a column 'version'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,14 @@ def test_a_cell_larger_than_a_block_leaves_the_other_rows_alone(tmp_path: Path) 
     assert served[-1] == (2, "one")
 
 
-@pytest.mark.parametrize("data", [b"n,\xff\n1,2\n", "n,s\n1,2\n".encode("utf-16")], ids=["header", "utf-16"])
-def test_a_header_that_is_not_utf8_is_refused(data: bytes, tmp_path: Path) -> None:
-    """The names of columns are UTF-8, or the file is refused."""
-    with pytest.raises(tocsin.InvalidInput):
+@pytest.mark.parametrize(
+    ("data", "coding"),
+    [(b"n,\xff\n1,2\n", "WINDOWS-1252"), ("n,s\n1,2\n".encode("utf-16"), "UTF-16")],
+    ids=["header", "utf-16"],
+)
+def test_a_header_that_is_not_utf8_is_refused(data: bytes, coding: str, tmp_path: Path) -> None:
+    """The names of columns are UTF-8, or the file is refused, with a command that probably converts it."""
+    with pytest.raises(tocsin.InvalidInput, match=f"iconv -f {coding} -t UTF-8"):
         tocsin.match(ONE, csv(tmp_path, data))
 
 
@@ -136,6 +141,14 @@ def test_a_quote_that_is_never_closed_is_told(tmp_path: Path, column: int) -> No
     assert [(row["event"], row["subscription"]) for row in answer] == [(0, "five")]
     [reject] = answer.errors
     assert (reject.row, reject.reason[:50]) == (1, "line 3: a quote is never closed, so that everythin")
+    assert not reject.reason.endswith("\n")
+
+
+@pytest.mark.parametrize(("name", "told"), [("Pries", "did you mean Preis?"), ("x", 'it has Preis, "a b"')])
+def test_a_column_of_the_schema_that_is_not_there(name: str, told: str, tmp_path: Path) -> None:
+    """The nearest name, or all of them, as a condition writes them."""
+    with pytest.raises(tocsin.InvalidInput, match=f"has no column {name}, which the schema names; {re.escape(told)}$"):
+        tocsin.match(ONE, csv(tmp_path, "Preis,a b\n1,2\n"), schema={name: "number"})
 
 
 def test_a_quote_that_ends_with_the_file_is_closed(tmp_path: Path) -> None:

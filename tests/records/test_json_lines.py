@@ -37,7 +37,7 @@ BAD_LINES = {
     "cut short": (b'{"n": ', "invalid JSON at column"),
     "no quotes": (b"{n: 1}", "invalid JSON at column"),
     "two objects": (b'{"n": 1} {"n": 1}', "Extra data"),
-    "not UTF-8": (b'{"n": "\xff"}', "not valid UTF-8 at byte 7"),
+    "not UTF-8": (b'{"n": "\xff"}', "not valid UTF-8 at byte 7; convert the file, for example with iconv"),
     "NaN": (b'{"n": NaN}', "NaN is not a JSON number"),
     "Infinity": (b'{"n": [Infinity]}', "Infinity is not a JSON number"),
     "minus Infinity": (b'{"n": -Infinity}', "-Infinity is not a JSON number"),

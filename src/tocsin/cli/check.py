@@ -149,6 +149,7 @@ def _seen(
         count = len({reject.row for reject in refused})
         more = "; --errors FILE writes them all" if count > 1 and given.errors is None else ""
         first = describe("event", refused[0])
+        first = first.removesuffix(".") if more else first
         print(f"warning: {counted(count, 'event')} of the sample had errors; {first}{more}")
     return seen
 

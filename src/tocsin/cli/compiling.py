@@ -90,7 +90,7 @@ def run(given: argparse.Namespace) -> int:
             written = write_index(given.folder, segment)
             print(f"{counted(len(segment), 'subscription')} compiled into {written.path}, {log.count:,} rejected")
             print(f"index: {plan.index} ({plan.reason})")
-    log.require("subscription", len(segment))
+    log.require("subscription", len(segment), given.subscriptions)
     return log.status()
 
 

@@ -110,7 +110,7 @@ def run(given: argparse.Namespace) -> int:
             if stop:
                 course.tell_stop()
                 return stop.status
-    log.require("event", course.served)
+    log.require("event", course.served, given.events)
     return log.status()
 
 
@@ -248,7 +248,7 @@ def _engine(given: argparse.Namespace, log: RejectLog) -> tuple[Engine | _Follow
     with ShareBar("reading subscriptions") as bar:
         report = engine.subscribe_many(given.subscriptions, progress=bar.update)
     log.add("subscription", report.errors)
-    log.require("subscription", len(engine))
+    log.require("subscription", len(engine), given.subscriptions)
     return engine, report.warnings
 
 

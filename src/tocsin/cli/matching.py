@@ -123,8 +123,8 @@ def run(given: argparse.Namespace) -> int:
     if stop:
         print(f"stopped; {counted(stats.matches, 'match')} written", file=sys.stderr)
         return stop.status
-    log.require("subscription", len(subscriptions))
-    log.require("event", served)
+    log.require("subscription", len(subscriptions), given.subscriptions)
+    log.require("event", served, given.events)
     return log.status(strict_values=given.strict_values)
 
 

@@ -231,7 +231,8 @@ def schema_of(text: str) -> dict[str, str]:
     for item in filter(None, text.split(",")):
         name, colon, kind = item.rpartition(":")
         if not colon or (kind not in COLUMN_TYPES and text_type(kind) is None):
-            raise InvalidInput(f"--schema: {item!r} is not COLUMN:TYPE; the types are {', '.join(COLUMN_TYPES)}")
+            what = f"{kind!r} in {item!r} is not a type" if colon else f"{item!r} is not COLUMN:TYPE"
+            raise InvalidInput(f"--schema: {what}; the types are {', '.join(COLUMN_TYPES)}")
         schema[name] = kind
     return schema
 

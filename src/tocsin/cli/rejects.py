@@ -14,6 +14,7 @@ from tocsin.engine.loading import require_some
 from tocsin.errors import InvalidInput, RecordError, in_field
 from tocsin.model.subscription import Notice, Reject
 from tocsin.records.files import STANDARD
+from tocsin.records.formats import JSON, Formatted
 from tocsin.writing import aside, raising_invalid_input
 
 if TYPE_CHECKING:
@@ -82,13 +83,15 @@ class RejectLog:
         values = self.values.total()
         return f"{self.count:,} rejected" + (f", {counted(values, 'value')} not read" if values else "")
 
-    def require(self, what: str, read: int) -> None:
+    def require(self, what: str, read: int, source: str = "") -> None:
         """Raise `RecordError` if there were records of a kind and none could be read.
 
-        The message has the first reason, unless it stands above.
+        The message has the first reason, unless it stands above. It says how `source` was read, if that is a default.
         """
         if what in self._shown_first and not read:
-            raise RecordError(f"no {what} could be read")
+            is_default = source == STANDARD and not isinstance(source, Formatted)
+            how = f"; standard input is read as {JSON.name} unless --format gives another format" if is_default else ""
+            raise RecordError(f"no {what} could be read{how}")
         require_some(read, [self._first[what]] if what in self._first else [], what)
 
     def finish(self) -> None:
@@ -144,6 +147,8 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | None]) -> 
             continue
         if Path(name).is_dir():
             raise InvalidInput(f"cannot write {name}: it is a folder")
+        if not Path(name).parent.exists():
+            raise InvalidInput(f"cannot write {name}: there is no folder {Path(name).parent}")
         if Path(name).resolve() in taken:
             raise InvalidInput(f"{name} is read or written already; give another file")
         taken.add(Path(name).resolve())

@@ -87,7 +87,7 @@ def run(given: argparse.Namespace) -> int:
             print(f"{unknown:,} of the deleted {was} not in the index: misspelt, or deleted before", file=sys.stderr)
         if is_new and any(counts.values()):
             print(f"{given.folder} is a new index")
-    log.require("change", sum(counts.values()))
+    log.require("change", sum(counts.values()), given.changes)
     return log.status()
 
 

@@ -129,7 +129,7 @@ class Followed:
             raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
         after = self.forget_after
         if after is not None and not (isinstance(after, int | float) and after > 0):
-            reason = "it is a number of seconds above 0, or a time such as '30 min'."
+            reason = f"it is a number of seconds above 0, or a time such as '30 min'{_UNITS}."
             raise InvalidInput(f"{option('forget_after')} is {after!r:.40}; {reason}")
         if after is not None and self.time is None:
             raise InvalidInput(f"{option('forget_after', after)} {without_time()}")
@@ -179,14 +179,15 @@ class FenceRules:
             is_count = isinstance(given, int) and not isinstance(given, bool) and given >= 1
             if not is_count and seconds_of(given) is None:
                 raise InvalidInput(
-                    f"{option(name)} is {given!r:.40}; it counts events, from 1 on, or is a time such as '30 s'."
+                    f"{option(name)} is {given!r:.40}; it counts events, from 1 on, or is a time such as "
+                    f"'30 s'{_UNITS}."
                 )
             if isinstance(given, timedelta):
                 object.__setattr__(self, name, f"{given.total_seconds():f} s")
         if self.dwell is not None and not (_is_number(self.dwell) and 0 <= self.dwell < float("inf")):
             raise InvalidInput(
                 f"{option('dwell')} is {self.dwell!r:.40}; it is a number of seconds, from 0 on, or a time such as "
-                "'5 min'."
+                f"'5 min'{_UNITS}."
             )
         if not isinstance(self.inside, bool):
             raise InvalidInput(f"inside is {self.inside!r:.40}; it is True or False.")
@@ -240,6 +241,7 @@ def number_of_seconds(given: Any) -> Any:
 
 _SPAN: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*")
 _SECONDS: Final = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_UNITS: Final = f" ({', '.join(_SECONDS)})"
 
 
 def _is_number(value: Any) -> bool:

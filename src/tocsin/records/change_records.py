@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from tocsin.errors import RecordError
-from tocsin.model.subscription import Reject, checked_id
+from tocsin.model.subscription import Reject, SubscriptionId, checked_id
 from tocsin.records.changes import REQUIRED
 from tocsin.records.chunks import TableChunk
 from tocsin.records.extras import Extras
@@ -35,7 +35,7 @@ class _Kind(NamedTuple):
     type: pa.DataType
 
 
-_KINDS: Final = {str: _Kind("string", pa.string()), int: _Kind("integer", pa.int64())}
+_KINDS: Final = {str: _Kind("a string", pa.string()), int: _Kind("an integer", pa.int64())}
 
 
 class ChangeTable(NamedTuple):
@@ -65,16 +65,20 @@ def read_change_records(source: Any, kind: type | None = None, extras: Extras | 
                 found = _checked(record, kind)
                 kind = kind or type(found["id"])
                 if type(found["id"]) is not kind:
-                    this = _KINDS[type(found["id"])].words
-                    raise RecordError(
-                        f"the ids of the index are {_KINDS[kind].words}s, but this is one {this}; use one kind", "id"
-                    )
+                    this, others = _KINDS[type(found["id"])].words, _KINDS[kind].words.split()[1]
+                    raise RecordError(f"the ids of the index are {others}s, but this one is {this}; use one kind", "id")
                 taken.append((row, found))
             except RecordError as error:
-                rejects.append(Reject(row, None, error.field, error.reason))
+                rejects.append(Reject(row, _known_id(record), error.field, error.reason))
         schema = pa.schema([("id", _KINDS[kind or str].type), *_TYPES.items()])
         table = pa.Table.from_pylist([record for _, record in taken], schema)
         yield ChangeTable([row for row, _ in taken], table, rejects, chunk.done)
+
+
+def _known_id(record: Any) -> SubscriptionId | None:
+    """The id of a record with another fault."""
+    raw = record.get("id") if isinstance(record, Mapping) else None
+    return raw if isinstance(raw, str | int) and not isinstance(raw, bool) else None
 
 
 def changes_extras() -> Extras:
@@ -125,6 +129,8 @@ def _is_integer(text: Any) -> bool:
 
 def _version(version: Any) -> int:
     version = int(version) if _is_integer(version) else version
+    if version is None:
+        raise RecordError("the version is missing; it must be an integer, higher for later changes", "version")
     if isinstance(version, bool) or not isinstance(version, int) or not -(2**63) <= version < 2**63:
         raise RecordError(f"the version is {version!r:.40}; it must be an integer, higher for later changes", "version")
     return version

@@ -153,7 +153,8 @@ def _score(record: dict[str, Any], kind: pa.DataType) -> float:
     if record["version"] is None:
         raise RecordError("the version is missing; it must be an integer, higher for later changes", "version")
     if change not in CHANGES:
-        raise RecordError(f"the change is {change!r:.40}; it must be one of {', '.join(CHANGES)}", "change")
+        this = "missing" if change is None else f"{change!r:.40}"
+        raise RecordError(f"the change is {this}; it must be one of {', '.join(CHANGES)}", "change")
     if change == RESCORE and record.get("score") is None:
         raise RecordError("the score is missing; a rescore needs one", "score")
     return checked_score(record["score"]) if change == RESCORE else np.nan

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
 from tocsin.kernels.reading.csv_records import split_records
+from tocsin.language import name_text
+from tocsin.language.nearest import nearest
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text, named_types, text_type
 from tocsin.records.chunks import TableChunk
 from tocsin.records.csv_types import checked_delimiter, inferred, recognised_delimiter, undecided
 from tocsin.records.csv_values import ARROW_TYPES, convert_column
-from tocsin.records.files import Opened
+from tocsin.records.files import NOT_UTF8, Opened
 
 ColumnType: TypeAlias = (
     Literal[
@@ -142,12 +144,13 @@ def _blocks(opened: Opened, delimiter: str | None) -> Iterator[_Block]:
 def _header(path: str | Path, block: _Block) -> list[str]:
     """The names of the columns; raises `InvalidInput`."""
     start, stop = block.places[0, :2]
+    if b"\0" in block.text[start:stop]:
+        told = "its header holds zero bytes; if it is UTF-16, convert it with iconv -f UTF-16 -t UTF-8"
+        raise InvalidInput(f"{path} is not a CSV file in UTF-8: {told}")
     try:
         line = block.text[start:stop].decode()
     except UnicodeDecodeError:
-        raise InvalidInput(f"{path} is not a CSV file in UTF-8: its header cannot be decoded") from None
-    if "\0" in line:
-        raise InvalidInput(f"{path} is not a CSV file in UTF-8: its header holds zero bytes")
+        raise InvalidInput(f"{path} is not a CSV file in UTF-8: its header cannot be decoded; {NOT_UTF8}") from None
     try:
         header = arrow_csv.read_csv(pa.BufferReader((line + "\n").encode()), parse_options=_parsing(block.delimiter))
     except pa.ArrowInvalid:
@@ -166,7 +169,9 @@ def _parsing(delimiter: str) -> arrow_csv.ParseOptions:
 def _checked_schema(path: str | Path, names: list[str], schema: Mapping[str, ColumnType]) -> Mapping[str, ColumnType]:
     for name in schema:
         if name not in names:
-            raise InvalidInput(f"{path} has no column {name!r}, which the schema names; it has {names}")
+            near = nearest(name, names)
+            told = f"did you mean {name_text(near)}?" if near else f"it has {', '.join(map(name_text, names))}"
+            raise InvalidInput(f"{path} has no column {name_text(name)}, which the schema names; {told}")
     return checked_types(schema)
 
 
@@ -199,7 +204,7 @@ def _misfit(fields: int, width: int, of: str) -> str:
 
 
 def _shown(record: bytes) -> str:
-    text = record[:_MOST_SHOWN].decode(errors="backslashreplace")
+    text = record[:_MOST_SHOWN].decode(errors="backslashreplace").rstrip()
     return text if len(record) <= _MOST_SHOWN else f"{text}..."
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.model.instants import MICROSECONDS, read_instants
 from tocsin.model.values import FIRST_INSTANT, LARGEST_INTEGER, LAST_INSTANT
+from tocsin.records.files import NOT_UTF8
 from tocsin.spelling import option
 
 _INSTANT: Final = pa.timestamp("us", "UTC")
@@ -160,7 +161,7 @@ def _misfit(data: bytes, kind: str, inferred: str | None) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return "not valid UTF-8"
+        return f"not valid UTF-8; {NOT_UTF8}"
     return f"{_short(text)!r} is not a {_WORDS[kind.partition('(')[0]]}, {_advice(inferred)}"
 
 

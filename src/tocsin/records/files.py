@@ -16,6 +16,8 @@ from tocsin.spelling import only_in_python
 
 PACKED: Final = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 """Compression by a file name's last ending."""
+NOT_UTF8: Final = "convert the file, for example with iconv -f WINDOWS-1252 -t UTF-8"
+"""What to do with a file that is not UTF-8."""
 STANDARD: Final = "-"
 _BLOCK_BYTES: Final = 1 << 24
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")

@@ -162,8 +162,11 @@ def by_endings(path: Path) -> Format | None:
     return by_ending(path.with_suffix("") if path.suffix.lower() in PACKED else path)
 
 
-def format_of(path: str | Path) -> Format:
-    """The format that a file's ending names, else the given one; JSON lines for `-` without a given one."""
+def format_of(path: str | Path, named_by: str = "--format") -> Format:
+    """The format that a file's ending names, else the given one; JSON lines for `-` without a given one.
+
+    `named_by` is the option of commands that gives one.
+    """
     named = by_ending(path)
     if isinstance(path, Formatted) and named is None:
         return path.format_said
@@ -176,7 +179,7 @@ def format_of(path: str | Path) -> Format:
             f"{str(path) or repr('')}: the ending {Path(path).suffix.lower()!r} is not that of a known format; "
             "use one of "
             f"{', '.join(endings())}, or - for {JSON.name}; "
-            f"on the command line, --format {'|'.join(FORMATS)} names the format of other files"
+            f"on the command line, {named_by} {'|'.join(FORMATS)} names the format of other files"
         )
     return named
 

@@ -14,7 +14,7 @@ from tocsin.errors import InvalidInput, RecordError
 from tocsin.model.distinct_keys import DuplicateKey, first_twice, object_of
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, SparseChunk, TableChunk
-from tocsin.records.files import Opened
+from tocsin.records.files import NOT_UTF8, Opened
 from tocsin.records.geojson import SEPARATOR, as_record
 
 _BLOCK_BYTES: Final = 1 << 22
@@ -114,7 +114,7 @@ def parse_line(line: bytes, number: int) -> dict[str, Any]:
     try:
         record = decode_json(line.decode())
     except UnicodeDecodeError as error:
-        raise RecordError(f"line {number}: not valid UTF-8 at byte {error.start}") from None
+        raise RecordError(f"line {number}: not valid UTF-8 at byte {error.start}; {NOT_UTF8}") from None
     except json.JSONDecodeError as error:
         raise RecordError(f"line {number}: invalid JSON at column {error.colno}: {error.msg}") from None
     except DuplicateKey as error:

@@ -25,7 +25,7 @@ class Writer:
 
     def __init__(self, path: str | Path, stream: IO[bytes]) -> None:
         self.path = path
-        self._format = format_of(path)
+        self._format = format_of(path, "--out-format")
         self._sink: Sink | None = None
         self._stream = stream
         self._is_seen_at_once = str(path) == STANDARD
