@@ -162,10 +162,10 @@ class FenceRules:
     first to its last event. An object dwells once it has been inside for `dwell` seconds. With `inside`, every further
     event inside is reported.
 
-    >>> FenceRules(exit_after=0)
+    >>> FenceRules(exit_after=0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    tocsin.errors.InvalidInput: exit_after is 0; it counts events, from 1 on, or is a time such as '30 s'.
+    tocsin.errors.InvalidInput: exit_after is 0; it counts events, from 1 on, or is a time such as '30 s' (ms, ...).
     """
 
     enter_after: int | str | timedelta = 1
