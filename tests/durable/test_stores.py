@@ -125,6 +125,22 @@ def test_a_forked_child_matches_but_does_not_write(tmp_path: Path) -> None:
     assert ids(tmp_path) == ["parent", "s0", "s1", "s2"]
 
 
+def test_a_forked_child_of_a_reader_follows_by_itself(tmp_path: Path) -> None:
+    with tocsin.Engine.open(filled(tmp_path)) as engine, tocsin.Engine.open(tmp_path, read_only=True) as reader:
+        found = FORK.SimpleQueue()
+
+        def look() -> None:
+            before = reader._database
+            found.put((reader.lag, reader.refresh(), len(reader), reader._database is before))
+
+        engine.subscribe("later", "n = 1")
+        child = FORK.Process(target=look)
+        child.start()
+        assert found.get() == (1, 4, 4, False)
+        child.join()
+        assert (reader.lag, reader.refresh()) == (1, 4)
+
+
 def test_only_the_writer_publishes_into_the_folder(tmp_path: Path) -> None:
     filled(tmp_path / "store")
     other = tocsin.Engine()
@@ -249,6 +265,11 @@ def test_options_that_contradict(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"texts gives 'title' the type .*does not have it"):
         tocsin.Engine.open(tmp_path, texts={"title": "text"})
     assert ids(tmp_path) == ["s0", "s1", "s2"]  # it was not left locked
+    fences = tocsin.Fences.open(tmp_path / "fences", tocsin.Engine(), key="car")
+    fences.close()
+    with pytest.raises(InvalidInput, match="key is 'bus'"):
+        tocsin.Fences.open(tmp_path / "fences", tocsin.Engine(), key="bus")
+    assert not [one for one in threading.enumerate() if one.name == "tocsin-commit"]
 
 
 def test_a_closed_engine_still_answers(tmp_path: Path) -> None:

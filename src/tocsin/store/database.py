@@ -15,7 +15,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -51,7 +51,6 @@ SELECT max(coalesce((SELECT max(sequence) FROM subscriptions), 0), coalesce((SEL
 """
 _OLDEST_SQLITE: Final = (3, 37)  # it has strict tables
 SYNCS: Final = {"full": "FULL", "relaxed": "NORMAL"}
-_BUSY_MS: Final = 10_000
 _AT_ONCE: Final = 4096
 _FOLD_S: Final = 1.0
 _LARGE_WAL: Final = 64 << 20
@@ -151,14 +150,6 @@ class Database:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
-
-    @contextmanager
-    def closing(self) -> Iterator[None]:
-        """Close the connection when the block ends."""
-        try:
-            yield
-        finally:
-            self.close()
 
     # Meta
 
@@ -329,13 +320,14 @@ class Database:
             ).fetchall()
             self._connection.execute(f"PRAGMA incremental_vacuum({_FREE_PAGES})").fetchall()
 
-    def fold_log_at_times(self) -> None:
-        """`fold_log` once a second, for a committing thread; what fails is tried again."""
+    def fold_log_at_times(self) -> bool:
+        """`fold_log` once a second, for a committing thread; returns whether it was time. What fails is tried again."""
         now = time.monotonic()
-        if now - self._folded >= _FOLD_S:
+        is_time = now - self._folded >= _FOLD_S
+        if is_time:
             self._folded = now
-            with suppress(StoreError):
-                self.fold_log()
+            self.fold_log()
+        return is_time
 
     def copy_to(self, folder: Path) -> None:
         """Write a copy of this moment as the store of another folder, with an epoch of its own."""
@@ -360,7 +352,7 @@ def missing_changes(folder: str | Path) -> int:
         if mark is None or not (folder / DATABASE).exists():
             return 0
         database = Database.open(folder, read_only=True)
-        with database.closing():
+        with closing(database):
             return max(database.sequence - mark.sequence, 0)
     except TocsinError:
         return 0

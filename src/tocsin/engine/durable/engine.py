@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +19,7 @@ from tocsin.engine.holdings import optional_parts
 from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
-from tocsin.errors import InvalidInput, RecordError, SegmentError, StoreError, TocsinError
+from tocsin.errors import InvalidInput, RecordError, SegmentError, StoreError
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.texts import Text
 from tocsin.records import Parsed, parsed_record
@@ -25,12 +27,11 @@ from tocsin.records.changes import ChangeBatch
 from tocsin.segment import Segment, SegmentBuilder, Snapshots
 from tocsin.segment.amending import Amendment
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import DATABASE, Committer, Database, Owner, Row
+from tocsin.store import DATABASE, Committer, Database, Row, Writer, make_folder
 
 _TAIL: Final = 50_000
 """After so many changes, or `_PERIOD_S` after the first of them, a checkpoint is due."""
 _PERIOD_S: Final = 60.0
-_FOLD_S: Final = 1.0
 _KEPT_TOMBSTONES: Final = 1_000_000
 """A reader that is more changes behind reads everything again."""
 _IN_BULK: Final = 512
@@ -65,28 +66,25 @@ class DurableEngine(Engine):
 
     def __init__(
         self,
-        folder: Path,
         database: Database,
-        owner: Owner | None,
+        writer: Writer | None,
         index: str,
         delta_limit: int,
         texts: Mapping[str, Text],
     ) -> None:
         """Only `Engine.open` makes one."""
         super().__init__(index, delta_limit=delta_limit, texts=texts)
-        self.folder = folder
+        self.folder = database.folder
         self.checkpoint_error: str | None = None
-        self._database, self._owner = database, owner
+        self._database, self._writer = database, writer
+        self._process = os.getpid()
         self._following = threading.Lock()  # held while a reader catches up
         self._is_closed = False
         self._read()
         has_no_index = self._sequence > 0 and not self._saved
         self._began = -_PERIOD_S if has_no_index else None  # when the first change came that no checkpoint has
-        self._folded = time.monotonic()
         self._saving: threading.Thread | None = None
-        self._committer = None if owner is None else Committer(database, self._keep_house)
-        if self._committer is not None:
-            self._committer.start()
+        self._committer = None if writer is None else writer.start(self._keep_house)
 
     # Opening and following
 
@@ -149,6 +147,9 @@ class DurableEngine(Engine):
         """This process's connection for reading; a forked child gets its own."""
         if self._is_closed:
             raise StoreError(f"the engine of {self.folder} is closed")
+        if os.getpid() != self._process:
+            self._parents, self._database = self._database, Database.open(self.folder, read_only=True)
+            self._process = os.getpid()
         return self._database
 
     def refresh(self) -> int:
@@ -186,7 +187,7 @@ class DurableEngine(Engine):
 
     def _shared(self) -> tuple[Database, Committer]:
         """The database and the committing thread, for fences in the same folder."""
-        return self._database, self._writer()
+        return self._database, self._require_writer()
 
     def _snapshots(self) -> Snapshots:
         """The subscriptions at this moment, to be matched without the engine."""
@@ -199,14 +200,15 @@ class DurableEngine(Engine):
 
     # Changes
 
-    def _writer(self) -> Committer:
-        if self._committer is None or self._owner is None:
+    def _require_writer(self) -> Committer:
+        """The committing thread; raises an error in a reader, and in a forked child."""
+        if self._committer is None or self._writer is None:
             raise InvalidInput(f"{self.folder} was opened with read_only=True; its writer makes changes")
-        self._owner.require(self.folder)
+        self._writer.owner.require(self.folder)
         return self._committer
 
     def _add(self, parsed: Parsed, *, replace: bool) -> None:
-        if self._writer().commit(Put(self._store, parsed, replace)) >= self._delta_limit:
+        if self._require_writer().commit(Put(self._store, parsed, replace)) >= self._delta_limit:
             self._merger.wake()
 
     def _add_all(self, builder: SegmentBuilder, *, replace: bool, strict: bool) -> tuple[int, list[Reject]]:
@@ -214,17 +216,17 @@ class DurableEngine(Engine):
             segment = self._finished(builder, replace=replace)
             return segment, checked_rejects(builder, strict=strict)
 
-        accepted, rejects = self._writer().commit(PutAll(self._store, make, replace))
+        accepted, rejects = self._require_writer().commit(PutAll(self._store, make, replace))
         self._merger.wake()
         if accepted >= _TAIL:
             self.checkpoint()
         return accepted, rejects
 
     def _remove(self, id: SubscriptionId) -> None:
-        self._writer().commit(Remove(self._store, id))
+        self._require_writer().commit(Remove(self._store, id))
 
     def _rescore(self, id: SubscriptionId, score: float) -> None:
-        self._writer().commit(Rescore(self._store, id, score))
+        self._require_writer().commit(Rescore(self._store, id, score))
 
     def amend(self, batch: ChangeBatch) -> Amendment:
         """Apply a batch of changes with versions, all of them or none.
@@ -239,7 +241,7 @@ class DurableEngine(Engine):
         Amendment
             How many changes of each kind were made, and the rejects.
         """
-        done: Amendment = self._writer().commit(Amend(self._store, batch, self._plan))
+        done: Amendment = self._require_writer().commit(Amend(self._store, batch, self._plan))
         self._merger.wake()
         return done
 
@@ -258,29 +260,26 @@ class DurableEngine(Engine):
         This happens in the background after 50,000 changes or a minute, and at `close`. Changes and matches go on
         meanwhile.
         """
-        committer = self._writer()
+        committer = self._require_writer()
         with self._following:
             with committer.moment:
-                sequence, reading = committer.sequence, self._store.reading()
-                snapshots = reading.__enter__()
+                sequence, moment = committer.sequence, self._store.hold()
             try:
                 if sequence > self._saved or not (self.folder / MANIFEST).exists():
-                    self._checkpoints.publish(snapshots, self._plan, self._texts, sequence)
+                    self._checkpoints.publish(moment.snapshots, self._plan, self._texts, sequence)
                     self._saved = sequence
                     self.checkpoint_error = None
             finally:
-                reading.__exit__()
+                self._store.release(moment)
 
     def _keep_house(self) -> None:
         """Start what is due; the committing thread calls this between transactions."""
         now = time.monotonic()
-        if now - self._folded >= _FOLD_S:
-            self._folded = now
-            try:
-                self._database.fold_log()
+        try:
+            if self._database.fold_log_at_times():
                 self._database.forget_tombstones(min(self._saved, self.sequence - _KEPT_TOMBSTONES))
-            except StoreError as error:  # as when the disk is full; it is tried again
-                self.checkpoint_error = str(error)
+        except StoreError as error:  # as when the disk is full; it is tried again
+            self.checkpoint_error = str(error)
         behind = self.sequence - self._saved
         if not behind:
             self._began = None
@@ -318,43 +317,37 @@ class DurableEngine(Engine):
         target = Path(path)
         if (target / DATABASE).exists():
             raise StoreError(f"{path} has a store already; name a new folder")
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{path} cannot be made a folder: {error.strerror or error}") from None
-        source = Database.open(self.folder, read_only=True)
-        try:
+        make_folder(target)
+        with closing(Database.open(self.folder, read_only=True)) as source:
             source.copy_to(target)
-        finally:
-            source.close()
 
     def close(self) -> None:
         """Write the index, and close the store; the engine still answers."""
-        if self._is_closed or (self._owner is not None and not self._owner.is_mine):
+        if self._is_closed or (self._writer is not None and not self._writer.owner.is_mine):
             return
-        if self._committer is not None:
+        if self._writer is None:
+            self._database.close()
+        else:
             if self._saving is not None:
                 self._saving.join()
             self._checkpoint_told()
             if self.checkpoint_error is not None:
                 warnings.warn(f"{self.folder}: the index was not written: {self.checkpoint_error}", stacklevel=2)
-            self._committer.close()
-            self._fold_last()
+            close_told(self._writer)
         self._is_closed = True
-        self._database.close()
-        if self._owner is not None:
-            self._owner.release()
         super().close()
-
-    def _fold_last(self) -> None:
-        try:
-            self._database.fold_log(whole=True)
-        except TocsinError as error:
-            warnings.warn(f"{self.folder}: the log stays beside the store: {error}", stacklevel=3)
 
     def __repr__(self) -> str:
         kind = "reader" if self._committer is None else "writer"
         return f"DurableEngine({str(self.folder)!r}, {kind}, {len(self):,} subscriptions, change {self.sequence:,})"
+
+
+def close_told(writer: Writer) -> None:
+    """Close a store, with a warning if its log stays."""
+    try:
+        writer.close()
+    except StoreError as error:
+        warnings.warn(f"{writer.folder}: the log stays beside the store: {error}", stacklevel=3)
 
 
 def _records(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -34,7 +35,7 @@ def examine(folder: Path) -> Iterator[Finding]:
     except StoreError as error:
         yield Finding("store", str(error))
         return
-    with database.closing():
+    with closing(database):
         problems = database.problems()
         for problem in problems:
             yield Finding("store", f"SQLite finds: {problem}")

@@ -3,46 +3,40 @@
 from __future__ import annotations
 
 import json
-import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.durable.engine import DurableEngine, close_told
 from tocsin.engine.fence_files import state_of, visits_of
 from tocsin.engine.fences import Fences
 from tocsin.engine.matcher import Matching
 from tocsin.engine.tracking import Tracking
 from tocsin.errors import InvalidInput, StoreError, TocsinError
 from tocsin.model.fence import ObjectKey, Visits
-from tocsin.store import DATABASE, Committer, Database, Owner, require_local
-from tocsin.store.database import SYNCS
+from tocsin.store import Committer, Database, Writer, check_sync
 
 
 def open_fences(folder: str | Path, engine: Matching, options: dict[str, Any], sync: str) -> DurableFences:
     """Open or create durable fences, as `Fences.open` describes."""
     place = Path(folder)
-    if sync not in SYNCS:
-        raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
+    check_sync(sync)
     if isinstance(engine, DurableEngine) and engine.folder.absolute() == place.absolute():
-        database, committer = engine._shared()
-        return DurableFences(engine, options, database, committer, None)
-    require_local(place)
+        return DurableFences(engine, options, *engine._shared(), None)
+    writer = Writer(place, sync)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be made a folder: {error.strerror or error}") from None
-    owner = Owner(place)
-    try:
-        if not (place / DATABASE).exists():
-            Database.create(place)
-        database = Database.open(place, sync=sync)
-        committer = Committer(database, database.fold_log_at_times)
-        committer.start()
-        return DurableFences(engine, options, database, committer, owner)
+        return DurableFences(engine, options, writer.database, writer.start(partial(_fold, writer.database)), writer)
     except BaseException:
-        owner.release()
+        writer.close()
         raise
+
+
+def _fold(database: Database) -> None:
+    with suppress(StoreError):  # it is tried again
+        database.fold_log_at_times()
 
 
 class DurableFences(Fences):
@@ -58,17 +52,17 @@ class DurableFences(Fences):
         options: dict[str, Any],
         database: Database,
         committer: Committer,
-        owner: Owner | None,
+        writer: Writer | None,
     ) -> None:
         """Only `Fences.open` makes some."""
-        self._database, self._committer, self._owner = database, committer, owner
+        self._database, self._committer, self._writer = database, committer, writer
         stored = json.loads(database.meta("fences") or "null")
         if stored is None and "key" not in options:
             raise InvalidInput("key is None; name the attribute that identifies objects")
         super().__init__(engine, **(options if stored is None else stored))
         given = {**asdict(self._tracking.followed), **asdict(self._tracking.rules)}
         if stored is None:
-            committer.commit(_Settings(given))
+            committer.commit(_Kept(lambda database: database.put_meta("fences", json.dumps(given))))
         else:
             _refuse_others(engine, options, given, database.folder)
         self._read()
@@ -105,23 +99,16 @@ class DurableFences(Fences):
             else:
                 gone.append(_text_of(key))
         try:
-            self._committer.commit(_Objects(states, gone))
+            self._committer.commit(_Kept(lambda database: database.put_objects(states, gone)))
         except TocsinError:
             self._read()  # as before the events
             raise
 
     def close(self) -> None:
         """Close the store, unless it is that of the engine."""
-        if self._owner is None or not self._owner.is_mine:
-            return
-        self._committer.close()
-        try:
-            self._database.fold_log(whole=True)
-        except TocsinError as error:
-            warnings.warn(f"{self._database.folder}: the log stays beside the store: {error}", stacklevel=2)
-        self._database.close()
-        self._owner.release()
-        self._owner = None
+        if self._writer is not None and self._writer.owner.is_mine:
+            close_told(self._writer)
+            self._writer = None
 
     def __enter__(self) -> DurableFences:
         return self
@@ -146,33 +133,17 @@ def _refuse_others(engine: Matching, options: dict[str, Any], stored: dict[str, 
             )
 
 
-class _Objects:
-    """The states of objects."""
+class _Kept:
+    """What memory has already, written by a function."""
 
     is_alone = False
 
-    def __init__(self, states: list[tuple[str, int, str]], gone: list[str]) -> None:
-        self._states, self._gone = states, gone
+    def __init__(self, put: Callable[[Database], None]) -> None:
+        self._put = put
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        database.put_objects(self._states, self._gone)
+        self._put(database)
         return sequence
 
     def apply(self) -> None:
-        """Memory has them already."""
-
-
-class _Settings:
-    """The options of the fences."""
-
-    is_alone = False
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        self._options = options
-
-    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        database.put_meta("fences", json.dumps(self._options))
-        return sequence
-
-    def apply(self) -> None:
-        """Memory has them already."""
+        """Nothing is left to do."""

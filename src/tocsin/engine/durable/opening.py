@@ -10,12 +10,11 @@ from pathlib import Path
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.engine import Engine
 from tocsin.engine.subscription_set import DELTA_LIMIT
-from tocsin.errors import InvalidInput, StoreError
+from tocsin.errors import InvalidInput
 from tocsin.model.texts import Text
 from tocsin.schemas import checked_texts
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import DATABASE, Database, Owner, Row, require_local
-from tocsin.store.database import SYNCS
+from tocsin.store import DATABASE, Database, Row, Writer, check_sync, require_local
 
 
 def open_engine(
@@ -28,26 +27,15 @@ def open_engine(
     texts: Mapping[str, Text | str] | None = None,
 ) -> DurableEngine:
     """Open or create a durable engine, as `Engine.open` describes."""
-    place = Path(folder)
-    if sync not in SYNCS:
-        raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
+    place, own = Path(folder), checked_texts(texts)
+    check_sync(sync)
     require_local(place)
-    own = checked_texts(texts)
-    if read_only:
-        database = Database.open(place, read_only=True)
-        return DurableEngine(place, database, None, index, delta_limit, _texts_of(database, own, place))
+    writer = None if read_only else Writer(place, sync, lambda new: _create(new, own))
+    database = Database.open(place, read_only=True) if writer is None else writer.database
     try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be made a folder: {error.strerror or error}") from None
-    owner = Owner(place)
-    try:
-        if not (place / DATABASE).exists():
-            _create(place, own)
-        database = Database.open(place, sync=sync)
-        return DurableEngine(place, database, owner, index, delta_limit, _texts_of(database, own, place))
+        return DurableEngine(database, writer, index, delta_limit, _texts_of(database, own, place))
     except BaseException:
-        owner.release()
+        (database if writer is None else writer).close()
         raise
 
 
@@ -64,7 +52,7 @@ def _create(folder: Path, texts: Mapping[str, Text]) -> None:
 
     Database.create(folder, fill)
     if len(held):
-        warnings.warn(f"{folder} was an index; its {len(held):,} subscriptions were copied to {DATABASE}", stacklevel=4)
+        warnings.warn(f"{folder} was an index; its {len(held):,} subscriptions were copied to {DATABASE}", stacklevel=6)
 
 
 def _texts_of(database: Database, given: Mapping[str, Text], folder: Path) -> dict[str, Text]:
@@ -72,7 +60,6 @@ def _texts_of(database: Database, given: Mapping[str, Text], folder: Path) -> di
     stored = {name: Text.of(how) for name, how in database.texts.items()}
     for name, how in given.items():
         if stored.get(name) != how:
-            database.close()
             was = f"has {str(stored[name])!r}" if name in stored else "does not have it"
             raise InvalidInput(
                 f"texts gives {name!r} the type {str(how)!r}, but {folder} {was}; leave it out, or export the "

@@ -1,0 +1,67 @@
+"""The writer of a store: its right to write, its connection and its committing thread, opened and closed as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tocsin.errors import InvalidInput, StoreError
+from tocsin.store.committing import Committer
+from tocsin.store.database import DATABASE, SYNCS, Database
+from tocsin.store.owner import Owner, require_local
+
+
+class Writer:
+    """The store of a folder, which `make` makes if there is none.
+
+    Raises `InvalidInput` for an unknown `sync`, and `StoreError` if the folder cannot be used, or another process
+    writes it.
+    """
+
+    def __init__(self, folder: Path, sync: str, make: Callable[[Path], None] = Database.create) -> None:
+        check_sync(sync)
+        require_local(folder)
+        make_folder(folder)
+        self.folder = folder
+        self.owner = Owner(folder)
+        self._committer: Committer | None = None
+        try:
+            if not (folder / DATABASE).exists():
+                make(folder)
+            self.database = Database.open(folder, sync=sync)
+        except BaseException:
+            self.owner.release()
+            raise
+
+    def start(self, between: Callable[[], None]) -> Committer:
+        """Start the committing thread, which calls `between` as `Committer` says."""
+        self._committer = Committer(self.database, between)
+        self._committer.start()
+        return self._committer
+
+    def close(self) -> None:
+        """Write what waits, and let another process write.
+
+        Raises `StoreError` if SQLite's log could not be folded; it then stays beside the store, which is closed.
+        """
+        try:
+            if self._committer is not None:
+                self._committer.close()
+                self.database.fold_log(whole=True)
+        finally:
+            self.database.close()
+            self.owner.release()
+
+
+def check_sync(sync: str) -> None:
+    """Raise `InvalidInput` unless it is one that SQLite has."""
+    if sync not in SYNCS:
+        raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it; raises `StoreError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made a folder: {error.strerror or error}") from None
