@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import tocsin
 from tocsin import InvalidInput, RecordError, SegmentError, StoreError
 from tocsin.spark.versions import published
-from tocsin.store import missing_changes
+from tocsin.store import Database, missing_changes
 from tocsin.store.owner import require_local
 
 FORK = multiprocessing.get_context("fork")
@@ -244,6 +245,28 @@ def test_a_reader_far_behind_reads_everything_again(tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match="it is read again"):
             reader.refresh()
         assert list(reader) == ["s0", "s2"]
+
+
+def test_a_checkpoint_while_a_reader_opens_is_of_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index that it maps is not ahead of the state of the store that it reads."""
+    with tocsin.Engine.open(filled(tmp_path)) as engine:
+        original = Database.identity.fget
+
+        def identity(database: Database) -> Any:
+            found = original(database)  # from here on, the reader sees one state of the store
+            if "later" not in engine:
+                engine.subscribe("later", "n = 1")
+                engine.checkpoint()
+            return found
+
+        monkeypatch.setattr(Database, "identity", property(identity))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            reader = tocsin.Engine.open(tmp_path, read_only=True)
+        assert (list(reader), reader.lag) == (["s0", "s1", "s2"], 1)
+        reader.refresh()
+        assert "later" in reader
+        reader.close()
 
 
 def test_a_backup_is_another_history(tmp_path: Path) -> None:

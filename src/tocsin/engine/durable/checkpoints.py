@@ -36,31 +36,49 @@ class _Written(NamedTuple):
 class Checkpoints:
     """The versions of the index in a store's folder."""
 
-    def __init__(self, folder: Path, identity: Identity) -> None:
-        self._folder, self._identity = folder, identity
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.identity = Identity("", "")  # of the store, which is read later
         self._written: dict[int, _Written] = {}
+        self._parts: list[MappedPart] = []
+        self._mark: StoreMark | None = None  # None: no checkpoint was made yet
+        self._trouble: SegmentError | None = None
+        try:
+            self._look()
+        except SegmentError as error:
+            self._trouble = error
+
+    def _look(self) -> None:
+        """Map the current version, before the store is read: a store is never behind a version that was seen before."""
+        while (self._folder / MANIFEST).exists():
+            folder = IndexFolder.read(self._folder)
+            try:
+                self._mark, self._parts = folder.store, [] if folder.store is None else self._held(folder)
+                return
+            except SegmentError:
+                if IndexFolder.read(self._folder).version == folder.version:
+                    raise
 
     def open(self, floor: int, newest: int) -> tuple[list[SegmentSource], int]:
-        """Map the current version; returns its segments, and the last change that they have.
+        """The segments of the version, and the last change that they have.
 
         Nothing if no checkpoint was made yet. Raises `SegmentError`, which says why, if the version cannot be brought
         to change `newest`: it is damaged, of another store, or ahead of it. Or it is older than `floor`, the last
         removal that is forgotten.
         """
-        if not (self._folder / MANIFEST).exists():
+        mark = self._mark
+        if self._trouble is not None:
+            raise self._trouble
+        if mark is None:
             return [], 0
-        folder = IndexFolder.read(self._folder)
-        mark = folder.store
-        if mark is None:  # of an index that became a store
-            return [], 0
-        if (mark.store, mark.epoch) != self._identity:
+        if (mark.store, mark.epoch) != self.identity:
             raise SegmentError("its index is of another store, or of another history of it")
         if mark.sequence > newest:
             raise SegmentError(f"its index is at change {mark.sequence:,}, and the store only at {newest:,}")
         if mark.sequence < floor:
             raise SegmentError(f"its index is at change {mark.sequence:,}, and removals up to {floor:,} are forgotten")
         sources = []
-        for part in self._held(folder):
+        for part in self._parts:
             segment = part.now()
             assert part.place is not None
             self._written[id(segment)] = _Written(segment, part.place.path, part.segment)
@@ -92,7 +110,7 @@ class Checkpoints:
                 if isinstance(one, SegmentSnapshot):
                     written[id(one.segment)] = _Written(one.segment, parts[-1].path, base)
             ids = "int64" if pa.types.is_integer(snapshots.id_type) else "string"
-            statistics, mark = new.write_statistics(plan.statistics), StoreMark(*self._identity, sequence)
+            statistics, mark = new.write_statistics(plan.statistics), StoreMark(*self.identity, sequence)
             new.publish(parts, living, ids, texts, statistics=statistics, store=mark)
         self._written = written
 

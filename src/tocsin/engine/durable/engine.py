@@ -90,10 +90,10 @@ class DurableEngine(Engine):
 
     def _read(self) -> None:
         """Bring memory to the state of the store: by its index and the changes since then, or by everything."""
-        database = self._database
+        database, self._checkpoints = self._database, Checkpoints(self.folder)
         with database.one_state():
             self._identity, newest, floor = database.identity, database.sequence, int(database.meta("floor"))
-            self._checkpoints = Checkpoints(self.folder, self._identity)
+            self._checkpoints.identity = self._identity
             sources, begin = self._mapped(floor, newest) if database.count() else ([], 0)
             self._begin(Store(sources))
             self._saved = begin
