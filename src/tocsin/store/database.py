@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import StoreError, TocsinError
+from tocsin.model.texts import Text
 from tocsin.segment.folder import STORE, IndexFolder
 from tocsin.store import connections
 
@@ -176,10 +177,9 @@ class Database:
         return found[0]
 
     @property
-    def texts(self) -> dict[str, str]:
+    def texts(self) -> dict[str, Text]:
         """The attributes of events that are texts."""
-        found: dict[str, str] = json.loads(self.meta("texts") or "{}")
-        return found
+        return {name: Text.of(how) for name, how in json.loads(self.meta("texts") or "{}").items()}
 
     # Changes, each within a transaction
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tocsin.model.texts import Text
 from tocsin.segment import Snapshots, open_index
 from tocsin.segment.folder import STORE
 from tocsin.segment.newest import manifest_mark
+from tocsin.store import Database
 
 
 def is_store(folder: str | Path) -> bool:
@@ -28,17 +30,26 @@ def current_engine(folder: str | Path) -> Engine:
 
 def current_snapshots(folder: str | Path) -> Snapshots:
     """The subscriptions of a folder."""
-    return _reader(folder)._snapshots() if is_store(folder) else open_index(folder)
+    if not is_store(folder):
+        return open_index(folder)
+    with closing(_reader(folder)) as reader:
+        return reader._snapshots()
 
 
 def current_sources(folder: str | Path) -> list[SegmentSource]:
     """The segments of a folder. Recent changes of a store become segments in memory."""
-    return _reader(folder)._settled_sources() if is_store(folder) else open_sources(folder)
+    if not is_store(folder):
+        return open_sources(folder)
+    with closing(_reader(folder)) as reader:
+        return reader._settled_sources()
 
 
 def current_texts(folder: str | Path) -> Mapping[str, Text]:
     """The attributes of events that are texts."""
-    return _reader(folder)._texts if is_store(folder) else texts_of(folder, {})
+    if not is_store(folder):
+        return texts_of(folder, {})
+    with closing(Database.open(Path(folder), read_only=True)) as database:
+        return database.texts
 
 
 def _reader(folder: str | Path) -> DurableEngine:
@@ -50,22 +61,20 @@ class Following:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._engine: Engine | None = None
-        self.mark: Callable[[], Any] = lambda: manifest_mark(folder)
-        if is_store(folder):
-            self._engine = reader = _reader(folder)
-            self.mark = lambda: reader.sequence + reader.lag
+        self._reader = _reader(folder) if is_store(folder) else None
+
+    def mark(self) -> Any:
+        """What is another for a newer state."""
+        return manifest_mark(self._folder) if self._reader is None else self._reader.sequence + self._reader.lag
 
     def now(self) -> Engine:
         """An engine with the newest state."""
-        if isinstance(self._engine, DurableEngine):
-            self._engine.refresh()
-            return self._engine
-        return Engine.load(self._folder)
+        return Engine.load(self._folder) if self._reader is None else self._refreshed(self._reader)
 
     def snapshots(self) -> Snapshots:
         """The newest state, to be matched."""
-        if isinstance(self._engine, DurableEngine):
-            self._engine.refresh()
-            return self._engine._snapshots()
-        return open_index(self._folder)
+        return open_index(self._folder) if self._reader is None else self._refreshed(self._reader)._snapshots()
+
+    def _refreshed(self, reader: DurableEngine) -> DurableEngine:
+        reader.refresh()
+        return reader

@@ -57,7 +57,7 @@ def _create(folder: Path, texts: Mapping[str, Text]) -> None:
 
 def _texts_of(database: Database, given: Mapping[str, Text], folder: Path) -> dict[str, Text]:
     """The attributes of a store that are texts; raises `InvalidInput` if the given ones contradict."""
-    stored = {name: Text.of(how) for name, how in database.texts.items()}
+    stored = database.texts
     for name, how in given.items():
         if stored.get(name) != how:
             was = f"has {str(stored[name])!r}" if name in stored else "does not have it"
