@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ _MOST_DEAD: Final = 10_000
 
 
 def notices_of(sources: Iterable[Snapshot], seen: Seen | None) -> list[Notice]:
-    """Warnings about conditions that no event satisfied, or that none can; those of most subscriptions first.
+    """Warnings about conditions that no event satisfied, or that none can; those of most subscriptions first, then by
+    the id of the first one.
 
     Without events, the warnings come from the subscriptions alone. The requirements of each source are computed once
     and kept with it. After that, the cost is linear in what is reported.
@@ -125,7 +126,7 @@ def _merged(sources: Iterable[tuple[Conditions, Alive]], seen: Seen | None) -> l
             before, *example = by_reason.get(key, (0, asked, reason, owner))
             by_reason[key] = before + count, *example  # type: ignore[assignment]
     found = [asked.notice(reason, count, owner, seen) for count, asked, reason, owner in by_reason.values()]
-    return sorted(found, key=lambda notice: -notice.subscriptions)
+    return sorted(found, key=lambda notice: (-notice.subscriptions, cast("Any", notice.example)))
 
 
 def _condition(tree: Expression, reason: Reason, seen: Seen | None) -> str:
