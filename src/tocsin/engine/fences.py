@@ -11,7 +11,7 @@ from typing import Any
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences
-from tocsin.engine.fence_notices import FenceNotes
+from tocsin.engine.fence_notices import FenceNotes, TimeReader
 from tocsin.engine.fence_tables import FurtherColumns, table_of
 from tocsin.engine.fenced_objects import FencedObjects
 from tocsin.engine.matcher import Matching
@@ -147,7 +147,8 @@ class Fences(FencedObjects):
         """
         if not isinstance(event, Mapping):
             raise RecordError(f"an event is an object of names and values, not {shown(event)}")
-        followed, times = self._tracking.followed, self.notes().times
+        followed = self._tracking.followed
+        times = TimeReader(followed.time, followed.time_unit)
         with self._lock:
             trail = self._trail()
             one = self._engine.followed_one(event, followed, trail)
