@@ -158,3 +158,4 @@ def test_subscriptions_are_compiled_into_a_store(tmp_path: Path, capsys: Any) ->
     with tocsin.Engine.open(folder) as engine:
         assert (list(engine), engine.get("a")["where"]) == (["a", "c"], "n = 1")
     assert main(["compile", again, str(tmp_path / "index"), "--into", folder]) == 2
+    assert main(["compile", again, "--plan", "--into", folder]) == 2

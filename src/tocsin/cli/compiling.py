@@ -70,6 +70,8 @@ def run(given: argparse.Namespace) -> int:
     require_sample(given)
     given.subscriptions = said(given.subscriptions, given.format)
     if given.plan:
+        if given.into is not None:
+            raise InvalidInput("--plan is of an index for Spark; leave --into out")
         return print_plan(given)
     require_plan(given)
     if given.into is not None:
