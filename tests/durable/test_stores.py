@@ -282,6 +282,7 @@ def test_a_backup_is_another_history(tmp_path: Path) -> None:
 
 
 def test_options_that_contradict(tmp_path: Path) -> None:
+    before = committing()  # of engines that other tests left open
     with pytest.raises(InvalidInput, match="sync is 'none'; it is one of full, relaxed"):
         tocsin.Engine.open(tmp_path, sync="none")
     filled(tmp_path)
@@ -292,7 +293,11 @@ def test_options_that_contradict(tmp_path: Path) -> None:
     fences.close()
     with pytest.raises(InvalidInput, match="key is 'bus'"):
         tocsin.Fences.open(tmp_path / "fences", tocsin.Engine(), key="bus")
-    assert not [one for one in threading.enumerate() if one.name == "tocsin-commit"]
+    assert not committing() - before
+
+
+def committing() -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name == "tocsin-commit"}
 
 
 def test_a_closed_engine_still_answers(tmp_path: Path) -> None:
