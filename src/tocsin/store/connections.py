@@ -11,7 +11,7 @@ from typing import Final
 
 from tocsin.errors import StoreError
 
-_BUSY_MS: Final = 10_000
+BUSY_MS: Final = 10_000
 
 
 def sync(folder: Path) -> None:
@@ -28,7 +28,7 @@ def connect(place: Path, mode: str) -> sqlite3.Connection:
     """A connection that leaves transactions to its caller; `mode` is ro, rw or rwc."""
     uri = f"{place.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     return connection
 
 

@@ -11,6 +11,7 @@ One connection writes, in write-ahead mode. All others are opened read-only. doc
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 import uuid
@@ -55,6 +56,7 @@ SYNCS: Final = {"full": "FULL", "relaxed": "NORMAL"}
 _AT_ONCE: Final = 4096
 _FOLD_S: Final = 1.0
 _LARGE_WAL: Final = 64 << 20
+ALARMING_LOG: Final = 4 * _LARGE_WAL
 _FREE_PAGES: Final = 256
 """How many unused pages are given back to the file system after a checkpoint."""
 
@@ -126,7 +128,8 @@ class Database:
             connection = connections.connect(place, "ro" if read_only else "rw")
             try:
                 one = cls(folder, connection)
-                one._require_known()
+                with _may_lack_rights(folder):
+                    one._require_known()
                 if not read_only:
                     connection.execute("PRAGMA journal_mode = WAL")
                     connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -310,15 +313,32 @@ class Database:
                 self._connection.execute("DELETE FROM tombstones WHERE sequence <= ?", (until,))
                 self.put_meta("floor", until)
 
-    def fold_log(self, *, whole: bool = False) -> None:
-        """Move the write-ahead log into the database; a large log is truncated, and so it is with `whole`."""
+    @property
+    def log_bytes(self) -> int:
+        """The size of SQLite's write-ahead log."""
         log = self.folder / f"{DATABASE}-wal"
-        is_large = log.exists() and log.stat().st_size > _LARGE_WAL
+        return log.stat().st_size if log.exists() else 0
+
+    def fold_log(self, *, whole: bool = False) -> None:
+        """Move the write-ahead log into the database; a large log is truncated, and so it is with `whole`.
+
+        Only with `whole` it waits for readers of older states, which keep their part of the log. Raises `StoreError` if
+        they keep more than `ALARMING_LOG` bytes.
+        """
+        size = self.log_bytes
         with connections.told(self.folder):
-            self._connection.execute(
-                f"PRAGMA wal_checkpoint({'TRUNCATE' if whole or is_large else 'PASSIVE'})"
-            ).fetchall()
+            self._connection.execute(f"PRAGMA busy_timeout = {connections.BUSY_MS if whole else 0}")
+            try:
+                mode = "TRUNCATE" if whole or size > _LARGE_WAL else "PASSIVE"
+                (is_kept, *_) = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+            finally:
+                self._connection.execute(f"PRAGMA busy_timeout = {connections.BUSY_MS}")
             self._connection.execute(f"PRAGMA incremental_vacuum({_FREE_PAGES})").fetchall()
+        if is_kept and size > ALARMING_LOG:
+            raise StoreError(
+                f"the log of the store in {self.folder} has grown to {size >> 20:,} MB, because a process has been "
+                "reading one state of it all the time; end that process, or its transaction"
+            )
 
     def fold_log_at_times(self) -> bool:
         """`fold_log` once a second, for a committing thread; returns whether it was time. What fails is tried again."""
@@ -342,6 +362,20 @@ class Database:
                 connections.sync(folder)
         finally:
             beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _may_lack_rights(folder: Path) -> Iterator[None]:
+    """Convert the error of a first read in a folder where SQLite may not make the files of its log."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if os.access(folder, os.W_OK) or (folder / f"{DATABASE}-shm").exists():
+            raise
+        raise StoreError(
+            f"{folder} cannot be written, and SQLite makes files beside a store that no process has open; read a copy, "
+            "or the index with Engine.load"
+        ) from error
 
 
 def missing_changes(folder: str | Path) -> int:

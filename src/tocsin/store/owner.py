@@ -60,6 +60,8 @@ def _named(place: Path) -> str:
 
 
 def _no_locks(folder: Path) -> str:
+    if not os.access(folder, os.W_OK):
+        return f"{folder} cannot be written by this user; open it with read_only=True"
     return f"{folder} cannot be locked, so that two processes could write it; use a folder on a local disk"
 
 

@@ -50,8 +50,9 @@ class DurableEngine(Engine):
     folder : Path
         The folder with the store and the index.
     checkpoint_error : str or None
-        Why the index could not be written in the background, or the log not be folded. The store has all changes
-        nevertheless.
+        Why the index could not be written in the background. The store has all changes nevertheless.
+    log_error : str or None
+        Why SQLite's log could not be moved into the database, or why it grows. The store has all changes nevertheless.
 
     Examples
     --------
@@ -76,6 +77,7 @@ class DurableEngine(Engine):
         super().__init__(index, delta_limit=delta_limit, texts=texts)
         self.folder = database.folder
         self.checkpoint_error: str | None = None
+        self.log_error: str | None = None
         self._database, self._writer = database, writer
         self._process = os.getpid()
         self._following = threading.Lock()  # held while a reader catches up
@@ -137,6 +139,11 @@ class DurableEngine(Engine):
     def sequence(self) -> int:
         """The number of the last durable change that this engine has."""
         return self._sequence if self._committer is None else self._committer.sequence
+
+    @property
+    def log_bytes(self) -> int:
+        """The size of SQLite's log. It grows beyond 64 MB only while a process reads one state of the store."""
+        return self._database.log_bytes
 
     @property
     def lag(self) -> int:
@@ -278,8 +285,9 @@ class DurableEngine(Engine):
         try:
             if self._database.fold_log_at_times():
                 self._database.forget_tombstones(min(self._saved, self.sequence - _KEPT_TOMBSTONES))
+                self.log_error = None
         except StoreError as error:  # as when the disk is full; it is tried again
-            self.checkpoint_error = str(error)
+            self.log_error = str(error)
         behind = self.sequence - self._saved
         if not behind:
             self._began = None
