@@ -314,3 +314,19 @@ def test_a_file_is_checked_without_pyspark() -> None:
     """Nor is it imported before a stream is started."""
     code = "import sys; sys.modules['pyspark'] = None; import tocsin.pipeline, tocsin.pipeline.layout"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_durable_engines_folder_is_matched_but_not_changed(tmp_path: Path) -> None:
+    (tmp_path / "events").mkdir()
+    (tmp_path / "changes").mkdir()
+    engine = tocsin.Engine.open(tmp_path / "index")
+    path = written(tmp_path, GOOD)
+    with pytest.raises(InvalidInput, match=r"toml:8: .*index belongs to a durable engine that has written no index"):
+        read_pipeline(path, with_inputs=True)
+    engine.subscribe("a", "n = 1")
+    engine.close()
+    read_pipeline(path, with_inputs=True)
+    changes = '\n[subscriptions.changes]\nkind = "files"\npath = "changes"\nformat = "json"\n'
+    path = written(tmp_path, GOOD.replace('index = "index"\n', f'index = "index"\n{changes}'))
+    with pytest.raises(InvalidInput, match=r"toml:11: .*index belongs to a durable engine, which alone changes it"):
+        read_pipeline(path, with_inputs=True)

@@ -13,6 +13,7 @@ from tocsin.errors import InvalidInput
 from tocsin.records import files_of
 from tocsin.records.files import Opened
 from tocsin.records.formats import PARQUET, input_format
+from tocsin.segment.folder import STORE
 from tocsin.segment.storage import MANIFEST
 from tocsin.spark.data_files import files_in
 
@@ -35,8 +36,15 @@ def missing_inputs(pipeline: Pipeline) -> Iterator[tuple[str, str, str]]:
                 fault = _fault_of_columns(Path(end["path"]))
             if fault is not None:
                 yield table, "path", fault
+    is_of_store = (pipeline.index / STORE).exists()
+    if is_of_store and pipeline.changes is not None:
+        what = "belongs to a durable engine, which alone changes it; leave the table out, or name another index"
+        yield "subscriptions.changes", "kind", f"{pipeline.index} {what}"
     if not (pipeline.index / MANIFEST).exists():
-        if pipeline.subscriptions is not None:
+        if is_of_store:
+            what = "belongs to a durable engine that has written no index yet; call its checkpoint()"
+            yield "subscriptions", "index", f"{pipeline.index} {what}"
+        elif pipeline.subscriptions is not None:
             fault = _fault_of_files(pipeline.subscriptions)
             if fault is not None:
                 yield "subscriptions", "path", fault
