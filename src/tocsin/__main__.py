@@ -1,6 +1,8 @@
 """`tocsin`, or `python -m tocsin`: the command line. What it needs is imported where an interruption is understood."""
 
 import sys
+import warnings
+from typing import Any
 
 from tocsin.cli import INTERRUPTED
 
@@ -18,6 +20,7 @@ class _NoPandas:
 
 def run() -> None:
     """The entry point of the installed command. An interruption, whenever it comes, is one line and status 130."""
+    warnings.showwarning = _show
     try:
         if not _SPARK_RUNS_IN & set(sys.argv[1:2]):
             _keep_pandas_out()
@@ -28,6 +31,17 @@ def run() -> None:
         print("tocsin: interrupted", file=sys.stderr)
         status = INTERRUPTED
     sys.exit(status)
+
+
+_show_in_python = warnings.showwarning
+
+
+def _show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Print a warning as a line of its own, without the line of code that gave it."""
+    if category is UserWarning:
+        print(f"tocsin: warning: {message}", file=sys.stderr)
+    else:
+        _show_in_python(message, category, *where, **more)
 
 
 def _keep_pandas_out() -> None:

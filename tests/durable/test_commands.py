@@ -6,6 +6,8 @@ import contextlib
 import io
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +161,16 @@ def test_subscriptions_are_compiled_into_a_store(tmp_path: Path, capsys: Any) ->
         assert (list(engine), engine.get("a")["where"]) == (["a", "c"], "n = 1")
     assert main(["compile", again, str(tmp_path / "index"), "--into", folder]) == 2
     assert main(["compile", again, "--plan", "--into", folder]) == 2
+
+
+def test_a_warning_is_one_line_without_code(tmp_path: Path) -> None:
+    with tocsin.Engine.open(tmp_path / "alerts") as engine:
+        engine.subscribe("a", "n = 1")
+    (arrays,) = (tmp_path / "alerts").glob("version-*/part-*/arrays.bin")
+    arrays.write_bytes(b"")
+    (tmp_path / "e.jsonl").write_text('{"n": 1}\n')
+    command = [sys.executable, "-m", "tocsin", "match", str(tmp_path / "alerts"), str(tmp_path / "e.jsonl")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert '"subscription": "a"' in ended.stdout
+    (line,) = [line for line in ended.stderr.splitlines() if "warning" in line.lower()]
+    assert line.startswith("tocsin: warning: ") and line.endswith("all subscriptions are read from the store")
