@@ -54,6 +54,7 @@ def test_a_column_means_what_its_values_mean(number, data):
     """Types, payloads, absence and problems are those of the values as Python objects."""
     kind, values = COLUMNS[number]
     cells = data.draw(st.lists(values if values is not None else NESTED[number], min_size=1, max_size=6))
+    cells += data.draw(st.sampled_from([0, 20])) * [None]  # columns that are mostly null take another way
     prefix = data.draw(st.lists(st.just(cells[0]), max_size=2))  # a sliced array has an offset
     column = pa.array(prefix + cells, kind).slice(len(prefix))
     expected = encode_objects(enumerate({"c": cell} for cell in cells), EVERYTHING)

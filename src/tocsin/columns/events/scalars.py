@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -42,11 +42,11 @@ def has_scalars(kind: pa.DataType) -> bool:
 def encode_scalars(column: pa.Array, dictionary: Dictionary) -> ScalarColumn:
     """Encode a column of numbers, strings, booleans, dates or timestamps."""
     kind = column.type
-    present = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    present = is_given(column)
     if pa.types.is_null(kind):
         return _uniform(present, codes.UNTYPED, np.zeros(len(column), np.int64))
     if pa.types.is_boolean(kind):
-        truth = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+        truth = _filled(column, False)
         return _uniform(present, codes.BOOLEAN, truth.astype(np.int64))
     if pa.types.is_integer(kind):
         return _integers(column, present)
@@ -55,6 +55,25 @@ def encode_scalars(column: pa.Array, dictionary: Dictionary) -> ScalarColumn:
     if is_text(kind) or pa.types.is_dictionary(kind):
         return _strings(column, present, dictionary)
     return _instants(column, present)
+
+
+def is_given(column: pa.Array) -> NDArray[np.bool_]:
+    """Whether each value is not null. Cost: in most columns that of reading its bits, a fifth of Arrow's function."""
+    if not column.null_count:
+        return np.ones(len(column), bool)
+    bits = column.buffers()[0]
+    if bits is None:  # columns of nulls alone have no bits
+        given: NDArray[np.bool_] = pc.is_valid(column).to_numpy(zero_copy_only=False)
+        return given
+    first, last = column.offset // 8, (column.offset + len(column) + 7) // 8
+    flags = np.unpackbits(np.frombuffer(bits, np.uint8)[first:last], bitorder="little").view(bool)
+    return flags[column.offset % 8 :][: len(column)]
+
+
+def _filled(column: pa.Array, value: object) -> NDArray[Any]:
+    """A column as NumPy's, with `value` for null."""
+    filled: NDArray[Any] = (pc.fill_null(column, value) if column.null_count else column).to_numpy(zero_copy_only=False)
+    return filled
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -67,7 +86,7 @@ def _uniform(present: NDArray[np.bool_], kind: int, payloads: NDArray[np.int64])
 
 
 def _integers(column: pa.Array, present: NDArray[np.bool_]) -> ScalarColumn:
-    integers = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
+    integers = _filled(column, 0)
     result = _uniform(present, codes.NUMBER, keys_of(integers.astype(np.float64)))
     if integers.dtype.itemsize < 8:
         return result
@@ -82,7 +101,9 @@ def _integers(column: pa.Array, present: NDArray[np.bool_]) -> ScalarColumn:
 
 
 def _floats(column: pa.Array, present: NDArray[np.bool_]) -> ScalarColumn:
-    numbers = pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False)
+    numbers = _filled(column if pa.types.is_float64(column.type) else column.cast(pa.float64()), 0.0)
+    if np.isfinite(numbers).all():
+        return _uniform(present, codes.NUMBER, keys_of(numbers))
     absent = np.isnan(numbers)
     infinite = np.isinf(numbers)
     keys = keys_of(np.where(absent | infinite, 0.0, numbers))
@@ -100,13 +121,12 @@ def _untyped(column: ScalarColumn, where: NDArray[np.bool_], reasons: list[str])
 
 
 def _strings(column: pa.Array, present: NDArray[np.bool_], dictionary: Dictionary) -> ScalarColumn:
-    is_given = pa.types.is_dictionary(column.type)
-    if not is_given:
+    has_own = pa.types.is_dictionary(column.type)
+    if not has_own:
         is_view = pa.types.is_string_view(column.type)
         column = (column.cast(pa.large_string()) if is_view else column).dictionary_encode()
-    indices = column.indices if column.indices.null_count == 0 else pc.fill_null(column.indices, 0)
-    places = indices.to_numpy(zero_copy_only=False)
-    numbers = _numbers(_texts(column.dictionary), dictionary, may_repeat=is_given)
+    places = _filled(column.indices, 0)
+    numbers = _numbers(_texts(column.dictionary), dictionary, may_repeat=has_own)
     if numbers is None:
         return _uniform(present, codes.STRING, places.astype(np.int64))
     payloads = numbers[places] if len(numbers) else np.full(len(places), _NULL)
@@ -153,7 +173,7 @@ def _instants(column: pa.Array, present: NDArray[np.bool_]) -> ScalarColumn:
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("ms"))
     unit = column.type.unit
-    ticks = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    ticks = _filled(column.cast(pa.int64()), 0)
     if unit == "ns":
         result = _uniform(present, codes.INSTANT, ticks // 1000)
         lost = np.flatnonzero((ticks % 1000 != 0) & present).tolist()

@@ -15,12 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import starts_of
 from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists, list_elements
 from tocsin.columns.events.geometries import EXTENSIONS, encode_geometries, is_binary
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings
-from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_text
+from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_given, is_text
 from tocsin.columns.events.store import ValueStore, build_events
 from tocsin.columns.events.vectors import encode_lists, has_scalar_lists, is_list
 from tocsin.columns.events.wanted import Wanted
@@ -110,6 +111,24 @@ def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
+def _without_nulls(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
+    """The rows of a column's values, and the values; of a column that is mostly null, only those that are given."""
+    if 2 * column.null_count <= len(column):
+        return np.arange(len(column)), column
+    rows = np.flatnonzero(is_given(column))
+    if pa.types.is_float64(column.type):
+        numbers = np.frombuffer(column.buffers()[1], np.float64)[column.offset :][: len(column)]
+        return rows, pa.array(numbers[rows])  # in a third of Arrow's time; wide tables are mostly of numbers
+    try:
+        return rows, column.drop_null()
+    except pa.ArrowNotImplementedError:  # as for views of strings
+        return np.arange(len(column)), column
+
+
+_SHORT: Final = 1 << 16
+"""Rows of shorter tables are sorted as 16-bit integers, which NumPy does in linear time."""
+
+
 class _TableEncoder:
     def __init__(self, count: int, wanted: Wanted, rows: NDArray[np.int64]) -> None:
         self.count = count
@@ -162,13 +181,14 @@ class _TableEncoder:
         for takes, encode, keeps in encoders:
             if takes(column.type):
                 if name in self.wanted:
-                    self._add_column(name, np.arange(self.count), encode(column, keeps))
+                    rows, given = _without_nulls(column)
+                    self._add_column(name, rows, encode(given, keeps))
                 return
         self._add_objects(name, column)
 
     def _add_elements(self, name: str, column: pa.Array) -> None:
         """Add the elements of a column of lists: structs form a table, other elements its only column."""
-        present = pc.is_valid(column).to_numpy(zero_copy_only=False)
+        present = is_given(column)
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         owners = np.repeat(np.arange(self.count), np.where(present, lengths, 0))
         flat = column.flatten()
@@ -201,7 +221,7 @@ class _TableEncoder:
 
     def _add_without_type(self, name: str, column: pa.Array, reason: str) -> None:
         """Add values that are present but have no type: user-defined Arrow types, and Spark's VARIANT."""
-        rows = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(is_given(column))
         if name in self.wanted:
             self.add_untyped(name, rows)
         self.rejects.extend(Reject(int(self.rows[row]), None, name, reason) for row in rows.tolist())
@@ -225,12 +245,12 @@ class _TableEncoder:
     def _add_object(self, name: str, column: pa.Array) -> None:
         """Record which rows have an object."""
         if name in self.wanted:
-            self.objects.append((name, np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))))
+            self.objects.append((name, np.flatnonzero(is_given(column))))
 
     def _add_map(self, name: str, column: pa.MapArray) -> None:
         """Add a map: each key becomes an attribute, with its entries grouped."""
         offsets = column.offsets.to_numpy()
-        lengths = np.where(pc.is_valid(column).to_numpy(zero_copy_only=False), np.diff(offsets), 0)
+        lengths = np.where(is_given(column), np.diff(offsets), 0)
         rows = np.repeat(np.arange(self.count), lengths)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         entries = pa.array(np.repeat(offsets[:-1], lengths) + within)
@@ -297,26 +317,17 @@ class _TableEncoder:
         self._find_doubles()
         good = np.ones(self.count, bool)
         good[list(self.bad_rows)] = False
-        lengths = np.zeros(self.count, np.int64)
-        for _, column in self.columns:
-            lengths += np.bincount(column.rows, minlength=self.count)
-        lengths[~good] = 0
-        starts = np.zeros(self.count + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
-        attributes = np.empty(starts[-1], np.int32)
-        types = np.empty(starts[-1], np.uint8)
-        payloads = np.empty(starts[-1], np.int64)
         numbers: dict[str, int] = {}
-        place = starts[:-1].copy()
-        for name, column in self.columns:
-            keep = good[column.rows]
-            rows = column.rows[keep]
-            to = place[rows]
-            attributes[to] = numbers.setdefault(name, len(numbers))
-            types[to] = column.types[keep]
-            payloads[to] = column.payloads[keep]
-            place[rows] += 1
-        events = build_events(np.append(starts[:-1][good], starts[-1]), attributes, types, payloads, self.store)
+        given = [numbers.setdefault(name, len(numbers)) for name, _ in self.columns]
+        attributes = np.repeat(np.array(given, np.int32), [len(column.rows) for _, column in self.columns])
+        nothing = _Entries(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64))
+        rows, types, payloads = map(np.concatenate, zip(nothing, *(column for _, column in self.columns), strict=True))
+        if self.bad_rows:
+            keep = good[rows]
+            attributes, rows, types, payloads = attributes[keep], rows[keep], types[keep], payloads[keep]
+        starts = starts_of(np.bincount(rows, minlength=self.count)[good], int(good.sum()))
+        order = np.argsort(rows.astype(np.uint16) if self.count <= _SHORT else rows, kind="stable")
+        events = build_events(starts, attributes[order], types[order], payloads[order], self.store)
         return EventBatch(
             events,
             list(numbers),
@@ -329,14 +340,14 @@ class _TableEncoder:
 
     def _find_doubles(self) -> None:
         """Reject the rows that give one attribute twice."""
-        seen: dict[str, NDArray[np.bool_]] = {}
+        seen: dict[str, NDArray[np.int64]] = {}
         for name, column in self.columns:
-            given = seen.setdefault(name, np.zeros(self.count, bool))
-            repeated = column.rows[given[column.rows]]
-            twice = column.rows[1:][column.rows[1:] == column.rows[:-1]]  # a map may repeat a key
-            for row in np.concatenate([repeated, twice]).tolist():
+            before = seen.get(name)
+            repeated = () if before is None else np.intersect1d(before, column.rows).tolist()
+            twice = column.rows[1:][column.rows[1:] == column.rows[:-1]].tolist()  # a map may repeat a key
+            for row in (*repeated, *twice):
                 self._refuse(row, name, "the attribute comes twice")
-            given[column.rows] = True
+            seen[name] = column.rows if before is None else np.union1d(before, column.rows)
 
 
 def _of_good(lists: ListElements, good: NDArray[np.bool_]) -> ListElements:
