@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.compressed import CompressedTexts
 from tocsin.columns.expressions.forgetting import without_the_unused
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.writer import compile_expressions
@@ -48,7 +49,7 @@ def assemble(part: Part, plan: Plan) -> Segment:
     return Segment(
         as_ids(part.ids),
         frozen(part.scores, np.float64),
-        Texts.of_arrow(part.sources),
+        (CompressedTexts if len(part) >= _MANY else Texts).of_arrow(part.sources),
         plan,
         matcher,
         None if part.payloads is None else Texts.of_arrow(part.payloads),

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.compressed import CompressedTexts
 from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, build_structure
 from tocsin.index.alive import Alive, living
@@ -40,7 +41,7 @@ class Segment:
 
     ids: Ids
     scores: NDArray[np.float64]
-    sources: Texts
+    sources: Texts | CompressedTexts
     plan: Plan
     matcher: Matcher
     payloads: Texts | None = None  # JSON texts, empty if absent

@@ -205,7 +205,7 @@ def _array(folder: Path, name: str, entry: Mapping[str, Any], data: NDArray[np.u
 def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
     """Every array of a segment, under its name in the file."""
     arrays: dict[str, NDArray[Any]] = {"scores": segment.scores}
-    arrays |= stored_texts("sources", segment.sources)
+    arrays |= stored_texts("sources", segment.sources.plain())
     arrays |= stored_texts("ids", segment.ids) if isinstance(segment.ids, Texts) else {"ids": segment.ids}
     arrays |= {} if segment.payloads is None else stored_texts("payloads", segment.payloads)
     arrays |= {} if segment.weights is None else stored_texts("weights", segment.weights)
