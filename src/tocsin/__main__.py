@@ -4,7 +4,8 @@ import sys
 import warnings
 from typing import Any
 
-from tocsin.cli import INTERRUPTED
+from tocsin.cli import INTERRUPTED, TERMINATED
+from tocsin.cli.stopping import Terminated, terminating
 
 _SPARK_RUNS_IN = {"pipeline", "demo"}
 
@@ -19,17 +20,18 @@ class _NoPandas:
 
 
 def run() -> None:
-    """The entry point of the installed command. An interruption, whenever it comes, is one line and status 130."""
+    """The entry point of the installed command. A signal, whenever it comes, is one line and status 130 or 143."""
     warnings.showwarning = _show
     try:
-        if not _SPARK_RUNS_IN & set(sys.argv[1:2]):
-            _keep_pandas_out()
-        from tocsin.cli.main import main
+        with terminating():
+            if not _SPARK_RUNS_IN & set(sys.argv[1:2]):
+                _keep_pandas_out()
+            from tocsin.cli.main import main
 
-        status = main()
-    except KeyboardInterrupt:
-        print("tocsin: interrupted", file=sys.stderr)
-        status = INTERRUPTED
+            status = main()
+    except KeyboardInterrupt as ended:
+        how, status = ("terminated", TERMINATED) if isinstance(ended, Terminated) else ("interrupted", INTERRUPTED)
+        print(f"tocsin: {how}", file=sys.stderr)
     sys.exit(status)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tocsin.__main__ import INTERRUPTED
+from tocsin.__main__ import INTERRUPTED, TERMINATED
 
 
 @pytest.fixture
@@ -74,11 +74,21 @@ def test_a_command_does_without_pandas(folder: Path) -> None:
     assert done.stdout.splitlines()[1:] == ["False", "pandas"]
 
 
+INTERRUPTIONS = [
+    *((["match"], signal.SIGINT, number) for number in (-1, 0, 1)),
+    *((["fences", "--key", "n"], signal.SIGTERM, number) for number in (-1, 0)),
+    *(pytest.param(["match"], signal.SIGINT, number, marks=pytest.mark.long) for number in (3, 6)),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("compiled_first", [-1, 0, 1, *(pytest.param(n, marks=pytest.mark.long) for n in (3, 6))])
-def test_an_interruption_is_one_line_whenever_it_comes(folder: Path, compiled_first: int) -> None:
+@pytest.mark.parametrize(("command", "number", "compiled_first"), INTERRUPTIONS)
+def test_a_signal_is_one_line_whenever_it_comes(
+    folder: Path, command: list[str], number: signal.Signals, compiled_first: int
+) -> None:
     """While modules are imported (-1), and while kernels are compiled, so many of them done."""
-    process = started(folder, "match", "s.jsonl", "e.jsonl")
+    status, said = (INTERRUPTED, "interrupted") if number == signal.SIGINT else (TERMINATED, "terminated")
+    process = started(folder, command[0], "s.jsonl", "e.jsonl", *command[1:])
     until = time.monotonic() + 120
     maps = Path(f"/proc/{process.pid}/maps")  # where there is none, it is begun after a second
     while maps.exists() and "numpy" not in maps.read_text() and time.monotonic() < until:
@@ -86,12 +96,12 @@ def test_an_interruption_is_one_line_whenever_it_comes(folder: Path, compiled_fi
     time.sleep(0 if maps.exists() else 1)
     while len(compiled(folder)) < compiled_first and time.monotonic() < until:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
 
     out, err = process.communicate(timeout=120)
 
     lines = [line for line in err.splitlines() if "compiling" not in line]
-    assert process.returncode == INTERRUPTED
+    assert process.returncode == status
     assert len(lines) == 1
-    assert "interrupted" in lines[0]
+    assert said in lines[0]
     assert out == ""
