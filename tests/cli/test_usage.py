@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 import tocsin
 from tests.cli.calling import run
-from tocsin.cli.main import main
+from tocsin.cli.main import main, make_parser
 
 COULD_NOT_RUN = {
     "unknown index": (["match", "subs.jsonl", "events.jsonl", "--index", "scam"], "did you mean 'scan'"),
@@ -82,16 +84,54 @@ def test_wrong_usage_ends_with_2(arguments: list[str], capfd: Any) -> None:
     assert "usage: tocsin" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("wrong", "meant"),
-    [("--output", "; did you mean --out?"), ("--key", "; did you mean --event-key?"), ("--zzz", "--zzz x\n")],
-)
-def test_an_unknown_option_is_answered_with_a_similar_one(wrong: str, meant: str, capfd: Any) -> None:
-    """A misspelt one, or one that another command calls differently."""
-    with pytest.raises(SystemExit):
-        main(["match", "a", "b", wrong, "x"])
+NOT_UNDERSTOOD = {
+    "a misspelt command": (["matsch"], "'matsch' is not one of check, match, "),
+    "a similar command": (["matsch"], "; did you mean match?\n"),
+    "a misspelt verb": (["index", "lst"], "'lst' is not one of list; did you mean list?"),
+    "another command": (["nonsense"], ", demo\n"),
+    "a misspelt choice": (["match", "a", "b", "--format", "csvv"], "; did you mean csv?"),
+    "a misspelt option": (["match", "a", "b", "--output", "x"], ": --output x; did you mean --out?"),
+    "an option of other commands": (["match", "a", "b", "--key", "x"], "; did you mean --event-key?"),
+    "an option with one dash": (["match", "a", "b", "-top", "3"], "; did you mean --top?"),
+    "an unknown option": (["match", "a", "b", "--zzz", "x"], "--zzz x\n"),
+    "an option, where arguments are missing": (["--vesion"], "--vesion is not an option; did you mean --version?"),
+    "an unknown option of a command": (["match", "--zzz"], ": SUBSCRIPTIONS, EVENTS; --zzz is not an option\n"),
+    "missing arguments": (["match", "--top=2", "a"], "are required: EVENTS\n"),
+}
 
-    assert meant in capfd.readouterr().err
+
+@pytest.mark.parametrize("what", NOT_UNDERSTOOD)
+def test_a_misspelt_word_is_answered_with_a_similar_one(what: str, capfd: Any) -> None:
+    """A command, a verb, a choice or an option, or an option that another command calls differently."""
+    arguments, message = NOT_UNDERSTOOD[what]
+
+    with pytest.raises(SystemExit):
+        main(arguments)
+
+    assert message in capfd.readouterr().err
+
+
+def _numbers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.Action]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _numbers(command)
+        elif action.type in (int, float):
+            yield parser.prog, action
+
+
+@pytest.mark.parametrize(("command", "option"), [*_numbers(make_parser())])
+@pytest.mark.parametrize("value", ["x", "1,5", "", "nan"])
+def test_a_value_that_is_not_a_number_is_answered_in_our_words(
+    command: str, option: argparse.Action, value: str, capfd: Any
+) -> None:
+    """Of each option that takes a number, in each command: they say what it is, and not a type of Python."""
+    what = "an integer; write one such as 20" if option.type is int else "a number; write one such as 2.5"
+
+    with pytest.raises(SystemExit):
+        main([*command.split()[1:], option.option_strings[0], value])
+
+    assert capfd.readouterr().err.endswith(f"argument {option.option_strings[0]}: {value!r} is not {what}\n")
 
 
 @pytest.mark.parametrize("arguments", [[], ["--format", "json"]])

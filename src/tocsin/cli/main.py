@@ -27,9 +27,9 @@ from tocsin.cli import (
     warming,
 )
 from tocsin.cli.options import as_option, filled, listed
+from tocsin.cli.parsing import Parser
 from tocsin.cli.stopping import Terminated, terminating
 from tocsin.errors import TocsinError
-from tocsin.language.nearest import nearest
 from tocsin.records.formats import FORMATS, JSON, either
 from tocsin.spelling import spelled
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     given, unknown = make_parser().parse_known_args(arguments)
     if unknown:  # the command's parser shows its own usage
-        given.parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(given.parser, unknown)}")
+        given.parser.refuse(unknown)
     try:
         if given.command == "pipeline":  # its options are in its file, and it ends with a micro-batch
             status: int = given.run(given)
@@ -66,19 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _meant(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> str:
-    """The option that the first unknown one probably means, as a question."""
-    known = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
-    wrong = next((one.partition("=")[0] for one in unknown if one.startswith("--")), "")
-    longer = (name for name in known if wrong and name.endswith(wrong.removeprefix("-")))
-    found = nearest(wrong, known) or next(longer, None)
-    return f"; did you mean {found}?" if found else ""
-
-
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """Build the parser of the command line."""
     formats = either(tuple(row.name for row in FORMATS.values()))
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tocsin",
         description=filled(
             "Matches streams of events against standing subscriptions, exactly. "
