@@ -103,7 +103,7 @@ def test_many_mistakes_are_cut_and_it_is_said(folder: Path, capfd: Any) -> None:
 
     err = run(capfd, "check", "bad.jsonl")[2]
 
-    assert err.splitlines()[-1] == "... and 1 more rejected record; --errors FILE writes them all"
+    assert err.splitlines()[-1] == "... and 1 more rejected subscription; --errors FILE writes them all"
 
 
 def test_an_index_is_compiled_with_a_sample_that_needs_options(folder: Path, capfd: Any) -> None:

@@ -96,9 +96,22 @@ def test_many_rejects_are_cut_on_a_terminal_and_it_is_said(files: Path, capfd: A
 
     told = err.splitlines()
     assert sum(line.startswith("event ") for line in told) == 20
-    assert told[20] == "... and 30 more rejected records; --errors FILE writes them all"
+    assert told[20] == "... and 30 more rejected events; --errors FILE writes them all"
     assert told[21].startswith("1 match of 51 events")
     assert all(line.startswith("warning: ") for line in told[22:]) and told[22:]
+
+
+def test_bad_subscriptions_do_not_hide_bad_events(files: Path, capfd: Any) -> None:
+    """Twenty of each kind are shown, and what was left out is counted by kind."""
+    lines(files / "many.jsonl", [*SUBSCRIPTIONS, *[{"id": "x", "where": "n ="}] * 25])
+    lines(files / "events.jsonl", [{"n": 1}, *["bad"] * 22])
+
+    _, _, err = run(capfd, "match", "many.jsonl", "events.jsonl")
+
+    told = err.splitlines()
+    assert [sum(line.startswith(kind) for line in told) for kind in ("subscription ", "event ")] == [20, 20]
+    assert "... and 5 more rejected subscriptions; --errors FILE writes them all" in told
+    assert "... and 2 more rejected events; --errors FILE writes them all" in told
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHOWN: Final = 20
-"""The most rejected records shown in full on standard error; --errors FILE takes them all."""
+"""The most rejected records of a kind shown in full on standard error; --errors FILE takes them all."""
 
 
 class RejectLog:
@@ -32,7 +32,7 @@ class RejectLog:
 
     def __init__(self, stream: IO[str] | None, *, folds: bool = False) -> None:
         self._stream, self._folds = stream, folds
-        self._shown = self._unshown = 0
+        self._shown, self._unshown = Counter[str](), Counter[str]()  # by kind of record
         self._repeated: Counter[tuple[str, str, str]] = Counter()  # by kind of record, field and reason
         self.count = 0
         self.values: Counter[str] = Counter()  # by field
@@ -65,13 +65,13 @@ class RejectLog:
         kind = what, reject.field, reject.reason
         if self._folds and kind in self._repeated:
             self._repeated[kind] += 1
-        elif self._shown < SHOWN:
-            self._shown += 1
+        elif self._shown[what] < SHOWN:
+            self._shown[what] += 1
             self._repeated[kind] = 0
             print(describe(what, reject), file=sys.stderr)
             return True
         else:
-            self._unshown += 1
+            self._unshown[what] += 1
         return False
 
     def status(self, *, strict_values: bool = False) -> int:
@@ -102,8 +102,8 @@ class RejectLog:
         for (what, field, reason), count in self._repeated.items():
             if count:
                 print(f"... and {counted(count, f'more {what}')}: {in_field(field, reason)}", file=sys.stderr)
-        if self._unshown:
-            more = counted(self._unshown, "more rejected record")
+        for what, count in self._unshown.items():
+            more = counted(count, f"more rejected {what}")
             print(f"... and {more}; --errors FILE writes them all", file=sys.stderr)
         for field, count in self.values.most_common(SHOWN):
             if count > 1:
