@@ -53,7 +53,7 @@ WORDS: Final = {
     codes.INSTANT: "an instant",
     codes.LIST: "a list",
     codes.GEOMETRY: "a geometry",
-    codes.UNTYPED: "of no type",
+    codes.UNTYPED: "an object or unreadable",
     codes.SHAPE: "a geometry",
 }
 """Names of value types for users."""

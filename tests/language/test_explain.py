@@ -26,7 +26,7 @@ FINDINGS = {
     "580 >= price": ("580 >= price", "price = 600", "price <= 580"),
     "size <= 580": ("size <= 580", "size = '600' (string)", "a number <= 580"),
     "missing <= 580": ("missing <= 580", "missing is absent", "missing <= 580"),
-    "odd = 1": ("odd = 1", "odd has no type, so this is UNKNOWN", "a number = 1"),
+    "odd = 1": ("odd = 1", "odd could not be read, so this is UNKNOWN", "a number = 1"),
     "NOT price > 580": ("NOT price > 580", "price = 600", "price <= 580"),
     "color IN ('silver', 'gold')": ("color IN ('silver', 'gold')", "color = 'red'", "color in 'silver', 'gold'"),
     "color NOT IN ('red')": ("color NOT IN ('red')", "color = 'red'", "color present, and none of 'red'"),

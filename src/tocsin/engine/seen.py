@@ -17,10 +17,12 @@ from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinat
 from tocsin.engine.coordinates import beyond_globe, systems_of
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import LARGE, note_types
+from tocsin.model.elements import within
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Reject
 from tocsin.model.values import LARGEST_INTEGER
-from tocsin.records import Chunk, TableChunk, read_events
+from tocsin.records import Chunk, TableChunk, as_records, read_events
+from tocsin.records.chunks import SparseChunk
 from tocsin.records.csv_values import convert_column
 
 _FIRST: Final = 256
@@ -138,6 +140,18 @@ class Seen:
         texts = [text for batch in encode_chunk(first, Wanted([attribute]))[0] for text in _texts_of(batch, attribute)]
         _, problems = convert_column(pa.array([text.encode() for text in texts], pa.binary()), kind)
         return texts[problems[0][0]] if 2 * len(problems) > len(texts) else None
+
+    def untyped(self, attribute: str) -> str:
+        """What the values of an attribute are that have no type, in words, by the first events."""
+        if self.first is None or isinstance(self.first, SparseChunk):
+            return "an object or unreadable"
+        first = as_records(self.first.part(0, min(len(self.first), _FIRST)))
+        records = first.table.to_pylist() if isinstance(first, TableChunk) else [record for _, record in first.records]
+        values = [within(record, attribute) for record in records]
+        found = {"an object": Mapping, "a list of objects or lists": list}
+        return " or ".join(word for word, kind in found.items() if any(isinstance(one, kind) for one in values)) or (
+            "unreadable"
+        )
 
 
 def _texts_of(batch: EventBatch, attribute: str) -> list[str]:

@@ -177,7 +177,7 @@ def value_shown(values: Values, name: str, with_type: bool = False, may_be_absen
         return f"{shown} is absent" + (f"; did you mean {name_text(near)}?" if near else "")
     if value is UNTYPED:
         unread = values.unread.get(name) if isinstance(values, ReadValues) else None
-        return f"{shown} {unread or 'has no type'}{', so this is UNKNOWN' if with_type else ''}"
+        return f"{shown} {unread or 'could not be read'}{', so this is UNKNOWN' if with_type else ''}"
     return f"{shown} = {_short(constant_text(value))}" + (f" ({type_name(value)})" if with_type else "")
 
 

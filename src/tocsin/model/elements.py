@@ -52,7 +52,7 @@ def _what_came(raw: Any, reason: str | None) -> str:
         reason = re.split(r"[.;] ", reason, maxsplit=1)[0]  # without advice
         return f"{'' if came in reason else f'= {came} '}could not be read ({reason})"
     kind = "an object" if isinstance(raw, Mapping) else "a list of lists or objects"
-    return f"is {kind} ({came})" if came else "has no type"
+    return f"is {kind} ({came})" if came else "could not be read"
 
 
 def within(record: Any, name: str) -> Any:

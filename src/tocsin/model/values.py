@@ -275,7 +275,7 @@ def type_name(value: Value | None) -> str:
         return "geometry"
     if isinstance(value, Range):
         return type_name(value.hi if value.lo is None else value.lo)
-    return _SCALAR_NAMES.get(type(value), "of no type")
+    return _SCALAR_NAMES.get(type(value), "untyped value")
 
 
 _SCALAR_NAMES: Final = {float: "number", str: "string", bool: "boolean", Instant: "instant"}

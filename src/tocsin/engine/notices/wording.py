@@ -50,7 +50,14 @@ class Wording:
         types = 1 << codes.LIST if is_list else types
         kind = codes.GEOMETRY if types >> codes.GEOMETRY & 1 else (types & -types).bit_length() - 1
         advice = self._advice(attribute, kind, own & ~(1 << codes.UNTYPED))
-        return f"every {shown} that came is {_listed(own)}, never {_listed(types & _SHOWN, kind)}{advice}"
+        return f"every {shown} that came is {self._came(attribute)}, never {_listed(types & _SHOWN, kind)}{advice}"
+
+    def _came(self, attribute: str) -> str:
+        """The types of an attribute's values in words."""
+        types = self._seen.types.get(attribute, 0)
+        untyped = types >> codes.UNTYPED & 1
+        typed = [_listed(types & ~(1 << codes.UNTYPED))] if types != 1 << codes.UNTYPED else []
+        return " or ".join([*typed, *([self._seen.untyped(attribute)] if untyped else [])])
 
     def _advice(self, attribute: str, kind: int, came: int) -> str:
         """What to write, or to do with the events."""
@@ -77,15 +84,14 @@ class Wording:
         if not own:
             return f"always true: no {self._whose} has {name_text(attribute)}"
         kind = (types & -types).bit_length() - 1
-        return f"always true: every {name_text(attribute)} that came is {_listed(own)}, never {WORDS[kind]}"
+        return f"always true: every {name_text(attribute)} that came is {self._came(attribute)}, never {WORDS[kind]}"
 
     def of_two(self, name: str, other: str) -> str:
         """Why two attributes can never be compared."""
         first, second = attribute_of(name), attribute_of(other)
-        types = [_listed(self._seen.types.get(one, 0)) for one in (first, second)]
         return (
             f"{name_text(first)} and {name_text(second)} are never of one type: every {name_text(first)} that came is "
-            f"{types[0]}, every {name_text(second)} {types[1]}"
+            f"{self._came(first)}, every {name_text(second)} {self._came(second)}"
         )
 
     def no_places(self, name: str) -> str:
