@@ -87,6 +87,7 @@ def test_explain_says_why(files: Path, capfd: Any) -> None:
     assert "n = 1: n = 3" in fails[1]
     assert "\nindex: " in matches[1]
     assert "(access: " in matches[1]
+    assert "\nindex: looked for under n = 1; events with this need no verification (access: " in fails[1]
     assert matches[2] == fails[2] == ""
 
 

@@ -114,7 +114,7 @@ class Delta(Source):
         return self.weights[number]
 
     def place(self, number: int) -> str:
-        return "in the latest changes, found by the attributes of its rarest conditions"
+        return "in the latest changes, looked for under the attributes of its rarest conditions"
 
     def _find(self, ids: Ids) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         numbers, is_known = np.zeros(len(ids), np.int64), np.zeros(len(ids), bool)

@@ -89,7 +89,7 @@ def test_an_engine_reads_instants_before_and_after_merging(tmp_path: Any) -> Non
     assert not engine.explain("after", EVENTS[3]).matched
     engine.merge()
     assert answers() == MATCHES
-    assert "found by ts >= DATE('2024-05-31')" in (engine.explain("after", EVENTS[1]).index or "")
+    assert "looked for under ts >= DATE('2024-05-31')" in (engine.explain("after", EVENTS[1]).index or "")
     engine.save(tmp_path)
     assert pairs(tocsin.match(tmp_path, EVENTS)) == MATCHES
 

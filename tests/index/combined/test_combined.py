@@ -87,7 +87,7 @@ def test_two_ranges_of_many_go_by_rectangle(count):
     assert not _by_rectangle(matcher)[count:].any()
     assert_alike(found, Scan.build(compiled(texts)).match(given_events))
     assert found.candidates_examined < 1.1 * len(found.subscriptions)
-    assert matcher.place(0) == "in a rectangle of x and y; in 1 grid of tiles"
+    assert matcher.place(0) == "looked for in a rectangle of x and y; in 1 grid of tiles"
     assert "code" in matcher.place(count)
     assert isinstance(matcher_builder("access", {}).build(compiled(texts[: FEWEST - 1])), Access)
     assert isinstance(matcher_builder("access", {}).build(compiled(f"x > {n % 777}" for n in range(2000))), Access)
@@ -166,7 +166,7 @@ def test_in_an_engine_changes_saved_and_read(tmp_path):
     scan = tocsin.Engine("scan")
     scan.subscribe_many([{"id": n, "where": text} for n, text in enumerate(texts) if n % 7])
     assert answer.table.equals(scan.match_batch(points(100)).table)
-    assert "in a rectangle of x and y" in (engine.explain(1, points(1)[0]).index or "")
+    assert "looked for in a rectangle of x and y" in (engine.explain(1, points(1)[0]).index or "")
 
 
 def test_regions_with_keywords_of_many_go_by_them():

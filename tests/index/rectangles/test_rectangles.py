@@ -86,8 +86,8 @@ def test_the_two_ranges_that_leave_least_are_the_rectangle():
     matcher = build("tiles", texts)
 
     assert "y and z" in matcher.place(3)
-    assert "in a rectangle of p;" in matcher.place(93)
-    assert matcher.place(3).startswith("in a rectangle of y and z; the other conditions are verified")
+    assert "looked for in a rectangle of p;" in matcher.place(93)
+    assert matcher.place(3).startswith("looked for in a rectangle of y and z; the other conditions are verified")
 
 
 def test_a_contradiction_is_never_satisfied():

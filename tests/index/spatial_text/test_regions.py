@@ -191,8 +191,8 @@ def test_says_where_a_subscription_lies():
     matcher = build("token_grid", texts)
 
     assert [matcher.place(number) for number in range(3)] == [
-        "in a region of p with 2 keywords",
-        "in a region of p with 1 keyword; the other conditions are verified",
+        "looked for in a region of p with 2 keywords",
+        "looked for in a region of p with 1 keyword; the other conditions are verified",
         "never satisfied",
     ]
     assert list(matcher.places().values()) == [1, 1, 1]

@@ -100,7 +100,7 @@ class Held:
         """The attributes whose ranges or box form its rectangle. Cost: linear in the rectangles."""
         pair = self.pair_of(number)
         names = [self._name(int(axes[pair])) for axes in (self.groups.axes, self.groups.seconds)]
-        return f"in a rectangle of {' and '.join(dict.fromkeys(name for name in names if name))}"
+        return f"looked for in a rectangle of {' and '.join(dict.fromkeys(name for name in names if name))}"
 
     def pair_of(self, number: int) -> int:
         """The pair of axes of a subscription's rectangle, which it must have. Cost: linear."""

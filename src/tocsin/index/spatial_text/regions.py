@@ -139,7 +139,9 @@ class Held:
         regions = self.regions
         name = self.expressions.attributes[int(np.flatnonzero(regions.places == regions.owners[number])[0])]
         count = int(regions.token_starts[number + 1] - regions.token_starts[number])
-        return f"in a region of {name_text(attribute_of(name))} with {count} keyword{'s' if count > 1 else ''}"
+        return (
+            f"looked for in a region of {name_text(attribute_of(name))} with {count} keyword{'s' if count > 1 else ''}"
+        )
 
     def nbytes(self) -> int:
         """Bytes of regions and their tables, without operands, and without boxes that are the expressions'."""

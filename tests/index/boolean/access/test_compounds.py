@@ -234,7 +234,7 @@ def test_told_under_several_attributes() -> None:
     """Schema by schema, with what is asked of the field that lists are sorted by."""
     texts = [f"a = {k % 20} AND b = 'x{k % 9}' AND c >= {k}" for k in range(3_000)]
     access = Access.build(compiled(texts))
-    assert access.place(7) == "found by a = 7 AND b = 'x7' AND c >= 7, without verification"
+    assert access.place(7) == "looked for under a = 7 AND b = 'x7' AND c >= 7; events with this need no verification"
     tested = Access.build(compiled([f"{text} AND d <> {k % 5}" for k, text in enumerate(texts)]))
     assert tested.place(7) == "looked for under a = 7 AND b = 'x7' AND c >= 7, then verified"
 

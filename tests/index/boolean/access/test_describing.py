@@ -20,8 +20,8 @@ RARE_A = Statistics({"a": 0.001, "b": 1.0}, "given")
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a = 5", "found by a = 5, without verification"),
-        ("a > 5", "found by a > 5, without verification"),
+        ("a = 5", "looked for under a = 5; events with this need no verification"),
+        ("a > 5", "looked for under a > 5; events with this need no verification"),
         ("a >= 5 AND b = 1", "looked for under a >= 5, then verified"),
         ("a < 5.5 AND b = 1", "looked for under a < 5.5, then verified"),
         ("a BETWEEN 5 AND 7 AND b = 1", "looked for under a >= 5 AND a <= 7, then verified"),
@@ -33,7 +33,7 @@ RARE_A = Statistics({"a": 0.001, "b": 1.0}, "given")
         ("a = TRUE AND b = 1", "looked for under a = TRUE, then verified"),
         (
             "a > TIMESTAMP('2024-01-01T08:00:00Z')",
-            "found by a > TIMESTAMP('2024-01-01T08:00:00Z'), without verification",
+            "looked for under a > TIMESTAMP('2024-01-01T08:00:00Z'); events with this need no verification",
         ),
         ("NOT (a = 5) AND b = 1", "looked for under a a number, then verified"),
         ("a IN (1, 2) AND b IS NULL", "looked for under a = 1 or a = 2, then verified"),

@@ -33,6 +33,7 @@ from tocsin.model.readings import Reading, attribute_of, reading_of
 from tocsin.model.values import Instant
 
 _MOST_SHOWN = 8
+_ENOUGH = "; events with this need no verification"
 
 
 def describe(layout: AccessLayout, number: int) -> str:
@@ -40,7 +41,7 @@ def describe(layout: AccessLayout, number: int) -> str:
     lists = layout.lists
     if len(at := np.flatnonzero(lists.singles.owners == number)):
         low, high = lists.singles.lows[at], lists.singles.highs[at]
-        return f"found by {_key(layout, _field(lists.single_runs, at[0]), low[0], high[0])}, without verification"
+        return f"looked for under {_key(layout, _field(lists.single_runs, at[0]), low[0], high[0])}{_ENOUGH}"
     if len(at := np.flatnonzero(lists.conjunctions.owners == number)):
         first = predicate_rows(lists.conjunctions)[lists.conjunctions.tails[at[0]]]
         key = _key(layout, int(first[0] >> 2), *((LOWEST_CODE, HIGHEST_CODE) if first[0] & 1 else first[1:3]))
@@ -55,7 +56,7 @@ def describe(layout: AccessLayout, number: int) -> str:
     if not keys:
         return "verified on every event"
     if entries and not likely.any() and not np.diff(lists.sure.test_starts)[sure].any():
-        return f"found by {_shown(keys)}, without verification"
+        return f"looked for under {_shown(keys)}{_ENOUGH}"
     return f"looked for under {_shown(keys)}, then verified"
 
 
