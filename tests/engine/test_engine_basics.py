@@ -101,7 +101,7 @@ def test_an_expression_may_be_text_or_json(engine: Any) -> None:
         (("x", "n = AND"), {}, "line 1, column 5"),
         (("x", ""), {}, "empty"),
         (("x", None), {}, "expression"),
-        (("x", 5), {}, "not a int"),
+        (("x", 5), {}, "not an int"),
         (("x", {"op": "nosuch", "args": []}), {}, "nosuch"),
         (("x", "n = 1"), {"score": "2"}, "a number, not '2'"),
         (("x", "n = 1"), {"score": True}, "a number, not True"),

@@ -26,7 +26,7 @@ BAD_RECORDS: dict[str, tuple[Any, Any, str, str]] = {  # the record, and the rej
     "infinite number": ({"id": "x", "where": "n < 1e400"}, "x", "where", "1e400"),
     "malformed JSON": ({"id": "x", "where": '{"op": '}, "x", "where", "not JSON"),
     "JSON without an operator": ({"id": "x", "where": {}}, "x", "where", "op and args"),
-    "no text": ({"id": "x", "where": 5}, "x", "where", "not a int"),
+    "no text": ({"id": "x", "where": 5}, "x", "where", "not an int"),
     "no expression": ({"id": "x"}, "x", "where", "no expression"),
     "null expression": ({"id": "x", "where": None}, "x", "where", "no expression"),
     "lone surrogate": ({"id": "x", "where": "s = '\ud800'"}, "x", "where", "surrogate"),

@@ -10,7 +10,7 @@ from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.operators.operator import operator_of
 from tocsin.model.elements import Values
 from tocsin.model.expression import Attribute, Constant, Expression, Not, attributes, walk
-from tocsin.model.values import Value, type_name
+from tocsin.model.values import Value, a, type_name
 
 _MOST_SHOWN: Final = 12
 
@@ -69,11 +69,6 @@ def subject(node: Expression, kind: str, values: Values) -> str:
         return to_text(node)
     value = cast(Value | None, values.get(node.name))
     return name_text(node.name) if value is None or type_name(value) == kind else a(kind)
-
-
-def a(noun: str) -> str:
-    """A noun with its indefinite article."""
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def listed(values: list[Any]) -> str:

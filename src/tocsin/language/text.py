@@ -29,6 +29,7 @@ from tocsin.model.expression import (
     Expression,
     Span,
 )
+from tocsin.model.values import class_of
 
 
 def parse(text: str) -> Expression:
@@ -61,7 +62,7 @@ def parse(text: str) -> Expression:
     Cost: linear in the length of the text.
     """
     if not isinstance(text, str):
-        raise ExpressionError(f"an expression is CQL2 text, not a {type(text).__name__}")
+        raise ExpressionError(f"an expression is CQL2 text, not {class_of(text)}")
     if not text.isascii():
         _refuse_surrogates(text)
     try:

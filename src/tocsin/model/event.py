@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from tocsin.errors import RecordError, UnsupportedError
 from tocsin.model.shapes import place_of, shape_of_geojson, shape_of_geometry, shape_of_wkb
 from tocsin.model.subscription import shown
-from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Shape, Value
+from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Shape, Value, class_of
 
 MAX_EVENT_DEPTH: Final = 256
 _GEOMETRIES: Final = frozenset(
@@ -50,7 +50,7 @@ def flatten(record: Mapping[str, Any]) -> FlatEvent:
     {'price': 550.0, 'seller.city': 'Oslo', 'tags': ('new', 'red'), 'seller': UNTYPED}
     """
     if not isinstance(record, Mapping):
-        raise RecordError(f"an event is an object of attributes, not {_named(record)}")
+        raise RecordError(f"an event is an object of attributes, not {class_of(record)}")
     flat, objects = FlatEvent({}, []), dict[str, Value]()
     _flatten_into(flat, objects, record, "", 0)
     for name, value in objects.items():
@@ -88,7 +88,7 @@ def _put(values: dict[str, Value], name: str, value: Value) -> None:
 
 
 def _key(key: object) -> str:
-    raise RecordError(f"attribute names are strings, not {_named(key)}")
+    raise RecordError(f"attribute names are strings, not {class_of(key)}")
 
 
 def is_list_of_objects(raw: object) -> bool:
@@ -193,7 +193,7 @@ def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None
             return None
         if type(plain) is not type(raw):
             return _scalar(plain, name, problems)
-    raise _Unrepresentable(f"{_named(raw)} is not a value")
+    raise _Unrepresentable(f"{class_of(raw)} is not a value")
 
 
 def _numpy_instant(raw: Any, name: str, problems: list[Problem]) -> Instant | None:
@@ -259,7 +259,7 @@ def wkb_bytes(given: object) -> bytes:
     if isinstance(given, str):
         return base64.b64decode(given, validate=True)
     if not isinstance(given, bytes):
-        raise ValueError(f"well-known binary is bytes, or base64 in a text, not {_named(given)}")
+        raise ValueError(f"well-known binary is bytes, or base64 in a text, not {class_of(given)}")
     return given
 
 
@@ -301,7 +301,3 @@ def _is_finite_number(raw: object) -> bool:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return False
     return abs(raw) <= LARGEST_INTEGER if isinstance(raw, int) else math.isfinite(raw)
-
-
-def _named(raw: object) -> str:
-    return f"a {type(raw).__name__}"

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.errors import RecordError, in_field
 from tocsin.model.expression import Expression
+from tocsin.model.values import class_of
 
 SubscriptionId: TypeAlias = str | int
 
@@ -160,7 +161,7 @@ def checked_id(raw: object) -> SubscriptionId:
         raise RecordError(f"id {shown(raw)} does not fit 64 bits; use a string", "id")
     if raw is None:
         raise RecordError("the subscription has no id; give it a string or an integer", "id")
-    raise RecordError(f"an id is a string or an integer, not a {type(raw).__name__}", "id")
+    raise RecordError(f"an id is a string or an integer, not {class_of(raw)}", "id")
 
 
 def checked_score(raw: object) -> float:

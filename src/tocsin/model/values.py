@@ -265,6 +265,23 @@ def box_of(value: Value) -> tuple[float, float, float, float] | None:
     return bounds if (bounds[0] <= bounds[2] and bounds[1] <= bounds[3]) or crosses(bounds) else None
 
 
+def a(noun: str) -> str:
+    """A noun with its indefinite article.
+
+    >>> a("int"), a("dict"), a("Event"), a("ndarray"), a("UUID")
+    ('an int', 'a dict', 'an Event', 'an ndarray', 'a UUID')
+    """
+    return f"{'an' if noun.lower().startswith(_SPOKEN_AS_VOWELS) else 'a'} {noun}"
+
+
+_SPOKEN_AS_VOWELS: Final = ("a", "e", "i", "o", "un", "nd")
+
+
+def class_of(raw: object) -> str:
+    """The class of any object in messages, with its article: "an int"; None is "None"."""
+    return "None" if raw is None else a(type(raw).__name__)
+
+
 def type_name(value: Value | None) -> str:
     """The name of a value's type in messages."""
     if value is None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.model.expression import COMPARISONS, Attribute, Comparison, Constant, Expression, conjunction
-from tocsin.model.values import LARGEST_INTEGER
+from tocsin.model.values import LARGEST_INTEGER, class_of
 from tocsin.records.chunks import CHUNK_ROWS, SparseChunk
 
 _OPERATORS: Final = ", ".join(COMPARISONS)
@@ -139,7 +139,7 @@ def _as_table(given: Any, what: str) -> pa.Table:
         return given
     if hasattr(given, "__arrow_c_stream__"):
         return pa.table(given)
-    raise InvalidInput(f"{what} takes an Arrow table (or what exports one), not a {type(given).__name__}")
+    raise InvalidInput(f"{what} takes an Arrow table (or what exports one), not {class_of(given)}")
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tocsin.errors import RecordError
 from tocsin.model.subscription import Reject, SubscriptionId, checked_id
+from tocsin.model.values import class_of
 from tocsin.records.changes import REQUIRED
 from tocsin.records.chunks import TableChunk
 from tocsin.records.extras import Extras
@@ -100,7 +101,7 @@ def _checked(record: Any, kind: type | None) -> dict[str, Any]:
     If all values are texts, as in a CSV, digits in an id may stand for an integer.
     """
     if not isinstance(record, Mapping):
-        raise RecordError(f"a change is an object with id, change and version, not a {type(record).__name__}")
+        raise RecordError(f"a change is an object with id, change and version, not {class_of(record)}")
     found = {name: record.get(name) for name in (*REQUIRED, *_TYPES)}
     name: Any = found["id"]
     is_digits = isinstance(found["version"], str) and _is_integer(name)

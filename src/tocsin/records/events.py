@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput
+from tocsin.model.values import class_of
 from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import Chunk, ObjectChunk, read_objects
 from tocsin.records.csv_files import ColumnType, checked_types
@@ -88,7 +89,7 @@ def read_events(
     if isinstance(source, Iterable):
         return read_objects(source, what)
     raise InvalidInput(
-        f"{what} cannot be read from a {type(source).__name__}; give dicts, JSON as bytes, paths, a folder, "
+        f"{what} cannot be read from {class_of(source)}; give dicts, JSON as bytes, paths, a folder, "
         "an Arrow table or dataset, a DuckDB relation, or a pandas or Polars data frame"
     )
 

@@ -15,6 +15,7 @@ from tocsin.language.templates import slot_of
 from tocsin.model.expression import Expression, attributes
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
 from tocsin.model.texts import Text
+from tocsin.model.values import class_of
 from tocsin.records.bulk import conjunction_of
 from tocsin.records.extras import Extras
 from tocsin.records.subscription_chunk import payload_text
@@ -63,7 +64,7 @@ def parsed_record(
         weights = _weights(record.weights, tree)
         return Parsed(record.id, tree, source, record.score, _payload(record.payload), weights)
     if type(record) is not dict and not isinstance(record, Mapping):
-        raise RecordError(f"a subscription is an object with id and where, not a {type(record).__name__}")
+        raise RecordError(f"a subscription is an object with id and where, not {class_of(record)}")
     payload = record.get("payload")
     if extras is not None and not record.keys() <= _FIELDS:
         extras.see(record)
@@ -100,7 +101,7 @@ def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tu
     if predicates is not None:
         raise RecordError("a subscription has either 'where' or 'predicates', not both", "predicates")
     if not isinstance(where, str | Mapping | bool):
-        raise RecordError(f"an expression is CQL2 text or a CQL2 JSON object, not a {type(where).__name__}", "where")
+        raise RecordError(f"an expression is CQL2 text or a CQL2 JSON object, not {class_of(where)}", "where")
     try:
         tree = parse_json(where) if isinstance(where, bool) else parse_any(where)
     except ExpressionError as error:

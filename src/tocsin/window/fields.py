@@ -17,6 +17,7 @@ from tocsin.errors import RecordError
 from tocsin.language.segmenting import words_of, words_of_all
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.texts import Text
+from tocsin.model.values import class_of
 from tocsin.model.window import Bounds, checked_seconds, checked_words
 from tocsin.records import Chunk, LinesChunk, ObjectChunk, TableChunk, parse_lines
 
@@ -50,7 +51,7 @@ class Fields:
             self.problems[at] = RecordError("")
         for at, record in enumerate(self.objects):
             if not hasattr(record, "get"):
-                self.problems[at] = RecordError(f"a record is an object, not a {type(record).__name__}")
+                self.problems[at] = RecordError(f"a record is an object, not {class_of(record)}")
                 self.objects[at] = {}
 
     def __len__(self) -> int:
@@ -191,7 +192,7 @@ def chosen_words(words: Any, text: Any, how: Text) -> list[str]:
             raise RecordError("they are missing; give a list of strings, or a text under 'text'", "words")
         return checked_words(words)
     if not isinstance(text, str):
-        raise RecordError(f"it is a {type(text).__name__}; a text is a string", "text")
+        raise RecordError(f"it is {class_of(text)}; a text is a string", "text")
     return list(dict.fromkeys(words_of(text, how)))
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from tocsin.language.canonical import constant_text, to_text
 from tocsin.language.evaluate import evaluate, value_of
 from tocsin.language.misplaced import Misplaced
-from tocsin.language.needs import a, listed, subject
+from tocsin.language.needs import listed, subject
 from tocsin.language.operators.comparison import compared
 from tocsin.language.operators.leaves import Leaves, Lowered, TruthStep
 from tocsin.language.operators.operands import Const, Path, classify
@@ -27,7 +27,7 @@ from tocsin.language.operators.scalars import require_scalar
 from tocsin.language.truths import Truth, compare, conjunction_of, disjunction_of
 from tocsin.model.elements import Values
 from tocsin.model.expression import Between, Comparison, Constant, Expression, In, Span, conjunction, disjunction
-from tocsin.model.values import Range, Value, type_name
+from tocsin.model.values import Range, Value, a, type_name
 
 
 def within(operand: Expression, items: Sequence[Expression], *, span: Span | None = None) -> Expression:

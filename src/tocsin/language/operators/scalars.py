@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from tocsin.language.canonical import constant_json, constant_text, name_text, to_text
 from tocsin.language.misplaced import Misplaced
-from tocsin.language.needs import a, subject
+from tocsin.language.needs import subject
 from tocsin.language.operators.leaves import Leaves
 from tocsin.language.operators.operands import Path
 from tocsin.language.operators.operator import ATOM, Json, Operator, Piece, operator_of
@@ -16,7 +16,7 @@ from tocsin.model.expression import Attribute, Constant, Expression, Not
 from tocsin.model.instants import read_instant
 from tocsin.model.readings import attribute_of, is_reading
 from tocsin.model.shapes import longest_step
-from tocsin.model.values import Box, Point, Shape, Value, crosses, type_name
+from tocsin.model.values import Box, Point, Shape, Value, a, crosses, type_name
 
 
 def is_place(node: Expression) -> bool:
