@@ -29,7 +29,7 @@ from tocsin.model.fence import (
     without_time,
 )
 from tocsin.model.shapes import shapely
-from tocsin.model.subscription import shown
+from tocsin.model.subscription import not_one_event, shown
 from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events, read_events
@@ -146,7 +146,7 @@ class Fences(FencedObjects):
             If the event as a whole cannot be used, or has no key. It changes nothing then.
         """
         if not isinstance(event, Mapping):
-            raise RecordError(f"an event is an object of names and values, not {shown(event)}")
+            raise RecordError(not_one_event(event, "push_batch"))
         followed = self._tracking.followed
         times = TimeReader(followed.time, followed.time_unit)
         with self._lock:

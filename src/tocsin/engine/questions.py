@@ -17,7 +17,7 @@ from tocsin.engine.seen import seen_in
 from tocsin.engine.store import Reading
 from tocsin.errors import RecordError
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Notice, shown
+from tocsin.model.subscription import Notice, not_one_event
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.schemas import with_schema
@@ -65,7 +65,7 @@ class Questions(FollowedSet):
         {'mail': 'a@example.org'}
         """
         if not isinstance(event, Mapping):
-            raise RecordError(f"an event is an object of names and values, not {shown(event)}")
+            raise RecordError(not_one_event(event, "match_batch"))
         with self._reading() as snapshots:
             batch = encode_objects([(0, event)], snapshots.wanted)
             batch = with_schema(batch, self._texts) if self._texts else batch

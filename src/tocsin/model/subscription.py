@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.errors import RecordError, in_field
@@ -49,7 +50,7 @@ class Subscription:
 class Match(NamedTuple):
     """A subscription that an event satisfies.
 
-    With `payload=True` a match also has its subscription's payload, as `.payload`. As a tuple it has two elements.
+    As a tuple it has two elements.
 
     Attributes
     ----------
@@ -62,11 +63,22 @@ class Match(NamedTuple):
     subscription: SubscriptionId
     score: float
 
+    @property
+    def payload(self) -> Any:
+        """The subscription's payload, or None if it has none.
+
+        Raises
+        ------
+        AttributeError
+            If the payloads were not asked for.
+        """
+        raise AttributeError("the payloads were not asked for; call match(event, payload=True)")
+
 
 class Hit(Match):
     """A match with its subscription's payload. As a tuple it holds only the match."""
 
-    payload: Any
+    payload: Any = None
 
     def __new__(cls, subscription: SubscriptionId, score: float, payload: Any = None) -> Hit:
         hit = super().__new__(cls, subscription, score)
@@ -180,11 +192,21 @@ def checked_score(raw: object) -> float:
 
 
 def shown(raw: object, width: int = 40) -> str:
-    """A value as messages show it, shortened to `width` characters."""
+    """A value as messages show it, in one line, shortened to `width` characters."""
     if isinstance(raw, int) and raw.bit_length() > 256:
         return f"of {raw.bit_length()} bits"
-    text = repr(raw)
+    text = " ".join(repr(raw).split("\n"))
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def not_one_event(raw: object, for_sources: str) -> str:
+    """The message for what is not one event; `for_sources` is the method that takes a source of events, as this is."""
+    instead = f"; {for_sources} takes a source of events" if isinstance(raw, Iterable) or _is_table(raw) else ""
+    return f"an event is an object of names and values, not {shown(raw)}{instead}"
+
+
+def _is_table(raw: object) -> bool:
+    return hasattr(raw, "__arrow_c_stream__") or isinstance(raw, PathLike)
 
 
 class Notice(NamedTuple):
