@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,13 @@ def aside(path: str | Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def file_in_place_of(folder: str | Path) -> Path | None:
+    """The file that has the name of a folder, or of one above it, so that the folder cannot be made; else None."""
+    folder = Path(folder)
+    there = (one for one in (folder, *folder.parents) if os.path.exists(one))  # noqa: PTH110  (False if not permitted)
+    return next((one for one in there if not one.is_dir()), None)
 
 
 @contextmanager

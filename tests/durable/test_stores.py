@@ -330,3 +330,19 @@ def test_who_reads_the_index_alone_is_told_what_it_lacks(tmp_path: Path) -> None
     engine.close()
     assert missing_changes(tmp_path) == 0
     assert list(tocsin.Engine.load(tmp_path)) == ["later", "s0", "s2"]  # without a warning
+
+
+@pytest.mark.parametrize("below", ["", "in/it"])
+def test_a_file_in_place_of_the_folder_is_named(below: str, tmp_path: Path) -> None:
+    """By an engine and fences that would be kept there, and by a save; the file may be above the folder."""
+    file = tmp_path / "alerts"
+    file.write_text("mine")
+
+    for call in (tocsin.Engine.open, lambda folder: tocsin.Fences.open(folder, tocsin.Engine(), key="k")):
+        with pytest.raises(StoreError, match=f"^{file} is a file, not a folder; name a folder$"):
+            call(file / below)
+    with pytest.raises(
+        SegmentError, match=rf"cannot be written \({file if below else 'it'} is a file\)\. Name a folder\."
+    ):
+        tocsin.Engine().save(file / below)
+    assert file.read_text() == "mine"

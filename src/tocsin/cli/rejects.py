@@ -15,7 +15,7 @@ from tocsin.errors import InvalidInput, RecordError, in_field
 from tocsin.model.subscription import Notice, Reject
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import JSON, Formatted
-from tocsin.writing import aside, raising_invalid_input
+from tocsin.writing import aside, file_in_place_of, raising_invalid_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,8 +156,8 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | None]) -> 
 
 def refuse_file(folder: str) -> None:
     """Raise `InvalidInput` if a folder cannot be written because a file has its name."""
-    if Path(folder).is_file():
-        raise InvalidInput(f"cannot write {folder}: it is a file; give a folder")
+    if (file := file_in_place_of(folder)) is not None:
+        raise InvalidInput(f"cannot write {folder}: {'it' if file == Path(folder) else file} is a file; give a folder")
 
 
 def counted(number: int, noun: str) -> str:

@@ -44,6 +44,7 @@ from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST, refuse_other_manifest, write_manifest, write_segment
 from tocsin.segment.stored_statistics import write_statistics
 from tocsin.segment.tombstones import Tombstones, write_tombstones
+from tocsin.writing import file_in_place_of
 
 TOMBSTONES: Final = "graves.parquet"
 STATISTICS: Final = "statistics.parquet"
@@ -259,8 +260,9 @@ def refused(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if isinstance(error, FileExistsError):
-            raise SegmentError(f"{path} cannot be written (it is a file). Name a folder.") from None
+        if (file := file_in_place_of(path)) is not None:
+            which = "it" if file == path else file
+            raise SegmentError(f"{path} cannot be written ({which} is a file). Name a folder.") from None
         what = f"{error.strerror or error}: {error.filename}" if error.filename else error.strerror or str(error)
         raise SegmentError(
             f"{path} cannot be written ({what}). Its earlier contents are unchanged. Free some space, or name "

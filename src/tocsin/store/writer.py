@@ -9,6 +9,7 @@ from tocsin.errors import InvalidInput, StoreError
 from tocsin.store.committing import Committer
 from tocsin.store.database import DATABASE, SYNCS, Database
 from tocsin.store.owner import Owner, require_local
+from tocsin.writing import file_in_place_of
 
 
 class Writer:
@@ -64,4 +65,6 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{folder} cannot be made a folder: {error.strerror or error}") from None
+        if (file := file_in_place_of(folder)) is not None:
+            raise StoreError(f"{file} is a file, not a folder; name a folder") from None
+        raise StoreError(f"cannot make the folder {folder}: {error.strerror or error}") from None
