@@ -101,3 +101,24 @@ def test_a_value_that_could_not_be_read_is_shown(came: Any, options: dict[str, A
         inner = tocsin.explain("a.price > 3 OR ANY(list, price > 3)", {"a": event, "list": [event]})
         assert inner.failed[0].came == f"a.{told}, so this is UNKNOWN"
         assert f"{told}, so this is UNKNOWN" in inner.lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("event", "came"),
+    [
+        ({"lon": 11, "lat": "48.1"}, "pos could not be read (lat = '48.1' is not a number)"),
+        ({"lon": 11, "lat": {"deg": 48}}, "pos could not be read (lat is an object ({'deg': 48}))"),
+        ({"lon": 1e999, "lat": 48}, "pos could not be read (lon could not be read (infinity cannot be represented))"),
+        ({"lon": "x"}, "pos could not be read (lon = 'x' is not a number)"),
+        ({"lon": 11, "latt": 48}, "pos is absent (lat is absent; did you mean latt?)"),
+        ({}, "pos is absent (lon is absent)"),
+    ],
+)
+def test_a_point_that_cannot_be_made_says_which_coordinate(event: dict[str, Any], came: str) -> None:
+    """And why: it cannot be read, or is absent. The point itself counts as absent, as in a match."""
+    points = {"pos": ("lon", "lat")}
+
+    failed = tocsin.explain("S_INTERSECTS(pos, POINT(11 48))", event, points=points).failed
+
+    assert [(one.came, one.truth) for one in failed] == [(came, None)]
+    assert tocsin.explain("pos IS NULL", event, points=points).matched

@@ -13,6 +13,7 @@ from tocsin.engine.resembling import explain_similar
 from tocsin.errors import InvalidInput
 from tocsin.language import Explanation, parse_any
 from tocsin.language import explain as explain_tree
+from tocsin.language.explain import value_shown
 from tocsin.language.operators.text import settled
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import ReadValues, Values, values_for
@@ -21,6 +22,7 @@ from tocsin.model.ranking import Similar
 from tocsin.model.readings import as_elements, as_text
 from tocsin.model.subscription import Subscription
 from tocsin.model.texts import Text, texts_in
+from tocsin.model.values import UNTYPED
 from tocsin.records import ObjectChunk, subscription_of
 from tocsin.records.csv_files import ColumnType, checked_types
 from tocsin.schemas import require_asked
@@ -108,7 +110,21 @@ def _values(
     points, values = checked_points(points), values_for([tree], event)
     reasons = _read_as_told(values, tree, event, schema, points) if schema or points else {}
     values.note_unread(event, {**reasons, **(unread or {})})
+    for name, pair in points.items():
+        others = [one for one in pair if not isinstance(values.get(one), float)]
+        if name not in values and others:
+            values.unread[name] = _no_point(values, others)
     return values
+
+
+def _no_point(values: ReadValues, others: list[str]) -> str:
+    """Why an event has no point: coordinates could not be read, or one is absent. `others` are those not numbers."""
+    told = [
+        value_shown(values, one) + ("" if values[one] is UNTYPED else " is not a number")
+        for one in others
+        if one in values
+    ]
+    return f"could not be read ({'; '.join(told)})" if told else f"is absent ({value_shown(values, others[0])})"
 
 
 def _read_as_told(

@@ -172,11 +172,13 @@ def value_shown(values: Values, name: str, with_type: bool = False, may_be_absen
     If it is absent but should not be, suggest the most similar name.
     """
     value, shown = cast(Value | None, values.get(name)), name_text(name)
+    unread = values.unread.get(name) if isinstance(values, ReadValues) else None
+    if value is None and unread:
+        return f"{shown} {unread}"
     if value is None:
         near = None if may_be_absent else nearest(name, (one for one in values if not is_reading(one)))
         return f"{shown} is absent" + (f"; did you mean {name_text(near)}?" if near else "")
     if value is UNTYPED:
-        unread = values.unread.get(name) if isinstance(values, ReadValues) else None
         return f"{shown} {unread or 'could not be read'}{', so this is UNKNOWN' if with_type else ''}"
     return f"{shown} = {_short(constant_text(value))}" + (f" ({type_name(value)})" if with_type else "")
 
