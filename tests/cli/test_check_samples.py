@@ -145,3 +145,20 @@ def test_options_that_do_not_fit(folder: Path, capfd: Any, arguments: list[str],
 
     assert status == 2
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("e.jsonl", '{"n"\n[1]\n', "no event could be read; event 0: line 1: invalid JSON"),
+        ("e.csv", "a,b\n1\n2\n", "no event could be read; event 0: line 2: 1 fields; the header has 2"),
+        ("e.jsonl", "", "there is no event to count; leave --sample out to estimate them from the subscriptions"),
+    ],
+)
+def test_a_sample_without_a_readable_event(folder: Path, capfd: Any, name: str, text: str, said: str) -> None:
+    """Says why the first event cannot be read, to check and compile; or that there is none."""
+    Path(name).write_text(text)
+
+    for command in (("check", "subs.jsonl"), ("compile", "subs.jsonl", "index")):
+        status, _, err = run(capfd, *command, "--sample", name)
+        assert (status, err.startswith(f"tocsin {command[0]}: {said}")) == (2, True), err

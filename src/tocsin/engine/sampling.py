@@ -8,9 +8,11 @@ from typing import Final
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points, checked_points, encode_chunk
+from tocsin.engine.loading import require_some
 from tocsin.errors import InvalidInput
 from tocsin.index import Statistics, sampled
 from tocsin.index.texts import with_texts
+from tocsin.model.subscription import Reject
 from tocsin.records import read_events
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
@@ -54,6 +56,8 @@ def sample(
     ------
     InvalidInput
         If there are no events, or the source cannot be read.
+    RecordError
+        If no event can be read.
 
     Examples
     --------
@@ -62,8 +66,12 @@ def sample(
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise InvalidInput(f"limit is {limit!r}; it must be an integer of at least 1")
-    batches = [with_texts(batch, _ALL) for batch in first_batches(events, _ALL, limit, schema, delimiter, points)]
+    refused: list[Reject] = []
+    batches = [
+        with_texts(batch, _ALL) for batch in first_batches(events, _ALL, limit, schema, delimiter, points, refused)
+    ]
     if not any(len(batch) for batch in batches):
+        require_some(0, refused, "event")
         raise InvalidInput(
             f"there is no event to count; leave {option('statistics')} out to estimate them from the subscriptions"
         )
@@ -77,8 +85,9 @@ def first_batches(
     schema: Mapping[str, ColumnType] | None = None,
     delimiter: str | None = None,
     points: Points | None = None,
+    refused: list[Reject] | None = None,
 ) -> list[EventBatch]:
-    """The wanted attributes of about the first `limit` events of a source."""
+    """The wanted attributes of about the first `limit` events of a source. Adds the rejected ones to `refused`."""
     points = checked_points(points)
     batches: list[EventBatch] = []
     for chunk in read_events(events, schema=schema, delimiter=delimiter):
@@ -86,5 +95,8 @@ def first_batches(
         if left <= 0:
             break
         part = chunk if len(chunk) <= left else chunk.part(0, left)
-        batches.extend(encode_chunk(part, wanted, schema, points)[0])
+        encoded, rejects = encode_chunk(part, wanted, schema, points)
+        batches.extend(encoded)
+        if refused is not None:
+            refused += rejects
     return batches
