@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from typing import Final, NamedTuple
@@ -159,6 +160,32 @@ def _geometry(stop: _Stop) -> ExpressionError | None:
     return None
 
 
+def _separators(stop: _Stop) -> ExpressionError | None:
+    """`1.000,50`, `1,5` and `1 000`: numbers as people write them."""
+    previous = stop.previous
+    if previous is None or previous.type != "NUMBER":
+        return None
+    number = _SEPARATED.match(stop.text, previous.start_pos)
+    if number is None or number.end() <= stop.found.start_pos:
+        return None
+    reason = f"a number has a decimal point and no other separators; write {_plain(number[1])}"
+    return _error(stop, reason, previous)
+
+
+_SEPARATED: Final = re.compile(r"[+-]?\s*(\d+(?:[.,_]\d+|[ '\u2019\u00a0\u202f]\d{3}(?!\d))+)", re.ASCII)
+
+
+def _plain(number: str) -> str:
+    """A number without separators; both ways to read it if its only separator is a comma before three digits."""
+    separators = re.sub(r"\d", "", number)
+    head, last, tail = number.rpartition(separators[-1])
+    whole = re.sub(r"\D", "", number)
+    decimal = re.sub(r"\D", "", head) + "." + tail
+    if last not in (".", ",") or separators.count(last) > 1:
+        return whole
+    return f"{whole} or {decimal}" if len(separators) == 1 and len(tail) == 3 else decimal
+
+
 def _missing_value(stop: _Stop) -> ExpressionError | None:
     nothing_but_opened = stop.found.type == _END and stop.follows("LPAR")
     if not stop.wants_value or nothing_but_opened:
@@ -206,6 +233,7 @@ def _misplaced_list(stop: _Stop) -> ExpressionError | None:
 _EXPLANATIONS: Final[tuple[Callable[[_Stop], ExpressionError | None], ...]] = (
     _elsewhere,
     _geometry,
+    _separators,
     _bad_word,
     _two_signs,
     _missing_value,
