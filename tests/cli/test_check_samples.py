@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import tocsin
 from tocsin.cli.main import main
 from tocsin.segment.folder import saved_statistics
 
@@ -162,3 +163,37 @@ def test_a_sample_without_a_readable_event(folder: Path, capfd: Any, name: str, 
     for command in (("check", "subs.jsonl"), ("compile", "subs.jsonl", "index")):
         status, _, err = run(capfd, *command, "--sample", name)
         assert (status, err.startswith(f"tocsin {command[0]}: {said}")) == (2, True), err
+
+
+OF_CASE = [
+    ("title LIKE '%bike%' AND n = 1", "title LIKE '%bike%'", "'Bike, new'", "CASEI(title) LIKE CASEI('%bike%')"),
+    ("n = 2 OR city = 'bonn'", "city = 'bonn'", "'BONN'", "CASEI(city) = CASEI('bonn')"),
+    ("city IN ('x', 'Bonn')", "city IN ('x', 'Bonn')", "'BONN'", "CASEI(city) IN (CASEI('x'), CASEI('Bonn'))"),
+    ("MATCHES(title, '^bike')", "MATCHES(title, '^bike')", "'Bike, new'", "MATCHES(title, '(?i)^bike')"),
+    ("title LIKE '%shoe%'", "", "", ""),
+    ("city LIKE 'k%'", "", "", ""),
+    ("NOT city = 'bonn'", "", "", ""),
+    ("CASEI(city) = CASEI('bonn')", "", "", ""),
+]
+
+
+@pytest.mark.parametrize(("where", "condition", "text", "instead"), OF_CASE)
+def test_a_condition_that_only_letter_case_prevents(
+    folder: Path, capfd: Any, where: str, condition: str, text: str, instead: str
+) -> None:
+    """Is warned of with what to write, from a file and an index; not if one event satisfies it as it is, or none do."""
+    asked = [{"id": "gone", "where": "city = 'bonn' AND city = 'bonn'"}, {"id": "a", "where": where}]
+    Path("case.jsonl").write_text("".join(json.dumps(one) + "\n" for one in asked[1:]))
+    Path("e.jsonl").write_text(
+        '{"title": "Bike, new", "city": "BONN", "n": 1}\n{"city": "kiel", "n": 2}\n{"city": "KIEL"}\n'
+    )
+    engine = tocsin.Engine()
+    engine.subscribe_many(asked)
+    engine.unsubscribe("gone")
+    engine.save("cased")
+
+    for source in ("case.jsonl", "cased"):
+        out = run(capfd, "check", source, "--sample", "e.jsonl")[1]
+        told = [line for line in out.splitlines() if "case is ignored" in line]
+        reason = f"{text} satisfies it only if case is ignored; write {instead}"
+        assert told == ([f"warning: {condition} (subscription a): {reason}"] if condition else [])

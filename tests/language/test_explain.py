@@ -43,6 +43,26 @@ FINDINGS = {
         "price from 1 to 'z' (UNKNOWN of a number because of 'z')",
     ),
     "color LIKE 'b%'": ("color LIKE 'b%'", "color = 'red'", "color like 'b%'"),
+    "color LIKE 'R%'": (
+        "color LIKE 'R%'",
+        "color = 'red'",
+        "color like 'R%'; if case is ignored it holds: write CASEI(color) LIKE CASEI('R%')",
+    ),
+    "color = 'RED'": (
+        "color = 'RED'",
+        "color = 'red'",
+        "color = 'RED'; if case is ignored it holds: write CASEI(color) = CASEI('RED')",
+    ),
+    "color IN ('blue', 'Red')": (
+        "color IN ('blue', 'Red')",
+        "color = 'red'",
+        "color in 'blue', 'Red'; if case is ignored it holds: write CASEI(color) IN (CASEI('blue'), CASEI('Red'))",
+    ),
+    "MATCHES(color, '^RE')": (
+        "MATCHES(color, '^RE')",
+        "color = 'red'",
+        "color matching '^RE'; if case is ignored it holds: write MATCHES(color, '(?i)^RE')",
+    ),
     "price LIKE 'b%'": ("price LIKE 'b%'", "price = 600 (number)", "a string like 'b%'"),
     "price IS NULL": ("price IS NULL", "price = 600", "price absent"),
     "missing IS NOT NULL": ("missing IS NOT NULL", "missing is absent", "missing present"),

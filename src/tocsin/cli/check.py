@@ -26,6 +26,7 @@ from tocsin.engine.durable.current import current_snapshots, current_texts
 from tocsin.engine.loading import extras_of, is_index, read_part
 from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices, notices_of
+from tocsin.engine.notices.case import but_for_case, texts_of_all, texts_of_part
 from tocsin.engine.seen import Seen, seen_in
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.index import choose
@@ -116,7 +117,8 @@ def _check_file(given: argparse.Namespace, log: RejectLog) -> int:
     wanted = Wanted(part.compiled.attributes)
     seen = _seen(given, wanted, log)
     others = _about_options(given, wanted, seen)
-    _print_notices(together(extras.warnings(), [*others, *notices(part, seen)]))
+    of_case = [] if seen is None else but_for_case(texts_of_part(part), seen)
+    _print_notices(together(extras.warnings(), [*others, *notices(part, seen), *of_case]))
     return 1 if rejects else 0
 
 
@@ -126,7 +128,8 @@ def _check_index(given: argparse.Namespace, log: RejectLog) -> int:
     print(f"{counted(len(snapshots), 'subscription')} in {given.subscriptions}")
     _print_attributes(snapshots.wanted.ordered)
     seen = _seen(given, snapshots.wanted, log, current_texts(given.subscriptions))
-    _print_notices([*_about_options(given, snapshots.wanted, seen), *notices_of(snapshots, seen)])
+    of_case = [] if seen is None else but_for_case(texts_of_all(snapshots), seen)
+    _print_notices([*_about_options(given, snapshots.wanted, seen), *notices_of(snapshots, seen), *of_case])
     return 0
 
 

@@ -132,12 +132,16 @@ class Seen:
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))
         return sorted(found)
 
+    def first_strings(self, attribute: str) -> list[str]:
+        """The strings of an attribute in the first events."""
+        if self.first is None:
+            return []
+        first = self.first.part(0, min(len(self.first), _FIRST))
+        return [text for batch in encode_chunk(first, Wanted([attribute]))[0] for text in _texts_of(batch, attribute)]
+
     def unreadable(self, attribute: str, kind: str) -> str | None:
         """A text of the attribute that is not a value of a type, if most of its first texts are not."""
-        if self.first is None:
-            return None
-        first = self.first.part(0, min(len(self.first), _FIRST))
-        texts = [text for batch in encode_chunk(first, Wanted([attribute]))[0] for text in _texts_of(batch, attribute)]
+        texts = self.first_strings(attribute)
         _, problems = convert_column(pa.array([text.encode() for text in texts], pa.binary()), kind)
         return texts[problems[0][0]] if 2 * len(problems) > len(texts) else None
 

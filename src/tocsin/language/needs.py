@@ -7,6 +7,8 @@ from itertools import takewhile
 from typing import Any, Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
+from tocsin.language.evaluate import evaluate
+from tocsin.language.ignoring_case import ignoring_case
 from tocsin.language.operators.operator import operator_of
 from tocsin.model.elements import Values
 from tocsin.model.expression import Attribute, Constant, Expression, Not, attributes, walk
@@ -26,7 +28,16 @@ def needed_for(node: Expression, wanted: bool, values: Values) -> str:
     """
     operator = operator_of(node)
     words = operator.needed(node, wanted, values) or to_text(node if wanted else Not(node))
-    return _looks_alike(node, wanted, values) or words + operator.unknown_because(node, values)
+    words += operator.unknown_because(node, values)
+    return _looks_alike(node, wanted, values) or words + (_but_for_case(node, values) if wanted else "")
+
+
+def _but_for_case(node: Expression, values: Values) -> str:
+    """The condition that ignores case, if the event satisfies only that one; else empty."""
+    ignoring = ignoring_case(node)
+    if ignoring is None or evaluate(node, values) is not False or evaluate(ignoring, values) is not True:
+        return ""
+    return f"; if case is ignored it holds: write {to_text(ignoring)}"
 
 
 def _looks_alike(node: Expression, wanted: bool, values: Values) -> str:
