@@ -20,7 +20,7 @@ from tocsin.cli.options import (
     sampled,
 )
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import RejectLog, counted, describe, refuse_overwriting, reject_log
+from tocsin.cli.rejects import RejectLog, counted, describe, refuse_overwriting, reject_log, warn_if_empty
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.durable.current import current_snapshots, current_texts
 from tocsin.engine.loading import extras_of, is_index, read_part
@@ -107,6 +107,8 @@ def _check_file(given: argparse.Namespace, log: RejectLog) -> int:
         part, rejects = read_part(given.subscriptions, progress=bar.update, texts=texts, extras=extras)
     log.add("subscription", rejects)
     log.finish()
+    if not len(part):
+        warn_if_empty(given.subscriptions)
     print(f"{counted(len(part), 'subscription')} accepted, {len(rejects):,} rejected")
     _print_attributes(part.compiled.attributes)
     print(f"index: {plan.index} ({plan.reason})")

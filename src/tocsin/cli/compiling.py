@@ -114,5 +114,5 @@ def _into(given: argparse.Namespace) -> int:
         warn(report.warnings)
         print(f"{counted(report.accepted, 'subscription')} added to {given.into}, {log.count:,} rejected")
         print(f"{given.into} has {counted(len(engine), 'subscription')}, change {engine.sequence:,}")
-    log.require("subscription", report.accepted)
+    log.require("subscription", report.accepted, given.subscriptions)
     return log.status()

@@ -66,7 +66,7 @@ def print_plan(given: argparse.Namespace) -> int:
         with ShareBar("reading subscriptions") as bar:
             part, rejects = read_part(given.subscriptions, progress=bar.update)
         log.add("subscription", rejects)
-        log.require("subscription", len(part))
+        log.require("subscription", len(part), given.subscriptions)
         wanted = Wanted(part.compiled.attributes)
         batches: list[EventBatch] = []
         if given.sample is not None:

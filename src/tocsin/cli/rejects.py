@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Final
 from tocsin.engine.loading import require_some
 from tocsin.errors import InvalidInput, RecordError, in_field
 from tocsin.model.subscription import Notice, Reject
-from tocsin.records.files import STANDARD
-from tocsin.records.formats import JSON, Formatted
+from tocsin.records.files import STANDARD, Opened
+from tocsin.records.formats import FORMATS, JSON, Formatted, input_format
 from tocsin.writing import aside, file_in_place_of, raising_invalid_input
 
 if TYPE_CHECKING:
@@ -87,12 +87,15 @@ class RejectLog:
         """Raise `RecordError` if there were records of a kind and none could be read.
 
         The message has the first reason, unless it stands above. It says how `source` was read, if that is a default.
+        Warns if there were no records because `source` is an empty CSV file.
         """
         if what in self._shown_first and not read:
             is_default = source == STANDARD and not isinstance(source, Formatted)
             how = f"; standard input is read as {JSON.name} unless --format gives another format" if is_default else ""
             raise RecordError(f"no {what} could be read{how}")
         require_some(read, [self._first[what]] if what in self._first else [], what)
+        if not read:
+            warn_if_empty(source)
 
     def finish(self) -> None:
         """Print the numbers of the records and values that were not shown, below those that were. Once is enough."""
@@ -122,6 +125,19 @@ def warn(notices: Iterable[Notice]) -> None:
     """Print each warning on standard error."""
     for notice in notices:
         print(f"warning: {notice}", file=sys.stderr)
+
+
+def warn_if_empty(source: str) -> None:
+    """Warn of a CSV file without a header: it has no bytes, or only blank lines. Other files may well be empty."""
+    if not Path(source).is_file() or input_format(source) is not FORMATS["csv"]:
+        return
+    with Opened(source) as opened:
+        if not opened.peek(_BLANK).strip():
+            print(f"warning: {source} is empty; a CSV file begins with the names of its columns", file=sys.stderr)
+
+
+_BLANK: Final = 1 << 16
+"""A file that begins with so much blank space was not meant to be empty."""
 
 
 @contextmanager
