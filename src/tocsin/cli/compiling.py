@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from tocsin.cli.folders import require_own_folder
 from tocsin.cli.options import (
     Commands,
     add_errors,
@@ -19,7 +20,7 @@ from tocsin.cli.options import (
 )
 from tocsin.cli.planning import add_plan, print_plan, require_plan
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
+from tocsin.cli.rejects import counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import Engine
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
@@ -80,7 +81,7 @@ def run(given: argparse.Namespace) -> int:
         raise InvalidInput("compile needs a FOLDER for the index; only --plan and --into work without one")
     plan = choose(given.index, saved_statistics(given.folder, sampled(given)))
     refuse_overwriting([one for one in (given.subscriptions, given.sample) if one], [given.errors])
-    refuse_file(given.folder)
+    require_own_folder(given.folder)
     extras = extras_said(given)
     with reject_log(given.errors) as log:
         with ShareBar("reading subscriptions") as bar:
@@ -103,7 +104,7 @@ def _into(given: argparse.Namespace) -> int:
     if given.sample is not None:
         raise InvalidInput("--sample is for an index; a durable engine estimates from its subscriptions")
     refuse_overwriting([given.subscriptions], [given.errors])
-    refuse_file(given.into)
+    require_own_folder(given.into)
     extras = extras_said(given)
     engine = Engine.open(given.into, index=given.index)
     with reject_log(given.errors) as log, engine:

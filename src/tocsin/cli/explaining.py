@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.cli.check import UNPLACED
+from tocsin.cli.folders import refuse_subscriptions_among
 from tocsin.cli.options import (
     Commands,
     add_format,
@@ -89,6 +90,7 @@ def run(given: argparse.Namespace) -> int:
         missing, other = ("--event KEY", "--event-key") if given.event is None else ("--event-key NAME", "--event")
         raise InvalidInput(f"{other} needs {missing}: --event-key sku --event a-1 explains the event whose sku is a-1")
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
+    refuse_subscriptions_among(given.events, given.subscriptions)
     (schema, points, _), ranking = reading_of(given), ranked(given)
     assert ranking is None or isinstance(ranking, Similar)  # the only ranking that the command has an option for
     found = subscribed(given.subscriptions, given.id, texts_in(schema))

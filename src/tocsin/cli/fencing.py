@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from tocsin.cli.fence_options import add_objects, add_rules, fences_of, saved_every
 from tocsin.cli.fence_saving import Saving
+from tocsin.cli.folders import refuse_subscriptions_among
 from tocsin.cli.matching import FEW, newest_told
 from tocsin.cli.options import (
     Commands,
@@ -95,6 +96,7 @@ def run(given: argparse.Namespace) -> int:
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     if given.subscriptions == given.events == STANDARD:
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
+    refuse_subscriptions_among(given.events, given.subscriptions)
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.state])
     every_s = saved_every(given)
     with reject_log(given.errors, folds=True) as log:

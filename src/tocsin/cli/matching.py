@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
+from tocsin.cli.folders import refuse_subscriptions_among
 from tocsin.cli.options import (
     Commands,
     add_errors,
@@ -97,6 +98,7 @@ def run(given: argparse.Namespace) -> int:
     given.subscriptions, given.events = said(given.subscriptions, given.format), said(given.events, given.format)
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
+    refuse_subscriptions_among(given.events, given.subscriptions)
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors])
     with reject_log(given.errors) as log:
         newest = _newest(given, stats)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from tocsin.cli.folders import refuse_subscriptions_among
 from tocsin.engine import sample
 from tocsin.engine.loading import extras_of
 from tocsin.errors import InvalidInput
@@ -158,6 +159,7 @@ def require_sample(given: argparse.Namespace) -> None:
     """Raise `InvalidInput` if the sample is standard input twice, or is missing and an option says how to read it."""
     if given.subscriptions == given.sample == STANDARD:
         raise InvalidInput("only one of SUBSCRIPTIONS and --sample can be standard input")
+    refuse_subscriptions_among(given.sample, given.subscriptions)
     if given.sample is None and (options := reading_text(given)):
         raise InvalidInput(f"{options.split()[0]} says how events are read; give some with --sample EVENTS")
 

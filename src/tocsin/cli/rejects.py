@@ -15,7 +15,7 @@ from tocsin.errors import InvalidInput, RecordError, in_field
 from tocsin.model.subscription import Notice, Reject
 from tocsin.records.files import STANDARD, Opened
 from tocsin.records.formats import FORMATS, JSON, Formatted, input_format
-from tocsin.writing import aside, file_in_place_of, raising_invalid_input
+from tocsin.writing import aside, raising_invalid_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,12 +168,6 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | None]) -> 
         if Path(name).resolve() in taken:
             raise InvalidInput(f"{name} is read or written already; give another file")
         taken.add(Path(name).resolve())
-
-
-def refuse_file(folder: str) -> None:
-    """Raise `InvalidInput` if a folder cannot be written because a file has its name."""
-    if (file := file_in_place_of(folder)) is not None:
-        raise InvalidInput(f"cannot write {folder}: {'it' if file == Path(folder) else file} is a file; give a folder")
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from tocsin.cli.folders import require_own_folder
 from tocsin.cli.options import Commands, add_errors, add_format, add_index, new_command, said
 from tocsin.cli.progress import ShareBar
-from tocsin.cli.rejects import counted, refuse_file, refuse_overwriting, reject_log, warn
+from tocsin.cli.rejects import counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import DurableEngine, Engine
 from tocsin.engine.durable.current import is_store
 from tocsin.errors import InvalidInput
@@ -61,7 +62,7 @@ def run(given: argparse.Namespace) -> int:
         raise InvalidInput(f"--keep is {given.keep:g}, but {given.folder} is a durable engine's; leave the option out")
     given.changes = said(given.changes, given.format)
     refuse_overwriting([given.changes], [given.errors])
-    refuse_file(given.folder)
+    require_own_folder(given.folder)
     is_new = not (Path(given.folder) / MANIFEST).exists()
     counts, unknown = dict.fromkeys(("inserted", "updated", "deleted", "rescored", "superseded"), 0), 0
     extras = changes_extras()
