@@ -177,3 +177,16 @@ def test_a_record_that_was_not_served_counts_with_all_that_is_wrong(files: Path,
 
     assert status == 1
     assert "1 rejected, 1 value not read" in err
+
+
+@pytest.mark.parametrize(("where", "is_told"), [("s = 'X'", True), ("s = 'X' OR n = 1", False)])
+def test_nothing_matched_because_of_letter_case(where: str, is_told: bool, files: Path, capfd: Any) -> None:
+    """It is said with what to write, but only if there is no match at all."""
+    lines(files / "s.jsonl", [{"id": "a", "where": where}])
+
+    err = run(capfd, "match", "s.jsonl", "events.jsonl")[2]
+    quiet = run(capfd, "match", "s.jsonl", "events.jsonl", "--no-warnings")[2]
+
+    told = "warning: s = 'X' (subscription a): 'x' satisfies it only if case is ignored; write CASEI(s) = CASEI('X')\n"
+    assert (told in err) == is_told
+    assert "warning" not in quiet

@@ -31,6 +31,12 @@ WHERE = "S_INTERSECTS(location, BBOX(0, 0, 9, 60))"
         ("price < 9", {"event_key": "vehicle"}, []),
         ("price < 0", {"event_key": "vehicel"}, []),
         (WHERE, {"points": {"location": ("lon", "lat")}}, []),
+        ("S_INTERSECTS(location, BBOX(48, 2, 49, 3))", {"points": {"location": ("lat", "lon")}}, []),
+        (
+            "S_INTERSECTS(location, BBOX(2, 48, 3, 49))",
+            {"points": {"location": ("lat", "lon")}},
+            ["points={'location': ('lat', 'lon')}: longitude comes first; write points={'location': ('lon', 'lat')}"],
+        ),
         (
             WHERE,
             {"points": {"location": ("lon", "latt")}},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from tocsin.cli.options import (
@@ -26,7 +26,9 @@ from tocsin.engine.durable.current import current_snapshots, current_texts
 from tocsin.engine.loading import extras_of, is_index, read_part
 from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices, notices_of
-from tocsin.engine.notices.case import but_for_case, texts_of_all, texts_of_part
+from tocsin.engine.notices.case import but_for_case
+from tocsin.engine.notices.exchanged import exchanged, latitude_first
+from tocsin.engine.notices.texts import texts_of_all, texts_of_part
 from tocsin.engine.seen import Seen, seen_in
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.index import choose
@@ -35,7 +37,7 @@ from tocsin.language import parse_any, to_json, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import attributes
 from tocsin.model.readings import attribute_of
-from tocsin.model.subscription import Notice, together
+from tocsin.model.subscription import Notice, SubscriptionId, together
 from tocsin.model.texts import Text, texts_in
 from tocsin.segment import Segment, assemble
 
@@ -119,8 +121,8 @@ def _check_file(given: argparse.Namespace, log: RejectLog) -> int:
     wanted = Wanted(part.compiled.attributes)
     seen = _seen(given, wanted, log)
     others = _about_options(given, wanted, seen)
-    of_case = [] if seen is None else but_for_case(texts_of_part(part), seen)
-    _print_notices(together(extras.warnings(), [*others, *notices(part, seen), *of_case]))
+    evaluated = _evaluated(lambda: texts_of_part(part), given, seen)
+    _print_notices(together(extras.warnings(), [*others, *notices(part, seen), *evaluated]))
     return 1 if rejects else 0
 
 
@@ -130,8 +132,9 @@ def _check_index(given: argparse.Namespace, log: RejectLog) -> int:
     print(f"{counted(len(snapshots), 'subscription')} in {given.subscriptions}")
     _print_attributes(snapshots.wanted.ordered)
     seen = _seen(given, snapshots.wanted, log, current_texts(given.subscriptions))
-    of_case = [] if seen is None else but_for_case(texts_of_all(snapshots), seen)
-    _print_notices([*_about_options(given, snapshots.wanted, seen), *notices_of(snapshots, seen), *of_case])
+    others = _about_options(given, snapshots.wanted, seen)
+    evaluated = _evaluated(lambda: texts_of_all(snapshots), given, seen)
+    _print_notices([*others, *notices_of(snapshots, seen), *evaluated])
     return 0
 
 
@@ -165,6 +168,15 @@ def _about_options(given: argparse.Namespace, wanted: Wanted, seen: Seen | None)
         seen.finish()
     reading = reading_of(given)
     return [*misnamed(wanted, seen, schema=reading.schema, points=reading.points), *no_degrees(seen, wanted)]
+
+
+def _evaluated(
+    texts: Callable[[], Iterable[tuple[SubscriptionId, str]]], given: argparse.Namespace, seen: Seen | None
+) -> list[Notice]:
+    """Warnings that take an evaluation of conditions: of exchanged coordinates, and of letter case."""
+    points = reading_of(given).points
+    order = [*latitude_first(texts(), points, seen), *exchanged(texts(), points, seen)]
+    return [*order, *but_for_case(texts(), seen)]
 
 
 def _print_notices(found: Sequence[Notice]) -> None:

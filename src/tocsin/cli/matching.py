@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterator, Sized
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +38,9 @@ from tocsin.engine import Request, Stats, empty_table, load_segments, match_chun
 from tocsin.engine.durable.current import Following
 from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY, warnings_of
+from tocsin.engine.notices.case import but_for_case
+from tocsin.engine.notices.exchanged import exchanged
+from tocsin.engine.notices.texts import texts_of_all
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.index import choose
@@ -119,9 +122,8 @@ def run(given: argparse.Namespace) -> int:
             print(f"warning: {told}, which --{request.ranking.word()} leaves out", file=sys.stderr)
         if seen is not None:
             of_options = stats.matches > 0 and len(subscriptions) > FEW
-            _print_notices(
-                together(extras.warnings(), warnings_of(subscriptions, request, seen, of_options=of_options)), given
-            )
+            found = together(extras.warnings(), warnings_of(subscriptions, request, seen, of_options=of_options))
+            _print_notices([*found, *(() if stats.matches else _of_no_match(subscriptions, request, seen))], given)
     if stop:
         print(f"stopped; {counted(stats.matches, 'match')} written", file=sys.stderr)
         return stop.status
@@ -143,6 +145,12 @@ def _read(given: argparse.Namespace, request: Request, extras: Extras, log: Reje
         )
     log.add("subscription", rejects)
     return subscriptions
+
+
+def _of_no_match(subscriptions: Snapshots, request: Request, seen: Seen) -> Iterator[Notice]:
+    """Warnings that take an evaluation of conditions: of exchanged coordinates, and of letter case."""
+    yield from exchanged(texts_of_all(subscriptions), request.points, seen)
+    yield from but_for_case(texts_of_all(subscriptions), seen)
 
 
 def _print_notices(found: list[Notice], given: argparse.Namespace) -> None:

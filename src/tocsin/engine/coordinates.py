@@ -1,12 +1,13 @@
 """Warnings about coordinates that are not longitude and latitude; tocsin takes them as they are.
 
 A file may name another reference system: GeoParquet in the file's metadata, GeoArrow in the column's metadata. Points
-that DISTANCE_M measures may lie beyond the globe, often because x and y were exchanged.
+that DISTANCE_M measures may lie beyond the globe, often because x and y were exchanged. Names tell that, too.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import Any, Final
 
@@ -83,3 +84,26 @@ def beyond_globe(batch: EventBatch) -> dict[str, int]:
 
 _LONGITUDE: Final = 180.0
 _LATITUDE: Final = 90.0
+
+
+def is_latitude_first(x: str, y: str) -> bool:
+    """Whether the names of two coordinates say that they are a latitude and a longitude, in this order.
+
+    `x` and `y` themselves say nothing: in some national grids x is the northing.
+
+    >>> is_latitude_first("lat", "lon"), is_latitude_first("pickupLatitude", "pickup_lng"), is_latitude_first("y", "x")
+    (True, True, False)
+    """
+    return _axes(x) == _LATITUDES and _axes(y) == _LONGITUDES
+
+
+def _axes(name: str) -> frozenset[str] | None:
+    """The words for the only axis that a name has a word for; else None."""
+    words = {word.casefold() for word in _WORD.findall(name)}
+    found = [axis for axis in (_LATITUDES, _LONGITUDES) if words & axis]
+    return found[0] if len(found) == 1 else None
+
+
+_WORD: Final = re.compile(r"[A-ZÄÖÜ]?[a-zäöüß]+|[A-ZÄÖÜ]+(?![a-zäöüß])")
+_LATITUDES: Final = frozenset(("lat", "latitude", "breitengrad"))
+_LONGITUDES: Final = frozenset(("lon", "lng", "long", "longitude", "längengrad", "laengengrad"))

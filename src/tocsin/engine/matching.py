@@ -19,6 +19,8 @@ from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import raise_first, require_some
 from tocsin.engine.misnamed import misnamed, no_degrees, pathless
 from tocsin.engine.notices import notices_of
+from tocsin.engine.notices.exchanged import latitude_first
+from tocsin.engine.notices.texts import texts_of_all
 from tocsin.engine.seen import Seen
 from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Witness
@@ -139,7 +141,7 @@ def warnings_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_option
         key_option="event_key" if request.witness is None else "key",  # the name of the option in Fences
         ranking=request.ranking,
     )
-    others = no_degrees(seen, snapshots.wanted)
+    others = [*latitude_first(texts_of_all(snapshots), request.points, seen), *no_degrees(seen, snapshots.wanted)]
     paths = [] if request.trail is None else pathless(snapshots.wanted, seen, request.trail)
     return [*options, *paths, *others, *(() if of_options else notices_of(snapshots, seen))]
 

@@ -13,6 +13,8 @@ from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of, answers_of
 from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices_of
+from tocsin.engine.notices.exchanged import latitude_first
+from tocsin.engine.notices.texts import texts_of_all
 from tocsin.engine.seen import seen_in
 from tocsin.engine.store import Reading
 from tocsin.errors import RecordError
@@ -260,5 +262,5 @@ class Questions(FollowedSet):
         with self._store.reading() as snapshots:
             seen = None if events is None else seen_in(events, snapshots.wanted, schema, delimiter, points, self._texts)
             own = notices_of(snapshots, seen)
-            others = no_degrees(seen, snapshots.wanted)
+            others = [*latitude_first(texts_of_all(snapshots), points, seen), *no_degrees(seen, snapshots.wanted)]
             return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]

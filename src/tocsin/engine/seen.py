@@ -11,13 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.decoding import values_of
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of
 from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates
 from tocsin.engine.coordinates import beyond_globe, systems_of
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import LARGE, note_types
-from tocsin.model.elements import within
+from tocsin.model.elements import Values, within
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Reject
 from tocsin.model.values import LARGEST_INTEGER
@@ -138,6 +139,14 @@ class Seen:
             return []
         first = self.first.part(0, min(len(self.first), _FIRST))
         return [text for batch in encode_chunk(first, Wanted([attribute]))[0] for text in _texts_of(batch, attribute)]
+
+    def first_values(self, attributes: Sequence[str], most: int) -> list[Values]:
+        """The values of some attributes in each of the first events."""
+        if self.first is None:
+            return []
+        first = self.first.part(0, min(len(self.first), most))
+        batches = encode_chunk(first, Wanted(attributes))[0]
+        return [values_of(batch, place) for batch in batches for place in range(len(batch))]
 
     def unreadable(self, attribute: str, kind: str) -> str | None:
         """A text of the attribute that is not a value of a type, if most of its first texts are not."""

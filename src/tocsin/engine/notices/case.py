@@ -6,18 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-import numpy as np
-
 from tocsin.engine.seen import Seen
-from tocsin.index import Part
-from tocsin.index.alive import are_alive
 from tocsin.language import to_text
 from tocsin.language.evaluate import evaluate
 from tocsin.language.ignoring_case import ignoring_case
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import And, Attribute, Expression, Or, walk
 from tocsin.model.subscription import Notice, SubscriptionId
-from tocsin.segment import Snapshot
 
 _MOST_SUBSCRIPTIONS: Final = 10_000
 _MOST_CONDITIONS: Final = 500
@@ -25,27 +20,13 @@ _MOST_STRINGS: Final = 64
 """Each distinct condition is evaluated on this many distinct strings: in all, a quarter of a second."""
 
 
-def texts_of_part(part: Part) -> Iterator[tuple[SubscriptionId, str]]:
-    """The ids and texts of subscriptions in columns."""
-    for number in range(len(part)):
-        yield part.ids[number].as_py(), part.sources[number].as_py()
-
-
-def texts_of_all(sources: Iterable[Snapshot]) -> Iterator[tuple[SubscriptionId, str]]:
-    """The ids and texts of the live subscriptions of an index."""
-    for one in sources:
-        for first, stop in one.spans():
-            part = one.part_of((first, stop))
-            if one.alive is not None:
-                part = part.only(np.flatnonzero(are_alive(one.alive, np.arange(first, stop))))
-            yield from texts_of_part(part)
-
-
-def but_for_case(subscriptions: Iterable[tuple[SubscriptionId, str]], seen: Seen) -> Iterator[Notice]:
+def but_for_case(subscriptions: Iterable[tuple[SubscriptionId, str]], seen: Seen | None) -> Iterator[Notice]:
     """Warn of conditions that none of the first events satisfies, although some do if case is ignored.
 
     Only the first subscriptions are examined. Conditions below NOT, and about elements, are not.
     """
+    if seen is None:
+        return
     found: dict[str, tuple[Expression, SubscriptionId, int]] = {}
     for id, text in islice(subscriptions, _MOST_SUBSCRIPTIONS):
         for node in _asked(stored_expression(text)) if "'" in text else ():
