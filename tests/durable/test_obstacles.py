@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import warnings
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -68,12 +69,17 @@ def without_rights(folder: Path, told: Any) -> None:
     os._exit(0)
 
 
-def test_a_folder_that_cannot_be_written_is_told_and_read(tmp_path: Path) -> None:
-    folder = filled(tmp_path / "alerts")
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that every user reaches; pytest keeps its own from others."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_read(public: Path) -> None:
+    folder = filled(public / "alerts")
     folder.chmod(0o555)
-    for above in (tmp_path, *tmp_path.parents):
-        if above.stat().st_uid == os.getuid() and above.is_relative_to(tempfile.gettempdir()):
-            above.chmod(above.stat().st_mode | 0o755)
     told = FORK.SimpleQueue()
     child = FORK.Process(target=without_rights, args=(folder, told))
     child.start()
