@@ -346,3 +346,19 @@ def test_a_file_in_place_of_the_folder_is_named(below: str, tmp_path: Path) -> N
     ):
         tocsin.Engine().save(file / below)
     assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_a_folder_that_is_changed_by_many_processes_stays_in_few_parts(is_durable: bool, tmp_path: Path) -> None:
+    for number in range(12):
+        if is_durable:
+            engine: tocsin.Engine = tocsin.Engine.open(tmp_path)
+        else:
+            engine = tocsin.Engine.load(tmp_path) if number else tocsin.Engine()
+        engine.subscribe(f"s{number}", "n = 1")
+        engine.subscribe("same", f"n = {number}", replace=True)
+        if not is_durable:
+            engine.save(tmp_path)
+        engine.close()
+    loaded = tocsin.Engine.load(tmp_path)
+    assert len(loaded.stats.segments) <= 2 and len(loaded) == 13

@@ -81,6 +81,7 @@ class Engine(Questions):
         SegmentError
             If the folder cannot be written. What it held before is unchanged.
         """
+        self._merger.tidy()
         save_sources(folder, self._store, self._plan, self._texts)
 
     @classmethod

@@ -20,6 +20,8 @@ from tocsin.segment import merged
 from tocsin.segment.compacting import Rule, Size, next_to_merge
 
 _FANOUT: Final = 2
+_FEW: Final = 4
+"""So many deltas are merged at once when an engine is saved; larger merges are left to the background."""
 
 
 class Merger:
@@ -64,6 +66,17 @@ class Merger:
             self._store.seal()
             while self._store.sealed:
                 self._merge(self._store.sealed[:1])
+
+    def tidy(self) -> None:
+        """Do the small merges that are due now, so that a folder that is opened again and again stays in few parts.
+
+        Cost: at most that of merging a few times as many subscriptions as a delta holds.
+        """
+        with self._store.structure:
+            while chosen := self._next():
+                if sum(source.numbered for source in chosen) > _FEW * self._limit:
+                    return
+                self._merge(chosen)
 
     def merge_all(self) -> None:
         """Merge everything into one segment now, without removed subscriptions."""

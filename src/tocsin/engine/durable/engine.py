@@ -268,6 +268,7 @@ class DurableEngine(Engine):
         meanwhile.
         """
         committer = self._require_writer()
+        self._merger.tidy()
         with self._following:
             with committer.moment:
                 sequence, moment = committer.sequence, self._store.hold()
