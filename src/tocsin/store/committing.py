@@ -57,13 +57,18 @@ class Committer:
 
     def commit(self, change: Change) -> Any:
         """Make a change durable; returns what `apply` returns, or raises what refused it."""
+        return self.submit(change).result()
+
+    def submit(self, change: Change) -> Future[Any]:
+        """Hand a change over; the result, as of `commit`, comes when the change is durable. It cannot be cancelled."""
         done: Future[Any] = Future()
+        done.set_running_or_notify_cancel()
         with self._awake:
             if self._is_closed:
                 raise StoreError(f"the engine of {self._database.folder} is closed")
             self._waiting.append((change, done))
             self._awake.notify()
-        return done.result()
+        return done
 
     def close(self) -> None:
         """Write what waits, and end the thread."""

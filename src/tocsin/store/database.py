@@ -184,6 +184,11 @@ class Database:
         """The attributes of events that are texts."""
         return {name: Text.of(how) for name, how in json.loads(self.meta("texts") or "{}").items()}
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection, for tables of layers above: within a transaction, or to read."""
+        return self._connection
+
     # Changes, each within a transaction
 
     @contextmanager

@@ -57,6 +57,11 @@ class PutAll:
             database.put_all(rows_of(segment, sequence))
         return sequence + len(segment)
 
+    @property
+    def rejects(self) -> list[Reject]:
+        """The records that were refused, once it is written."""
+        return self._made[0][1]
+
     def apply(self) -> tuple[int, list[Reject]]:
         segment, rejects = self._made[0]
         if len(segment):

@@ -1,0 +1,85 @@
+"""Changes of a durable engine for layers above it, which write tables of their own in the same transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from tocsin.engine.durable.changes import Put, PutAll, Remove
+from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.loading import checked_rejects, collect
+from tocsin.language.advice import Advice
+from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.records import parsed_record
+from tocsin.segment import Segment
+from tocsin.store import Change, Database, Identity
+
+
+class Transactions:
+    """The committing thread of a durable engine, and the changes that its own calls would make."""
+
+    def __init__(self, engine: DurableEngine) -> None:
+        self._engine = engine
+        self._committer = engine._require_writer()
+
+    @property
+    def identity(self) -> Identity:
+        """Which store the engine has, and which of its histories."""
+        return self._engine._identity
+
+    @property
+    def kind(self) -> type | None:
+        """The type of the ids, str or int; None while there are no subscriptions."""
+        return self._engine._store.kind
+
+    def submit(self, change: Change) -> Future[Any]:
+        """Hand a change over; the result is there when it is durable, and in memory."""
+        return self._committer.submit(change)
+
+    def read(self, ask: Callable[[Database], Any]) -> Any:
+        """What `ask` reads with the writer's connection, between two transactions."""
+        return self._committer.commit(_Read(ask))
+
+    def put(self, record: Mapping[str, Any]) -> Put:
+        """The change that adds or replaces a subscription; raises `RecordError`."""
+        return Put(self._engine._store, parsed_record(record, self._engine._templates), replace=True)
+
+    def put_all(self, records: Iterable[Mapping[str, Any]]) -> PutAll:
+        """The change that adds or replaces many subscriptions; of several with one id the last is kept."""
+        builder = collect(records, self._engine._templates)
+
+        def make() -> tuple[Segment, list[Reject]]:
+            segment = self._engine._finished(builder, replace=True)
+            return segment, checked_rejects(builder, strict=False)
+
+        return PutAll(self._engine._store, make, replace=True)
+
+    def remove(self, id: SubscriptionId) -> Remove:
+        """The change that removes a subscription."""
+        return Remove(self._engine._store, id)
+
+    def grown(self, waiting: int | None = None) -> None:
+        """Start a merge if `waiting`, what `Put.apply` returned, is many; after other changes always."""
+        if waiting is None or waiting >= self._engine._delta_limit:
+            self._engine._merger.wake()
+
+    def take_advice(self) -> list[Advice]:
+        """Advice about conditions that probably mean something else, since the last call."""
+        return self._engine._templates.take_advice()
+
+
+class _Read:
+    """A change that changes nothing."""
+
+    is_alone = False
+
+    def __init__(self, ask: Callable[[Database], Any]) -> None:
+        self._ask, self._answer = ask, None
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        self._answer = self._ask(database)
+        return sequence
+
+    def apply(self) -> Any:
+        return self._answer
