@@ -1,0 +1,93 @@
+"""Which destinations the matches of events go to, and what each is told."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Sequence
+
+from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.groups import Hits, hits_of
+from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.records import ObjectChunk
+from tocsin.service.directory import Directory
+from tocsin.service.units import Event, Throttled, Unit
+
+
+def fragment(id: SubscriptionId, score: float, payload: str | None) -> str:
+    """A matched subscription as JSON."""
+    name = str(id) if isinstance(id, int) else json.dumps(id, ensure_ascii=False)
+    shown = f"{score!r}" if math.isfinite(score) else "null"
+    return f'{{"id":{name},"score":{shown},"payload":{payload or "null"}}}'
+
+
+class Addressing:
+    """Matches units of events, and sorts the matches by destination."""
+
+    def __init__(self, engine: DurableEngine, directory: Directory) -> None:
+        self._engine, self._directory = engine, directory
+
+    def matched(self, units: Sequence[Unit]) -> list[list[Event]]:
+        """The events of each unit. Single events are matched as one batch."""
+        singles = [unit for unit in units if unit.record is not None]
+        records = [unit.record for unit in singles if unit.record is not None]
+        events = iter(self._events(ObjectChunk(list(enumerate(records))), [one.texts[0] for one in singles], singles))
+        answers = []
+        for unit in units:
+            if unit.record is not None:
+                event = next(events)
+                event.key = unit.key
+                answers.append([event])
+            else:
+                answers.append(self._of_many(unit))
+        return answers
+
+    def _of_many(self, unit: Unit) -> list[Event]:
+        found = self._events(unit.events(), unit.texts, [unit] * len(unit.texts))
+        for event, key in zip(found, unit.keys or (), strict=False):
+            event.key = key
+        return found
+
+    def _events(self, chunk: object, texts: Sequence[str], units: Sequence[Unit]) -> list[Event]:
+        events = [Event(text) for text in texts]
+        if not events:
+            return events
+        answers, rejects = hits_of(self._engine, chunk)  # type: ignore[arg-type]
+        now, served = int(time.time() * 1000), set[int]()
+        for hits in answers:
+            served.update(hits.rows)
+            self._address(hits, events, units, now)
+        for row, reject in _refused(rejects, len(events), served):
+            events[row].refused = reject
+        return events
+
+    def _address(self, hits: Hits, events: Sequence[Event], units: Sequence[Unit], now: int) -> None:
+        """Give each match to its destination."""
+        routes, destinations = self._directory.routes, self._directory.destinations
+        for place, row in enumerate(hits.rows):
+            first, stop = hits.starts[place], hits.starts[place + 1]
+            event, tenant = events[row], units[row].tenant
+            event.matches = stop - first
+            for at in range(first, stop):
+                route = routes.get(hits.ids[at])
+                target = None if route is None else destinations.get(route.destination or 0)
+                if route is None or target is None or target.tenant != tenant:
+                    continue
+                if (route.paused_until or 0) > now or (route.expires_at is not None and route.expires_at <= now):
+                    event.suppressed += 1
+                    continue
+                text = fragment(hits.ids[at], hits.scores[at], hits.payloads[at])
+                if route.throttle_s is not None:
+                    event.throttled.append(Throttled(target.number, hits.ids[at], route.throttle_s, text))
+                else:
+                    event.deliveries.setdefault(target.number, []).append(text)
+
+
+def _refused(rejects: Iterable[Reject], count: int, served: set[int]) -> list[tuple[int, Reject]]:
+    """The events that could not be matched, each with the reason."""
+    if len(served) == count:
+        return []
+    reasons = {reject.row: reject for reject in rejects}
+    lost = (row for row in range(count) if row not in served)
+    return [(row, reasons.get(row, Reject(row, None, "", "the event cannot be used"))) for row in lost]

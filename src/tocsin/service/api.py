@@ -1,0 +1,147 @@
+"""A call of the HTTP interface: method, path, scope and handler, beside what the OpenAPI document says of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tocsin.service import bodies
+from tocsin.service.changes import FREE, Guard
+from tocsin.service.names import Asked, path_text
+from tocsin.service.principals import Principal, authenticated
+from tocsin.service.problems import Problem, of_error
+from tocsin.service.service import Service
+
+_LOG: Final = logging.getLogger("tocsin.service")
+_MOST_QUERY: Final = 32
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option in the query of a URL, or a header."""
+
+    name: str
+    about: str
+    schema: Schema = field(default_factory=lambda: {"type": "string"})
+    place: str = "query"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One method of one path."""
+
+    method: str
+    path: str
+    handle: Callable[[Exchange], Awaitable[Response]]
+    scope: str | None  # None: open to everyone who may connect
+    about: str
+    options: Sequence[Option] = ()
+    takes: Mapping[str, str] = field(default_factory=dict)  # names of schemas by media type of the body
+    gives: str | None = None  # name of the schema of the answer
+    status: int = 200
+    problems: Sequence[int] = ()
+    media_type: str = "application/json"
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The options of the query."""
+        return frozenset(one.name for one in self.options if one.place == "query")
+
+
+class Exchange:
+    """A request with who asks, and the service that answers."""
+
+    __slots__ = ("asked", "principal", "request", "service")
+
+    def __init__(self, service: Service, request: Request, principal: Principal, asked: Asked) -> None:
+        self.service, self.request, self.principal, self.asked = service, request, principal, asked
+
+    def part(self, name: str) -> str:
+        """A part of the path."""
+        return path_text(self.request.path_params[name])
+
+    async def body(self) -> bytes:
+        """The body, within the limits."""
+        return await bodies.read_body(self.request, self.service.limits.body_bytes)
+
+    async def document(self) -> dict[str, Any]:
+        """The body as a JSON object."""
+        bodies.media_type(self.request, frozenset((bodies.JSON,)))
+        return bodies.json_object(await self.body())
+
+    @property
+    def guard(self) -> Guard:
+        """What `If-Match` and `If-None-Match` ask for."""
+        match, none = (self.request.headers.get(name) for name in ("if-match", "if-none-match"))
+        if match is None and none is None:
+            return FREE
+        if none is not None and none.strip() != "*":
+            raise Problem(400, "header", "If-None-Match is * here: the change is made if nothing is there")
+        tags = None if match is None else frozenset(tag.strip().removeprefix("W/") for tag in match.split(","))
+        return Guard(tags, none is not None)
+
+
+class Endpoint:
+    """The calls of one path as an ASGI application."""
+
+    def __init__(self, service: Service, calls: Sequence[Call]) -> None:
+        self._service = service
+        self._calls = {call.method: call for call in calls}
+        if "GET" in self._calls:
+            self._calls.setdefault("HEAD", self._calls["GET"])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except Exception as error:  # every error has an answer  # noqa: BLE001
+            problem = of_error(error)
+            if problem.status == 500:
+                _LOG.exception("a request failed: %s %s", scope["method"], scope["path"])
+            response = problem.response()
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        call = self._calls.get(request.method)
+        if call is None:
+            allowed = ", ".join(self._calls)
+            raise Problem(405, "method", f"{request.method} is not allowed here", headers={"Allow": allowed})
+        principal = authenticated(request.headers)
+        if call.scope is not None:
+            principal.require(call.scope)
+        return await call.handle(Exchange(self._service, request, principal, _asked(request, call.known)))
+
+
+def _asked(request: Request, known: frozenset[str]) -> Asked:
+    query = request.scope["query_string"]
+    if not query:
+        return Asked([], known)
+    try:
+        items = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_QUERY)
+    except ValueError:
+        raise Problem(400, "query", f"the query is not one of at most {_MOST_QUERY} options") from None
+    return Asked(items, known)
+
+
+def answered(document: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer in JSON."""
+    return Response(json.dumps(document, ensure_ascii=False).encode(), status, headers, "application/json")
+
+
+def raw(body: bytes, status: int = 200, media_type: str = "application/json") -> Response:
+    """An answer whose bytes are made already."""
+    return Response(body, status, None, media_type)
+
+
+def empty(headers: Mapping[str, str] | None = None) -> Response:
+    """An answer without a body."""
+    return Response(None, 204, headers)

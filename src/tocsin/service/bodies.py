@@ -1,0 +1,164 @@
+"""Bodies of requests: read within limits of size and time, then as JSON, JSON lines or an Arrow stream."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from starlette.requests import ClientDisconnect, Request
+
+from tocsin.errors import RecordError
+from tocsin.records import LinesChunk
+from tocsin.records.json_lines import decode_json, parse_line
+from tocsin.service.problems import Problem, invalid
+
+JSON, LINES, ARROW = "json", "lines", "arrow"
+CLOUD_EVENT, CLOUD_EVENTS = "cloudevent", "cloudevents"
+MEDIA_TYPES: Final = {
+    "application/json": JSON,
+    "application/merge-patch+json": JSON,
+    "application/x-ndjson": LINES,
+    "application/jsonl": LINES,
+    "application/json-lines": LINES,
+    "application/jsonlines": LINES,
+    "application/vnd.apache.arrow.stream": ARROW,
+    "application/cloudevents+json": CLOUD_EVENT,
+    "application/cloudevents-batch+json": CLOUD_EVENTS,
+}
+MOST_DEPTH: Final = 64
+"""Objects and lists within each other."""
+_SECONDS: Final = 30.0
+"""A body arrives within this time, or at `_LEAST_RATE` at least."""
+_LEAST_RATE: Final = 64 << 10
+
+
+def media_type(request: Request, known: frozenset[str], default: str = JSON) -> str:
+    """The form of a body; raises a `Problem` unless it is one of those `known`."""
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Problem(415, "encoding", "bodies are not compressed here; send the body as it is")
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    form = MEDIA_TYPES.get(given, "") if given else default
+    if form not in known:
+        types = ", ".join(name for name, one in MEDIA_TYPES.items() if one in known)
+        raise Problem(415, "media-type", f"Content-Type is {given!r:.60}; it is one of {types}")
+    return form
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body, of at most `limit` bytes."""
+    length = request.headers.get("content-length")
+    if length is not None and length.isdecimal() and int(length[:18]) > limit:
+        raise _too_large(limit)
+    parts: list[bytes] = []
+    size, begun = 0, asyncio.get_running_loop().time()
+    try:
+        async with asyncio.timeout_at(begun + _SECONDS) as clock:
+            async for part in request.stream():
+                parts.append(part)
+                size += len(part)
+                if size > limit:
+                    raise _too_large(limit)
+                clock.reschedule(begun + _SECONDS + size / _LEAST_RATE)
+    except TimeoutError:
+        raise Problem(408, "slow", f"the body did not arrive within {_SECONDS:g} s") from None
+    except ClientDisconnect:
+        raise Problem(400, "gone", "the body ended early") from None
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(limit: int) -> Problem:
+    return Problem(413, "size", f"the body has more than {limit:,} bytes; send it in parts", limit=limit)
+
+
+def json_value(body: bytes) -> Any:
+    """A JSON document: UTF-8, each key once, at most `MOST_DEPTH` deep, and without lone surrogates."""
+    try:
+        value = decode_json(body.decode())
+    except UnicodeDecodeError as error:
+        raise Problem(400, "json", f"the body is not valid UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise Problem(
+            400, "json", f"the body is not JSON: {error.msg}", line=error.lineno, column=error.colno
+        ) from None
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise Problem(400, "json", f"the body is not JSON: {reason}") from None
+    require_sound(value, body)
+    return value
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """A JSON document that is an object."""
+    value = json_value(body)
+    if not isinstance(value, dict):
+        raise Problem(400, "json", "the body is not a JSON object")
+    return value
+
+
+def require_sound(value: Any, text: bytes) -> None:
+    """Raise a `Problem` for what is nested too deep, or has a lone surrogate, which no database stores."""
+    if text.count(b"{") + text.count(b"[") > MOST_DEPTH and depth_of(value) > MOST_DEPTH:
+        raise Problem(400, "json", f"the JSON is more than {MOST_DEPTH} levels deep")
+    if b"\\u" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Problem(400, "json", "the JSON has a lone surrogate") from None
+
+
+def depth_of(value: Any) -> int:
+    """How deep objects and lists are within each other, at most one more than is allowed."""
+    level, depth = [value], 0
+    while level and depth <= MOST_DEPTH:
+        level = [inner for one in level if isinstance(one, dict | list) for inner in _inside(one)]
+        depth += 1
+    return depth
+
+
+def _inside(one: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(one.values()) if isinstance(one, dict) else one
+
+
+def event_object(body: bytes) -> Mapping[str, Any]:
+    """An event: a JSON object; a GeoJSON feature becomes its record, as everywhere in tocsin."""
+    try:
+        value = parse_line(body, 1)
+    except RecordError as error:
+        raise Problem(400, "json", error.reason.removeprefix("line 1: ")) from None
+    require_sound(value, body)
+    return value
+
+
+def one_line(body: bytes) -> str:
+    """A JSON text without line breaks: those are white space in JSON, and never inside a string."""
+    text = body.decode().strip(" \t\r\n")
+    return text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
+
+
+class Lines:
+    """JSON lines of a body, without blank ones."""
+
+    def __init__(self, body: bytes) -> None:
+        body = body.removeprefix(b"\xef\xbb\xbf")
+        self.texts = [one for one in (line.strip(b" \t\r") for line in body.split(b"\n")) if one]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def chunk(self, first: int, stop: int) -> LinesChunk:
+        """Some of the lines, to be read by the kernel; their rows count from 0."""
+        texts = self.texts[first:stop]
+        stops = np.cumsum([len(one) + 1 for one in texts], dtype=np.int64) - 1
+        starts = np.concatenate([np.zeros(1, np.int64), stops[:-1] + 1])[: len(texts)]
+        rows = np.arange(len(texts))
+        return LinesChunk(b"\n".join(texts), starts, stops, rows, rows + first + 1)
+
+
+def fields(record: Mapping[str, Any], *names: str) -> None:
+    """Raise a `Problem` if a record lacks one of these members."""
+    for name in names:
+        if name not in record:
+            raise invalid(f"{name} is missing", field=name)

@@ -1,0 +1,110 @@
+"""Destinations: where matches are delivered."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from tocsin.service.api import Call, Exchange, Option, answered, empty
+from tocsin.service.calls.subscriptions import merged
+from tocsin.service.changes import Guard, PutDestination, RemoveDestination
+from tocsin.service.directory import KINDS, Destination
+from tocsin.service.names import checked_name, only
+from tocsin.service.principals import READ, SUBSCRIBE
+from tocsin.service.problems import invalid
+
+PATH: Final = "/v1/destinations"
+_FIELDS: Final = frozenset(("kind",))
+_SHOWN: Final = frozenset(("id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"))
+_MOST_PAGE: Final = 1000
+
+
+def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
+    """A destination as the document that a client gets."""
+    return {
+        "id": one.id,
+        "kind": one.kind,
+        **one.options,
+        "epoch": exchange.service.directory.epoch(one),
+        "newest": one.newest,
+        "acknowledged": one.acknowledged,
+        "earliest": one.earliest,
+        "subscriptions": one.subscriptions,
+    }
+
+
+async def get(exchange: Exchange) -> Response:
+    found = exchange.service.destination(exchange.principal, exchange.part("id"))
+    return answered(document_of(exchange, found), headers={"ETag": found.etag})
+
+
+async def put(exchange: Exchange) -> Response:
+    name = checked_name(exchange.part("id"), "destination")
+    return await _put(exchange, name, await exchange.document(), exchange.guard)
+
+
+async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Guard) -> Response:
+    record = {field: value for field, value in record.items() if field not in _SHOWN}
+    only(record, _FIELDS, "destination")
+    if record.get("kind") not in KINDS:
+        known = " or ".join(KINDS)
+        raise invalid(f"kind is {str(record.get('kind'))!r:.40}; it is {known}", field="kind")
+    options = {field: value for field, value in record.items() if field != "kind"}
+    service = exchange.service
+    change = PutDestination(service.directory, exchange.principal.tenant, name, record["kind"], options, guard)
+    is_new, made = await service.commit(change)
+    return answered(document_of(exchange, made), 201 if is_new else 200, {"ETag": made.etag})
+
+
+async def patch(exchange: Exchange) -> Response:
+    found = exchange.service.destination(exchange.principal, exchange.part("id"))
+    exchange.guard.check(found.etag)
+    guard = Guard(frozenset((found.etag,)))
+    record = merged({"kind": found.kind, **found.options}, await exchange.document())
+    return await _put(exchange, found.id, record, guard)
+
+
+async def delete(exchange: Exchange) -> Response:
+    service = exchange.service
+    found = service.destination(exchange.principal, exchange.part("id"))
+    service.hub.deleted(await service.commit(RemoveDestination(service.directory, found, exchange.guard)))
+    return empty()
+
+
+async def page(exchange: Exchange) -> Response:
+    limit, after = exchange.asked.number("limit", 100, 1, _MOST_PAGE), exchange.asked.text("after")
+    named, tenant = exchange.service.directory.named, exchange.principal.tenant
+    names = sorted(id for owner, id in list(named) if owner == tenant and (after is None or id > after))
+    found = [one for id in names[:limit] if (one := named.get((tenant, id))) is not None]
+    document: dict[str, Any] = {"destinations": [document_of(exchange, one) for one in found]}
+    if len(names) > limit:
+        document["next"] = names[limit - 1]
+    return answered(document)
+
+
+_TAKES: Final = {"application/json": "Destination"}
+_IF_MATCH: Final = Option("If-Match", "the change is made only if this is the ETag", place="header")
+CALLS: Final = (
+    Call(
+        "GET", PATH, page, READ, "Destinations in the order of their ids",
+        (
+            Option("after", "the id before the first one"),
+            Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
+        ),
+        gives="Destinations", problems=(400,),
+    ),
+    Call("GET", f"{PATH}/{{id}}", get, READ, "A destination, with its cursor", gives="Destination", problems=(404,)),
+    Call(
+        "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Make a destination, or change its options", (_IF_MATCH,), _TAKES,
+        "Destination", problems=(400, 409, 412, 413, 415, 422, 507),
+    ),
+    Call(
+        "PATCH", f"{PATH}/{{id}}", patch, SUBSCRIBE, "Change options of a destination (a JSON merge patch)",
+        (_IF_MATCH,), _TAKES, "Destination", problems=(400, 404, 409, 412, 413, 415, 422, 507),
+    ),
+    Call(
+        "DELETE", f"{PATH}/{{id}}", delete, SUBSCRIBE, "Delete a destination that no subscription names",
+        (_IF_MATCH,), status=204, problems=(404, 409, 412, 507),
+    ),
+)  # fmt: skip

@@ -1,0 +1,196 @@
+"""Publishing events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from tocsin.records import TableChunk, read_events
+from tocsin.service import arrow, bodies, cloudevents
+from tocsin.service.api import Call, Exchange, Option, answered, raw
+from tocsin.service.outbox import Outcome
+from tocsin.service.principals import PUBLISH
+from tocsin.service.problems import Problem, conflict, invalid
+from tocsin.service.units import Key, Published, Unit, digest_of
+
+_ROUTE: Final = "events"
+_AT_ONCE: Final = 4096
+"""Events of a bulk in a transaction."""
+_MOST_KEY: Final = 512
+_MOST_ERRORS: Final = 1000
+_FORMS: Final = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW, bodies.CLOUD_EVENT, bodies.CLOUD_EVENTS))
+
+
+async def publish(exchange: Exchange) -> Response:
+    form, headers = bodies.media_type(exchange.request, _FORMS), exchange.request.headers
+    given = _given_key(exchange)
+    body = await exchange.body()
+    if form == bodies.JSON and not cloudevents.is_binary(headers):
+        return await _single(exchange, bodies.event_object(body), bodies.one_line(body), given, body)
+    if form in (bodies.JSON, bodies.CLOUD_EVENT):
+        document = bodies.json_value(body)
+        is_plain = form == bodies.JSON
+        event, key = cloudevents.of_headers(headers, document) if is_plain else cloudevents.of_document(document)
+        text = _text(event)
+        own = given or Key(cloudevents.ROUTE, key, digest_of(text.encode()))
+        return await _single(exchange, event, text, own, body)
+    if form == bodies.CLOUD_EVENTS:
+        return await _several(exchange, [_cloud_unit(exchange, bodies.json_value(body))])
+    units = await exchange.service.in_thread(_units, exchange, form, body, given)
+    return await _several(exchange, units)
+
+
+def _text(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, ensure_ascii=True, separators=(",", ":"))
+
+
+def _given_key(exchange: Exchange) -> Key | None:
+    """The key of the header, without its digest."""
+    text = exchange.request.headers.get("idempotency-key")
+    if text is None:
+        return None
+    if not 0 < len(text) <= _MOST_KEY or not text.isprintable():
+        raise Problem(400, "header", f"Idempotency-Key has 1 to {_MOST_KEY} characters, all of them visible")
+    return Key(_ROUTE, text, b"")
+
+
+async def _single(exchange: Exchange, event: Mapping[str, Any], text: str, key: Key | None, body: bytes) -> Response:
+    """Publish one event."""
+    if key is not None and not key.digest:
+        key = key._replace(digest=digest_of(body))
+    unit = Unit(exchange.principal.tenant, [text], record=event, key=key)
+    with _in_progress(exchange, key), exchange.service.metrics.publish_s.time():
+        (outcome,) = await exchange.service.publisher.publish(unit)
+    if isinstance(outcome, Problem):
+        raise outcome
+    exchange.service.metrics.published([outcome])
+    answer = f'{{"sequence":{outcome.sequence},"matches":{outcome.matches},"deliveries":{outcome.deliveries}'
+    answer += f',"suppressed":{outcome.suppressed}}}' if outcome.suppressed else "}"
+    response = raw(answer.encode(), 202)
+    if outcome.is_repeated:
+        response.headers["Idempotent-Replayed"] = "true"
+    return response
+
+
+@contextmanager
+def _in_progress(exchange: Exchange, key: Key | None) -> Iterator[None]:
+    """Refuses a key whose request is not answered yet."""
+    if key is None:
+        yield
+        return
+    name, busy = (exchange.principal.tenant, key.route, key.key), exchange.service.in_progress
+    if name in busy:
+        raise conflict("a request with this idempotency key is in progress", headers={"Retry-After": "1"})
+    busy.add(name)
+    try:
+        yield
+    finally:
+        busy.discard(name)
+
+
+def _units(exchange: Exchange, form: str, body: bytes, key: Key | None) -> list[Unit]:
+    """The units of a bulk: each is a transaction, and has a key of its own if the request has one."""
+    tenant, named = exchange.principal.tenant, exchange.asked.text("key")
+    if key is not None and named is not None:
+        raise Problem(400, "query", "key= names the keys of single events; leave the header out")
+    if form == bodies.ARROW:
+        table = arrow.read_table(body)
+        texts = arrow.texts(table)
+        pieces = [(texts[at : at + _AT_ONCE], _table_chunk(table, at)) for at in range(0, len(texts), _AT_ONCE)]
+    else:
+        lines = bodies.Lines(body)
+        pieces = [
+            (_line_texts(lines.texts[at : at + _AT_ONCE]), lines.chunk(at, at + _AT_ONCE))
+            for at in range(0, len(lines), _AT_ONCE)
+        ]
+    units = []
+    for number, (texts, chunk) in enumerate(pieces):
+        own = None if key is None else Key(_ROUTE, f"{key.key}#{number}", digest_of("\n".join(texts).encode()))
+        keys = None if named is None else [_line_key(text, named) for text in texts]
+        units.append(Unit(tenant, texts, chunk=chunk, key=own, keys=keys))
+    return units
+
+
+def _line_texts(lines: Sequence[bytes]) -> list[str]:
+    """The lines as texts. One that is not UTF-8 is refused when it is matched."""
+    return [line.decode(errors="replace").replace("\r", " ") for line in lines]
+
+
+def _table_chunk(table: Any, first: int) -> Any:
+    (chunk,) = list(read_events(table.slice(first, _AT_ONCE).combine_chunks()))
+    assert isinstance(chunk, TableChunk)
+    return chunk
+
+
+def _line_key(text: str, name: str) -> Key | None:
+    """The key of an event of a bulk: the value of an attribute."""
+    try:
+        value = json.loads(text)
+        for part in name.split("."):
+            value = value[part]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int) or not 0 < len(str(value)) <= _MOST_KEY:
+        return None
+    return Key(f"{_ROUTE}/{name}", str(value), digest_of(text.encode()))
+
+
+def _cloud_unit(exchange: Exchange, documents: Any) -> Unit:
+    """A batch of CloudEvents. The batch as a whole is refused if one of them is wrong."""
+    if not isinstance(documents, list) or len(documents) > _AT_ONCE:
+        raise invalid(f"a batch is a JSON array of at most {_AT_ONCE:,} CloudEvents")
+    made = [cloudevents.of_document(one) for one in documents]
+    texts = [_text(event) for event, _ in made]
+    keys: list[Key | None] = [
+        Key(cloudevents.ROUTE, key, digest_of(text.encode())) for (_, key), text in zip(made, texts, strict=True)
+    ]
+    lines = bodies.Lines("\n".join(texts).encode())
+    return Unit(exchange.principal.tenant, texts, chunk=lines.chunk(0, len(lines)), keys=keys)
+
+
+async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
+    """Publish units one after the other, so that what is answered is an unbroken beginning if one is refused."""
+    outcomes: list[tuple[int, Outcome]] = []
+    first = accepted = 0
+    for unit in units:
+        with _in_progress(exchange, unit.key):
+            found = await exchange.service.publisher.publish(unit)
+        is_whole = unit.key is not None and len(found) == 1 != len(unit.texts)
+        if is_whole and isinstance(found[0], Problem):
+            raise found[0]
+        accepted += len(unit.texts) if is_whole else sum(isinstance(one, Published) for one in found)
+        outcomes.extend((first + row, one) for row, one in enumerate(found))
+        first += len(unit.texts)
+    made = [one for _, one in outcomes if isinstance(one, Published)]
+    errors = [(row, one) for row, one in outcomes if isinstance(one, Problem)]
+    exchange.service.metrics.published(made, len(errors))
+    document = {
+        "accepted": accepted,
+        "rejected": len(errors),
+        "sequence": max((one.sequence for one in made), default=0),
+        "matches": sum(one.matches for one in made),
+        "deliveries": sum(one.deliveries for one in made),
+        "errors": [{"row": row, "reason": one.detail[:2000]} for row, one in errors[:_MOST_ERRORS]],
+    }
+    return answered(document, 202)
+
+
+CALLS: Final = (
+    Call(
+        "POST", "/v1/events", publish, PUBLISH,
+        "Publish events: answered once they and their deliveries are durable",
+        (
+            Option("Idempotency-Key", "makes a retry harmless for 24 hours", place="header"),
+            Option("key", "of a bulk: the attribute whose value is each event's idempotency key"),
+        ),
+        {
+            "application/json": "Event", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow",
+            "application/cloudevents+json": "CloudEvent", "application/cloudevents-batch+json": "CloudEvents",
+        },
+        "Published", 202, (400, 408, 409, 413, 415, 422, 429, 507),
+    ),
+)  # fmt: skip

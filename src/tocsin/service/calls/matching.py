@@ -1,0 +1,80 @@
+"""Matching without storing anything."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from typing import Any, Final
+
+import pyarrow as pa
+from starlette.responses import Response
+
+from tocsin.model.ranking import RANKINGS, Ranking
+from tocsin.service import arrow, bodies
+from tocsin.service.api import Call, Exchange, Option, answered, raw
+from tocsin.service.matching import ranking_of
+from tocsin.service.principals import READ
+from tocsin.service.problems import invalid
+
+_MOST_EXPLAINED: Final = 20
+_AT_ONCE: Final = 4096
+"""Lines that are matched together: the others are matched after them, and single events between."""
+
+
+async def match(exchange: Exchange) -> Response:
+    forms = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW))
+    form, ranking = bodies.media_type(exchange.request, forms), ranking_of(exchange.asked)
+    if exchange.asked.flag("explain"):
+        return await _explained(exchange, form, ranking)
+    body, matcher = await exchange.body(), exchange.service.matcher
+    if form == bodies.JSON:
+        matches = await matcher.match(bodies.event_object(body), ranking)
+        return raw(f'{{"matches":{matches}}}'.encode())
+    if form == bodies.LINES:
+        lines, answers = bodies.Lines(body), []
+        for first in range(0, len(lines), _AT_ONCE):
+            answers.append(await matcher.lines(lines.chunk(first, first + _AT_ONCE), ranking, first))
+        return raw(b"".join(answers), media_type="application/x-ndjson")
+    answer = await matcher.run(_table, exchange, body, ranking)
+    return raw(answer, media_type=arrow.MEDIA_TYPE)
+
+
+def _table(exchange: Exchange, body: bytes, ranking: Ranking | None) -> bytes:
+    """The answer to an Arrow stream: `event`, `subscription`, with a ranking `score`, and `payload`."""
+    table = arrow.read_table(body)
+    answer = exchange.service.engine.match_batch(table, ranking=ranking, payload=True, threads=1)
+    stream = io.BytesIO()
+    with pa.ipc.new_stream(stream, answer.table.schema) as writer:
+        writer.write_table(answer.table)
+    return stream.getvalue()
+
+
+async def _explained(exchange: Exchange, form: str, ranking: Ranking | None) -> Response:
+    """The matches of one event, with the conditions that hold."""
+    if form != bodies.JSON or ranking is not None:
+        raise invalid("explain is for one event as JSON, without a ranking", field="explain")
+    event = bodies.event_object(await exchange.body())
+
+    def explained() -> list[dict[str, Any]]:
+        engine, answers = exchange.service.engine, []
+        for match in engine.match(event, payload=True)[:_MOST_EXPLAINED]:
+            one = engine.explain(match.subscription, event)
+            document = {"id": match.subscription, "score": match.score, "payload": getattr(match, "payload", None)}
+            held = [{"condition": finding.predicate, "found": finding.came} for finding in one.held]
+            answers.append(document | {"holds": held, "text": str(one)})
+        return answers
+
+    return answered({"matches": await asyncio.to_thread(explained)})
+
+
+CALLS: Final = (
+    Call(
+        "POST", "/v1/match", match, READ, "The subscriptions that events match; nothing is stored",
+        (
+            *(Option(word, f"{kind.help}; {kind.spelling()[1]}") for word, kind in RANKINGS.items()),
+            Option("explain", f"also tell what holds, for the first {_MOST_EXPLAINED} matches", {"type": "boolean"}),
+        ),
+        {"application/json": "Event", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},
+        "Matches", problems=(400, 408, 413, 415, 422),
+    ),
+)  # fmt: skip

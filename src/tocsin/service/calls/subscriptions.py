@@ -1,0 +1,297 @@
+"""Subscriptions: one by one, in pages, and in bulk."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from tocsin.errors import RecordError, TocsinError
+from tocsin.language import parse_any, parse_json
+from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.service import arrow, bodies
+from tocsin.service.api import Call, Exchange, Option, answered, empty
+from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
+from tocsin.service.directory import Route
+from tocsin.service.hub import time_text
+from tocsin.service.names import amount, only, record_id, subscription_id
+from tocsin.service.principals import READ, SUBSCRIBE
+from tocsin.service.problems import Problem, conflict, invalid, unknown
+
+PATH: Final = "/v1/subscriptions"
+_OWN: Final = frozenset(("destination", "throttle_s", "paused_until", "expires_at"))
+_FIELDS: Final = _OWN | {"where", "language", "score", "payload", "weights"}
+_LANGUAGES: Final = ("cql2-text", "cql2-json")
+_MOST_PAGE: Final = 1000
+_MOST_ERRORS: Final = 1000
+_LONG: Final = 4096
+"""Bodies of more bytes are parsed on a thread."""
+_TRIES: Final = 5
+_YEAR_S: Final = 366 * 86_400
+_ROW: Final = """
+SELECT s.id, s.condition, s.score, s.payload, s.weights, s.sequence,
+    r.destination, r.throttle_s, r.paused_until, r.expires_at
+FROM subscriptions AS s LEFT JOIN service_routes AS r ON r.id = s.id
+"""
+
+
+def _milliseconds(record: Mapping[str, Any], field: str) -> int | None:
+    """A time of a record: RFC 3339, with its offset from UTC."""
+    value = record.get(field)
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None:
+            raise ValueError(value)
+        return int(moment.timestamp() * 1000)
+    except (TypeError, ValueError, OverflowError):
+        raise invalid(f"{field} is a time such as 2026-01-31T12:00:00Z", field=field) from None
+
+
+def _route(exchange: Exchange, record: Mapping[str, Any]) -> Route:
+    """Where and when a subscription's matches go."""
+    name, throttle = record.get("destination"), record.get("throttle_s")
+    number = None
+    if name is not None:
+        found = (
+            exchange.service.directory.named.get((exchange.principal.tenant, name)) if isinstance(name, str) else None
+        )
+        if found is None:
+            raise invalid(f"there is no destination {str(name)!r:.80}; make it first", field="destination")
+        number = found.number
+    seconds = None if throttle is None else amount(throttle, "throttle_s", 0.001, _YEAR_S)
+    return Route(number, seconds, _milliseconds(record, "paused_until"), _milliseconds(record, "expires_at"))
+
+
+def _engine_record(id: SubscriptionId, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a record that the engine keeps. The condition is in the language that the record names."""
+    language, where = record.get("language"), record.get("where")
+    if language is not None and language not in _LANGUAGES:
+        known = " or ".join(_LANGUAGES)
+        raise invalid(f"language is {str(language)!r:.40}; it is {known}", field="language")
+    if where is None:
+        raise invalid("where is missing; give a condition as CQL2 text or JSON", field="where")
+    is_text = isinstance(where, str)
+    if language is not None and is_text != (language == "cql2-text"):
+        raise invalid(f"where is not {language}: CQL2 text is a string, CQL2 JSON an object", field="where")
+    return {"id": id} | {name: record.get(name) for name in ("where", "score", "payload", "weights")}
+
+
+def _explained(error: RecordError, where: object) -> TocsinError:
+    """The error of a condition, with its place."""
+    if error.field == "where" and isinstance(where, str | Mapping | bool):
+        try:
+            parse_json(where) if isinstance(where, bool) else parse_any(where)
+        except TocsinError as own:
+            return own
+    return error
+
+
+def document_of(exchange: Exchange, row: Sequence[Any]) -> dict[str, Any]:
+    """A row of the database as the document that a client gets."""
+    id, where, score, payload, weights, sequence, number, throttle, paused, expires = row
+    document: dict[str, Any] = {"id": id, "where": where, "score": score}
+    for name, text in (("payload", payload), ("weights", weights)):
+        if text:
+            document[name] = json.loads(text)
+    target = exchange.service.directory.destinations.get(number) if number is not None else None
+    if target is not None:
+        document["destination"] = target.id
+    if throttle is not None:
+        document["throttle_s"] = throttle
+    for name, moment in (("paused_until", paused), ("expires_at", expires)):
+        if moment is not None:
+            document[name] = time_text(moment)
+    return document | {"sequence": sequence}
+
+
+def _id(exchange: Exchange) -> SubscriptionId:
+    return subscription_id(exchange.part("id"), exchange.service.transactions.kind)
+
+
+async def _row(exchange: Exchange, id: SubscriptionId) -> tuple[Any, ...]:
+    found = await exchange.service.readers.read(lambda one: one.execute(f"{_ROW} WHERE s.id = ?", (id,)).fetchone())
+    if found is None:
+        raise unknown("subscription", id)
+    return tuple(found)
+
+
+async def get(exchange: Exchange) -> Response:
+    row = await _row(exchange, _id(exchange))
+    return answered(document_of(exchange, row), headers={"ETag": f'"{row[5]}"'})
+
+
+async def put(exchange: Exchange) -> Response:
+    id, guard = _id(exchange), exchange.guard
+    return await _put(exchange, id, await exchange.document(), guard)
+
+
+async def _put(exchange: Exchange, id: SubscriptionId, record: dict[str, Any], guard: Guard) -> Response:
+    """Check a record, and make it durable."""
+    service = exchange.service
+    only(record, _FIELDS | {"id", "sequence"}, "subscription")
+    if record.get("id", id) != id:
+        raise invalid("id is another one than in the path", field="id")
+    route, asked = _route(exchange, record), _engine_record(id, record)
+    try:
+        change = await service.in_thread(service.transactions.put, asked)
+    except RecordError as error:
+        raise _explained(error, asked["where"]) from None
+    is_new, sequence = await service.commit(
+        PutSubscription(service.directory, service.transactions, change, route, guard)
+    )
+    document: dict[str, Any] = {"id": id, "sequence": sequence}
+    advice = [f"{one.condition}: {one.reason}" for one in service.transactions.take_advice()]
+    if advice:
+        document["warnings"] = advice
+    return answered(document, 201 if is_new else 200, {"ETag": f'"{sequence}"'})
+
+
+async def patch(exchange: Exchange) -> Response:
+    id, asked, changed = _id(exchange), exchange.guard, await exchange.document()
+    for _ in range(_TRIES):
+        row = await _row(exchange, id)
+        asked.check(f'"{row[5]}"')
+        before = document_of(exchange, row)
+        record = merged({name: before[name] for name in before if name in _FIELDS}, changed)
+        try:
+            return await _put(exchange, id, record, Guard(frozenset((f'"{row[5]}"',))))
+        except Problem as problem:
+            if problem.status != 412:
+                raise
+    raise conflict("others change it all the time; try again")
+
+
+def merged(before: Any, changed: Any) -> Any:
+    """A JSON merge patch (RFC 7396). Bodies are at most 64 levels deep, and so is the recursion."""
+    if not isinstance(changed, dict):
+        return changed
+    whole = dict(before) if isinstance(before, dict) else {}
+    for name, value in changed.items():
+        if value is None:
+            whole.pop(name, None)
+        else:
+            whole[name] = merged(whole.get(name), value)
+    return whole
+
+
+async def delete(exchange: Exchange) -> Response:
+    service = exchange.service
+    change = service.transactions.remove(_id(exchange))
+    await service.commit(RemoveSubscription(service.directory, change, exchange.guard))
+    return empty()
+
+
+async def page(exchange: Exchange) -> Response:
+    limit, after = exchange.asked.number("limit", 100, 1, _MOST_PAGE), exchange.asked.text("after")
+    service = exchange.service
+    first = None if after is None else subscription_id(after, service.transactions.kind)
+
+    def ask(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+        where, values = ("", ()) if first is None else ("WHERE s.id > ?", (first,))
+        return connection.execute(f"{_ROW} {where} ORDER BY s.id LIMIT ?", (*values, limit + 1)).fetchall()
+
+    rows = await service.readers.read(ask)
+    document: dict[str, Any] = {"subscriptions": [document_of(exchange, row) for row in rows[:limit]]}
+    if len(rows) > limit:
+        document["next"] = str(rows[limit - 1][0])
+    return answered(document)
+
+
+async def bulk(exchange: Exchange) -> Response:
+    form = bodies.media_type(exchange.request, frozenset((bodies.LINES, bodies.ARROW)), bodies.LINES)
+    body = await exchange.body()
+    service = exchange.service
+    change, rows, rejects = await service.in_thread(_bulk, exchange, form, body)
+    accepted, refused = await service.commit(change) if rows else (0, [])
+    errors = [*rejects, *(one._replace(row=rows[one.row]) for one in refused)]
+    errors.sort(key=lambda one: one.row)
+    document = {
+        "accepted": accepted,
+        "rejected": len(errors),
+        "errors": [
+            {"row": one.row, "id": one.id, "field": one.field or None, "reason": one.reason[:2000]}
+            for one in errors[:_MOST_ERRORS]
+        ],
+        "sequence": service.engine.sequence,
+    }
+    return answered(document)
+
+
+def _records(form: str, body: bytes) -> Iterator[tuple[int, Any]]:
+    """The records of a bulk; a problem in place of one that cannot be read."""
+    if form == bodies.ARROW:
+        yield from enumerate(arrow.records(arrow.read_table(body)))
+        return
+    for row, text in enumerate(bodies.Lines(body).texts):
+        try:
+            yield row, bodies.json_object(text)
+        except Problem as problem:
+            yield row, problem
+
+
+def _bulk(exchange: Exchange, form: str, body: bytes) -> tuple[PutSubscriptions, list[int], list[Reject]]:
+    """The change that a bulk asks for, the rows of its records, and what was refused before."""
+    records: list[dict[str, Any]] = []
+    routes: list[tuple[SubscriptionId, Route]] = []
+    rows: list[int] = []
+    rejects: list[Reject] = []
+    for row, record in _records(form, body):
+        try:
+            if isinstance(record, Problem):
+                raise record
+            record = {name: value for name, value in record.items() if value is not None}
+            bodies.fields(record, "id")
+            id = record_id(record["id"])
+            only(record, _FIELDS | {"id", "sequence"}, "subscription")
+            routes.append((id, _route(exchange, record)))
+            try:
+                records.append(_engine_record(id, record))
+            except Problem:
+                routes.pop()
+                raise
+            rows.append(row)
+        except Problem as problem:
+            rejects.append(Reject(row, None, str(problem.more.get("field") or ""), problem.detail))
+    service = exchange.service
+    put_all = service.transactions.put_all(records)
+    return PutSubscriptions(service.directory, service.transactions, put_all, routes), rows, rejects
+
+
+_TAKES: Final = {"application/json": "Subscription"}
+_IF_MATCH: Final = Option("If-Match", "the change is made only if this is the ETag", place="header")
+_IF_NONE: Final = Option("If-None-Match", "`*`: the change is made only if nothing is there", place="header")
+CALLS: Final = (
+    Call(
+        "GET", PATH, page, READ, "Subscriptions in the order of their ids",
+        (
+            Option("after", "the id before the first one"),
+            Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
+        ),
+        gives="Subscriptions", problems=(400, 422),
+    ),
+    Call(
+        "POST", PATH, bulk, SUBSCRIBE, "Add or replace many subscriptions; one bad record costs itself alone",
+        takes={"application/x-ndjson": "Lines", "application/vnd.apache.arrow.stream": "Arrow"},
+        gives="Report", problems=(400, 409, 413, 415, 422, 507),
+    ),
+    Call("GET", f"{PATH}/{{id}}", get, READ, "A subscription", gives="Subscription", problems=(404, 422)),
+    Call(
+        "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Add or replace a subscription", (_IF_MATCH, _IF_NONE), _TAKES,
+        "Changed", problems=(400, 409, 412, 413, 415, 422, 507),
+    ),
+    Call(
+        "PATCH", f"{PATH}/{{id}}", patch, SUBSCRIBE, "Change members of a subscription (a JSON merge patch)",
+        (_IF_MATCH,), {"application/merge-patch+json": "Subscription", "application/json": "Subscription"},
+        "Changed", problems=(400, 404, 409, 412, 413, 415, 422, 507),
+    ),
+    Call(
+        "DELETE", f"{PATH}/{{id}}", delete, SUBSCRIBE, "Remove a subscription", (_IF_MATCH,), status=204,
+        problems=(404, 412, 422, 507),
+    ),
+)  # fmt: skip

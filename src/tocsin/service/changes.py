@@ -1,0 +1,246 @@
+"""Changes of subscriptions and destinations: written together with the service's tables, then made in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tocsin.engine.durable.changes import Put, PutAll, Remove
+from tocsin.engine.durable.transactions import Transactions
+from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.service.directory import NOWHERE, Destination, Directory, Route
+from tocsin.service.problems import Problem, conflict, unknown
+from tocsin.store import Database
+
+_PUT_ROUTE: Final = "INSERT OR REPLACE INTO service_routes VALUES (?, ?, ?, ?, ?)"
+_DROP_ROUTE: Final = "DELETE FROM service_routes WHERE id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The conditions of a change: `If-Match` has one of these tags, `*` if there is anything; or there is nothing."""
+
+    match: frozenset[str] | None = None
+    none: bool = False
+
+    def check(self, tag: str | None) -> None:
+        """Raise a `Problem` unless the tag of what is there fits; None if nothing is there."""
+        if self.none and tag is not None:
+            raise Problem(412, "precondition", "it exists already", etag=tag)
+        if self.match is not None and (tag is None or ("*" not in self.match and tag not in self.match)):
+            raise Problem(412, "precondition", "it was changed meanwhile; read it again", etag=tag)
+
+
+FREE: Final = Guard()
+
+
+def etag_of(database: Database, id: SubscriptionId) -> str | None:
+    """The tag of a subscription: the number of its last change."""
+    found = database.connection.execute("SELECT sequence FROM subscriptions WHERE id = ?", (id,)).fetchone()
+    return None if found is None else f'"{found[0]}"'
+
+
+def require_destination(database: Database, number: int | None) -> None:
+    """Raise a `Problem` if a destination was deleted meanwhile."""
+    statement = "SELECT 1 FROM service_destinations WHERE number = ?"
+    if number is not None and database.connection.execute(statement, (number,)).fetchone() is None:
+        raise conflict("the destination was deleted meanwhile")
+
+
+@dataclass(slots=True)
+class PutSubscription:
+    """Add or replace a subscription and its route. Returns whether it is new, and its sequence."""
+
+    directory: Directory
+    transactions: Transactions
+    put: Put
+    route: Route
+    guard: Guard = FREE
+    is_alone = False
+    _is_new: bool = False
+    _sequence: int = 0
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        id = self.put.parsed.id
+        tag = etag_of(database, id)
+        self.guard.check(tag)
+        require_destination(database, self.route.destination)
+        self._sequence = self.put.write(database, sequence, touched)
+        if self.route != NOWHERE:
+            database.connection.execute(_PUT_ROUTE, (id, *self.route))
+        elif tag is not None:
+            database.connection.execute(_DROP_ROUTE, (id,))
+        self._is_new = tag is None
+        return self._sequence
+
+    def apply(self) -> tuple[bool, int]:
+        self.transactions.grown(self.put.apply())
+        self.directory.route(self.put.parsed.id, self.route)
+        return self._is_new, self._sequence
+
+
+@dataclass(slots=True)
+class RemoveSubscription:
+    """Remove a subscription and its route."""
+
+    directory: Directory
+    remove: Remove
+    guard: Guard = FREE
+    is_alone = False
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        tag = etag_of(database, self.remove.id)
+        if tag is None:
+            raise unknown("subscription", self.remove.id)
+        self.guard.check(tag)
+        last = self.remove.write(database, sequence, touched)
+        database.connection.execute(_DROP_ROUTE, (self.remove.id,))
+        return last
+
+    def apply(self) -> None:
+        self.remove.apply()
+        self.directory.route(self.remove.id, None)
+
+
+@dataclass(slots=True)
+class PutSubscriptions:
+    """Add or replace many subscriptions and their routes. Returns how many, and the rejects."""
+
+    directory: Directory
+    transactions: Transactions
+    put: PutAll
+    routes: list[tuple[SubscriptionId, Route]]  # by row
+    is_alone = True
+    _kept: dict[SubscriptionId, Route] | None = None
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        for number in {route.destination for _, route in self.routes}:
+            require_destination(database, number)
+        last = self.put.write(database, sequence, touched)
+        refused = {reject.row for reject in self.put.rejects}
+        self._kept = {id: route for row, (id, route) in enumerate(self.routes) if row not in refused}
+        put = ((id, *route) for id, route in self._kept.items() if route != NOWHERE)
+        database.connection.executemany(_PUT_ROUTE, put)
+        before = [(id,) for id, route in self._kept.items() if route == NOWHERE and id in self.directory.routes]
+        database.connection.executemany(_DROP_ROUTE, before)
+        return last
+
+    def apply(self) -> tuple[int, list[Reject]]:
+        answer = self.put.apply()
+        self.transactions.grown()
+        for id, route in (self._kept or {}).items():
+            self.directory.route(id, route)
+        return answer
+
+
+@dataclass(slots=True)
+class PutDestination:
+    """Add a destination, or change its options. Returns whether it is new, and the destination."""
+
+    directory: Directory
+    tenant: str
+    id: str
+    kind: str
+    options: Mapping[str, Any]
+    guard: Guard = FREE
+    is_alone = False
+    _row: tuple[int, int, int, int] | None = None  # number, version, acknowledged, earliest
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        connection = database.connection
+        found = connection.execute(
+            "SELECT number, version, acknowledged, earliest, kind FROM service_destinations "
+            "WHERE tenant = ? AND id = ?",
+            (self.tenant, self.id),
+        ).fetchone()
+        self.guard.check(None if found is None else f'"{found[0]}.{found[1]}"')
+        options = json.dumps(dict(self.options))
+        if found is None:
+            made = connection.execute(
+                "INSERT INTO service_destinations (tenant, id, kind, options, version, acknowledged, earliest) "
+                "VALUES (?, ?, ?, ?, 1, 0, 1)",
+                (self.tenant, self.id, self.kind, options),
+            )
+            assert made.lastrowid is not None
+            self._row = made.lastrowid, 1, 0, 1
+            return sequence
+        if found[4] != self.kind:
+            raise conflict(f"it is of kind {found[4]}; delete it to make one of another kind")
+        self._row = found[0], found[1] + 1, found[2], found[3]
+        connection.execute(
+            "UPDATE service_destinations SET options = ?, version = version + 1 WHERE number = ?", (options, found[0])
+        )
+        return sequence
+
+    def apply(self) -> tuple[bool, Destination]:
+        assert self._row is not None
+        number, version, acknowledged, earliest = self._row
+        before = self.directory.destinations.get(number)
+        if before is not None:
+            before.options, before.version = dict(self.options), version
+            return False, before
+        new = Destination(
+            number, self.tenant, self.id, self.kind, dict(self.options), version, acknowledged, earliest, earliest - 1
+        )
+        self.directory.put(new)
+        return True, new
+
+
+@dataclass(slots=True)
+class RemoveDestination:
+    """Delete a destination and its deliveries, unless subscriptions name it."""
+
+    directory: Directory
+    destination: Destination
+    guard: Guard = FREE
+    is_alone = True
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        number, connection = self.destination.number, database.connection
+        found = connection.execute("SELECT version FROM service_destinations WHERE number = ?", (number,)).fetchone()
+        if found is None:
+            raise unknown("destination", self.destination.id)
+        self.guard.check(f'"{number}.{found[0]}"')
+        statement = "SELECT count(*) FROM service_routes WHERE destination = ?"
+        count = connection.execute(statement, (number,)).fetchone()[0]
+        if count:
+            raise conflict(f"{count:,} subscriptions name it; change or delete them first", subscriptions=count)
+        for table in ("service_deliveries", "service_more"):
+            connection.execute(f"DELETE FROM {table} WHERE destination = ?", (number,))
+        connection.execute("DELETE FROM service_destinations WHERE number = ?", (number,))
+        return sequence
+
+    def apply(self) -> Destination:
+        self.directory.remove(self.destination)
+        return self.destination
+
+
+@dataclass(slots=True)
+class Acknowledge:
+    """Move the durable cursor of a destination forwards."""
+
+    directory: Directory
+    destination: Destination
+    sequence: int
+    is_alone = False
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        number, connection = self.destination.number, database.connection
+        found = connection.execute(
+            "SELECT acknowledged FROM service_destinations WHERE number = ?", (number,)
+        ).fetchone()
+        if found is None:
+            raise unknown("destination", self.destination.id)
+        if self.sequence < found[0]:
+            raise conflict(f"{found[0]} is acknowledged already; a cursor does not go back", acknowledged=found[0])
+        if self.sequence > self.destination.newest:
+            newest = self.destination.newest
+            raise conflict(f"the newest delivery is {newest}", newest=newest)
+        connection.execute("UPDATE service_destinations SET acknowledged = ? WHERE number = ?", (self.sequence, number))
+        return sequence
+
+    def apply(self) -> int:
+        self.destination.acknowledged = self.sequence
+        return self.sequence

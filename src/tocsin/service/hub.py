@@ -1,0 +1,147 @@
+"""Waiting for new deliveries, and the last deliveries of each destination that somebody waits for.
+
+Everything here runs in the event loop. Nothing is queued for a client: it is woken, and reads after its own number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from tocsin.service.directory import Destination, Directory
+from tocsin.service.outbox import MOST_SUBSCRIPTIONS, Stored
+from tocsin.service.readers import Readers, deliveries
+
+_TAIL: Final = 500
+_TAIL_BYTES: Final = 1 << 20
+AT_ONCE: Final = 500
+"""Rows that a stream reads at once."""
+
+
+class Told(NamedTuple):
+    """A delivery, ready to be sent."""
+
+    sequence: int
+    document: bytes
+    published: int
+
+
+def time_text(milliseconds: int) -> str:
+    """A time as RFC 3339 has it, in UTC."""
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+class Watch:
+    """The last deliveries of a destination, from the moment when somebody began to wait for them."""
+
+    __slots__ = ("_bytes", "begins", "tail", "waiting")
+
+    def __init__(self, newest: int) -> None:
+        self.tail: deque[Told] = deque()
+        self.begins = newest + 1  # the first number in the tail
+        self.waiting: set[asyncio.Event] = set()
+        self._bytes = 0
+
+    def add(self, one: Told) -> None:
+        """Keep a delivery, and forget the oldest."""
+        self.tail.append(one)
+        self._bytes += len(one.document)
+        while len(self.tail) > _TAIL or self._bytes > _TAIL_BYTES:
+            self._bytes -= len(self.tail.popleft().document)
+            self.begins += 1
+
+    def after(self, number: int) -> list[Told] | None:
+        """The deliveries after a number; None if the tail does not reach back so far."""
+        skipped = number + 1 - self.begins
+        if skipped < 0:
+            return None
+        return [self.tail[place] for place in range(skipped, len(self.tail))]
+
+
+class Hub:
+    """Wakes those who wait, and reads for them."""
+
+    def __init__(self, directory: Directory, readers: Readers) -> None:
+        self._directory, self._readers = directory, readers
+        self._watches: dict[int, Watch] = {}
+        self.is_stopping = False
+        self.told_events = 0
+
+    def told(self, stored: Iterable[Stored]) -> None:
+        """New deliveries, by number."""
+        woken: set[asyncio.Event] = set()
+        for one in stored:
+            watch = self._watches.get(one.destination)
+            if watch is not None and one.sequence >= watch.begins + len(watch.tail):
+                watch.add(self.document(one))
+                woken |= watch.waiting
+        for event in woken:
+            event.set()
+
+    def watch(self, destinations: Sequence[Destination], event: asyncio.Event) -> None:
+        """Set `event` from now on, when one of these destinations has a new delivery."""
+        for one in destinations:
+            watch = self._watches.get(one.number)
+            if watch is None:
+                watch = self._watches[one.number] = Watch(one.newest)
+            watch.waiting.add(event)
+
+    def leave(self, destinations: Sequence[Destination], event: asyncio.Event) -> None:
+        """Stop watching."""
+        for one in destinations:
+            watch = self._watches.get(one.number)
+            if watch is not None:
+                watch.waiting.discard(event)
+                if not watch.waiting:
+                    del self._watches[one.number]
+
+    def deleted(self, destination: Destination) -> None:
+        """Wake those who wait for a destination that is not there any more."""
+        watch = self._watches.get(destination.number)
+        for event in () if watch is None else watch.waiting:
+            event.set()
+
+    def stop(self) -> None:
+        """Wake everybody, to end."""
+        self.is_stopping = True
+        for watch in self._watches.values():
+            for event in watch.waiting:
+                event.set()
+
+    async def after(self, destination: Destination, number: int, limit: int = AT_ONCE) -> list[Told]:
+        """The deliveries after a number that are kept: from the tail, or from the database."""
+        if number >= destination.newest:
+            return []
+        watch = self._watches.get(destination.number)
+        recent = None if watch is None else watch.after(number)
+        if recent is not None:
+            return recent[:limit]
+        found = await self._readers.read(lambda one: deliveries(one, destination.number, number, limit))
+        return [self.document(one) for one in found]
+
+    def document(self, one: Stored) -> Told:
+        """A delivery as it is sent."""
+        target = self._directory.destinations.get(one.destination)
+        name = "" if target is None else target.id
+        key = self._directory.key(one.event, one.destination)
+        parts = [
+            f'{{"sequence":{one.sequence},"key":"{key}","event":{one.text},',
+            f'"subscriptions":{one.subscriptions},"destination":{json.dumps(name, ensure_ascii=False)},',
+            f'"published":"{time_text(one.published)}"',
+        ]
+        if one.subscribed > MOST_SUBSCRIPTIONS:
+            link = f"/v1/destinations/{quote(name, safe='')}/deliveries/{one.sequence}/subscriptions?part=1"
+            parts.append(f',"more":{json.dumps(link)},"count":{one.subscribed}')
+        return Told(one.sequence, ("".join(parts) + "}").encode(), one.published)
+
+
+def now_ms() -> int:
+    """The time in milliseconds since 1970."""
+    return int(time.time() * 1000)

@@ -1,0 +1,133 @@
+"""Matching without publishing. Requests that come at once are matched as one batch, on one thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
+
+from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.groups import Hits, hits_of
+from tocsin.errors import InvalidInput
+from tocsin.model.ranking import RANKINGS, Ranking
+from tocsin.model.subscription import Reject
+from tocsin.records import Chunk, ObjectChunk
+from tocsin.service.addressing import fragment
+from tocsin.service.names import Asked
+from tocsin.service.problems import Problem, invalid
+
+_MOST: Final = 1024
+"""Events in a batch."""
+_MOST_K: Final = 10_000
+Result = TypeVar("Result")
+Waiting = tuple[Mapping[str, Any], Ranking | None, "asyncio.Future[str]"]
+
+
+def ranking_of(asked: Asked) -> Ranking | None:
+    """The ranking that the options of a URL give."""
+    given = [(word, text) for word in RANKINGS if (text := asked.text(word)) is not None]
+    if len(given) > 1:
+        raise Problem(400, "query", f"{' and '.join(word for word, _ in given)} exclude each other")
+    for word, text in given:
+        kind = RANKINGS[word]
+        try:
+            ranking = kind.parse([part[:32] for part in text.split(":")])
+        except InvalidInput as error:
+            raise Problem(400, "query", str(error)) from None
+        except ValueError:
+            raise Problem(400, "query", f"{word} is {text!r:.40}; it is {kind.spelling()[1]}") from None
+        if getattr(ranking, "k", 0) > _MOST_K:
+            raise Problem(400, "query", f"{word} is at most {_MOST_K:,}")
+        return ranking
+    return None
+
+
+def listed(hits: Hits, place: int) -> str:
+    """The matches of an event as a JSON list."""
+    span = range(hits.starts[place], hits.starts[place + 1])
+    return f"[{','.join(fragment(hits.ids[at], hits.scores[at], hits.payloads[at]) for at in span)}]"
+
+
+class Matcher:
+    """Matches single events as batches: each has the events that came during the one before."""
+
+    def __init__(self, engine: DurableEngine) -> None:
+        self._engine = engine
+        self._waiting: list[Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, "tocsin-match")
+
+    async def match(self, event: Mapping[str, Any], ranking: Ranking | None) -> str:
+        """The matches of one event, as a JSON list."""
+        done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting.append((event, ranking, done))
+        if self._task is None:
+            self._task = asyncio.create_task(self._answer())
+        return await done
+
+    async def lines(self, chunk: Chunk, ranking: Ranking | None, first: int) -> bytes:
+        """A line of JSON for each event of a chunk: its row, and its matches or why it could not be used.
+
+        `first` is the row of the first.
+        """
+        return await self.run(self._lines, chunk, ranking, first)
+
+    async def run(self, call: Callable[..., Result], *arguments: Any) -> Result:
+        """The result of a call on the matching thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
+
+    async def _answer(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
+            try:
+                answers = await self.run(self._matched, batch)
+            except Exception as error:  # each caller gets it  # noqa: BLE001
+                answers = [error] * len(batch)
+            for (_, _, done), answer in zip(batch, answers, strict=True):
+                if done.done():
+                    continue
+                if isinstance(answer, Exception):
+                    done.set_exception(answer)
+                else:
+                    done.set_result(answer)
+        self._task = None
+
+    def _matched(self, batch: Sequence[Waiting]) -> list[str | Exception]:
+        """The answers of a batch, those of each ranking together."""
+        answers: list[str | Exception] = [Problem(500, "internal", "not matched")] * len(batch)
+        places: dict[Ranking | None, list[int]] = {}
+        for place, (_, ranking, _) in enumerate(batch):
+            places.setdefault(ranking, []).append(place)
+        for ranking, own in places.items():
+            found, rejects = hits_of(self._engine, ObjectChunk([(place, batch[place][0]) for place in own]), ranking)
+            for place in own:
+                answers[place] = invalid(_reason(rejects, place))
+            for hits in found:
+                for at, place in enumerate(hits.rows):
+                    answers[place] = listed(hits, at)
+        return answers
+
+    def _lines(self, chunk: Chunk, ranking: Ranking | None, first: int) -> bytes:
+        found, rejects = hits_of(self._engine, chunk, ranking)
+        texts = dict.fromkeys(range(len(chunk)), "")
+        for hits in found:
+            for at, row in enumerate(hits.rows):
+                texts[row] = f'{{"row":{first + row},"matches":{listed(hits, at)}}}'
+        for row in (row for row, text in texts.items() if not text):
+            texts[row] = problem_line(first + row, _reason(rejects, row)[:2000])
+        return "\n".join([*texts.values(), ""]).encode()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+
+
+def problem_line(row: int, detail: str) -> str:
+    """A line for an event that could not be used."""
+    return json.dumps({"row": row, "error": detail}, ensure_ascii=False)
+
+
+def _reason(rejects: Sequence[Reject], row: int) -> str:
+    return next((one.reason for one in rejects if one.row == row), "the event cannot be used")

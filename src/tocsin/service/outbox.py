@@ -1,0 +1,204 @@
+"""The change that publishes: events, their deliveries and the answers to their publishers, in one transaction."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from tocsin.model.subscription import SubscriptionId
+from tocsin.service.directory import Directory
+from tocsin.service.problems import Problem, invalid
+from tocsin.service.units import Event, Key, Published, Unit
+from tocsin.store import Database
+
+MOST_SUBSCRIPTIONS: Final = 1000
+"""Subscriptions in a delivery; further ones are in its parts."""
+Outcome = Published | Problem
+
+
+class Stored(NamedTuple):
+    """A delivery as the database has it."""
+
+    destination: int
+    sequence: int
+    event: int
+    subscribed: int  # how many subscriptions
+    subscriptions: str  # the first of them
+    text: str  # the event
+    published: int
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What a transaction has assigned so far. It is forgotten if the transaction is."""
+
+    transaction: object
+    last_event: int
+    published_bytes: int
+    newest: dict[int, int] = field(default_factory=dict)
+    told: dict[SubscriptionId, float] = field(default_factory=dict)
+    answers: dict[tuple[str, str, str], tuple[bytes, Published]] = field(default_factory=dict)
+
+
+class Outbox:
+    """Assigns the numbers of events and deliveries. Only the committing thread uses it."""
+
+    def __init__(self, directory: Directory) -> None:
+        self.directory = directory
+        self.told: dict[SubscriptionId, float] = {}  # when a throttled subscription was last told
+        self._pending = _Pending(None, 0, 0)
+
+    def pending(self, transaction: object) -> _Pending:
+        """What is assigned in a transaction, which its set of touched ids tells."""
+        if self._pending.transaction is not transaction:
+            self._pending = _Pending(transaction, self.directory.last_event, self.directory.published_bytes)
+        return self._pending
+
+
+@dataclass(slots=True)
+class Publish:
+    """Publish matched events. `apply` returns the outcomes by unit, and the new deliveries."""
+
+    outbox: Outbox
+    units: list[Unit]
+    events: list[list[Event]]
+    is_alone = False
+    _outcomes: list[list[Outcome]] = field(default_factory=list)
+    _stored: list[Stored] = field(default_factory=list)
+    _pending: _Pending | None = None
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        pending = self._pending = self.outbox.pending(touched)
+        rows = _Rows()
+        now = int(time.time() * 1000)
+        for unit, events in zip(self.units, self.events, strict=True):
+            whole = self._repeated(database, unit, unit.key if unit.record is None else None)
+            if whole is not None:
+                self._outcomes.append(whole)
+                continue
+            self._outcomes.append([self._published(database, unit, event, now, rows, pending) for event in events])
+            if unit.key is not None and unit.record is None:
+                rows.answers.append(_answer(unit, unit.key, _summed(self._outcomes[-1]), now))
+        rows.write(database)
+        return sequence
+
+    def _repeated(self, database: Database, unit: Unit, key: Key | None) -> list[Outcome] | None:
+        """The outcome of what came before with the same key."""
+        if key is None:
+            return None
+        assert self._pending is not None
+        name = (unit.tenant, key.route, key.key)
+        if name in self._pending.answers:
+            digest, answer = self._pending.answers[name]
+        else:
+            statement = "SELECT digest, answer FROM service_answers WHERE tenant = ? AND route = ? AND key = ?"
+            found = database.connection.execute(statement, name).fetchone()
+            if found is None:
+                return None
+            digest, answer = found[0], Published(*json.loads(found[1]))
+        if digest != key.digest:
+            return [
+                invalid("the idempotency key came before with another body; use a new key", field="Idempotency-Key")
+            ]
+        return [answer._replace(is_repeated=True)]
+
+    def _published(
+        self, database: Database, unit: Unit, event: Event, now: int, rows: _Rows, pending: _Pending
+    ) -> Outcome:
+        """Assign the numbers of one event."""
+        if event.refused is not None:
+            return invalid(event.refused.reason, field=event.refused.field or None)
+        if (before := self._repeated(database, unit, event.key)) is not None:
+            return before[0]
+        self._throttle(event, now, pending)
+        pending.last_event += 1
+        number, pairs = pending.last_event, []
+        pending.published_bytes += len(event.text)
+        for destination, fragments in event.deliveries.items():
+            target = self.outbox.directory.destinations.get(destination)
+            if target is None:  # deleted since it was matched
+                event.suppressed += len(fragments)
+                continue
+            own = pending.newest.get(destination, target.newest) + 1
+            pending.newest[destination] = own
+            pairs.append([destination, own])
+            one = Stored(destination, own, number, len(fragments), _listed(fragments), event.text, now)
+            self._stored.append(one)
+            pending.published_bytes += rows.add(one, fragments)
+        rows.events.append(
+            (number, unit.tenant, now, event.text, event.matches, json.dumps(pairs), pending.published_bytes)
+        )
+        outcome = Published(number, event.matches, len(pairs), event.suppressed)
+        if event.key is not None:
+            pending.answers[unit.tenant, event.key.route, event.key.key] = event.key.digest, outcome
+            rows.answers.append(_answer(unit, event.key, outcome, now))
+        return outcome
+
+    def _throttle(self, event: Event, now: int, pending: _Pending) -> None:
+        """Deliver the throttled matches that are due."""
+        for one in event.throttled:
+            last = pending.told.get(one.id, self.outbox.told.get(one.id))
+            if last is not None and now - last < one.throttle_s * 1000:
+                event.suppressed += 1
+                continue
+            pending.told[one.id] = now
+            event.deliveries.setdefault(one.destination, []).append(one.fragment)
+        event.throttled = []
+
+    def apply(self) -> tuple[list[list[Outcome]], list[Stored]]:
+        directory, pending = self.outbox.directory, self._pending
+        assert pending is not None
+        directory.last_event, directory.published_bytes = pending.last_event, pending.published_bytes
+        for number, newest in pending.newest.items():
+            directory.destinations[number].newest = newest
+        self.outbox.told.update(pending.told)
+        return self._outcomes, self._stored
+
+
+class _Rows:
+    """The rows that a change adds."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Any, ...]] = []
+        self.answers: list[tuple[Any, ...]] = []
+        self._deliveries: list[tuple[Any, ...]] = []
+        self._more: list[tuple[Any, ...]] = []
+
+    def add(self, one: Stored, fragments: list[str]) -> int:
+        """Add a delivery; returns its bytes."""
+        self._deliveries.append((one.destination, one.sequence, one.event, one.subscribed, one.subscriptions))
+        size = len(one.subscriptions)
+        for part, first in enumerate(range(MOST_SUBSCRIPTIONS, len(fragments), MOST_SUBSCRIPTIONS), 1):
+            text = _listed(fragments[first:])
+            self._more.append((one.destination, one.sequence, part, text))
+            size += len(text)
+        return size
+
+    def write(self, database: Database) -> None:
+        """Write all of them."""
+        put = database.connection.executemany
+        put("INSERT INTO service_events VALUES (?, ?, ?, ?, ?, ?, ?)", self.events)
+        put("INSERT INTO service_deliveries VALUES (?, ?, ?, ?, ?)", self._deliveries)
+        if self._more:
+            put("INSERT INTO service_more VALUES (?, ?, ?, ?)", self._more)
+        if self.answers:
+            put("INSERT OR REPLACE INTO service_answers VALUES (?, ?, ?, ?, ?, ?)", self.answers)
+
+
+def _listed(fragments: list[str]) -> str:
+    return f"[{','.join(fragments[:MOST_SUBSCRIPTIONS])}]"
+
+
+def _answer(unit: Unit, key: Key, outcome: Published, now: int) -> tuple[Any, ...]:
+    return (unit.tenant, key.route, key.key, key.digest, json.dumps(outcome[:4]), now)
+
+
+def _summed(outcomes: Iterable[Outcome]) -> Published:
+    """All outcomes of a unit as one: the last number, and the sums."""
+    made = [one for one in outcomes if isinstance(one, Published)]
+    last = max((one.sequence for one in made), default=0)
+    matches, deliveries, suppressed = (sum(one[place] for one in made) for place in (1, 2, 3))
+    return Published(last, matches, deliveries, suppressed)

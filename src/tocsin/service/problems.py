@@ -1,0 +1,101 @@
+"""Errors as answers: problem details (RFC 9457), each with a type, a status and a sentence that says what to do."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from tocsin.errors import (
+    ExpressionError,
+    InvalidInput,
+    RecordError,
+    StoreError,
+    TocsinError,
+    UnknownSubscription,
+)
+
+MEDIA_TYPE: Final = "application/problem+json"
+_MOST_TEXT: Final = 2000
+"""Characters of a message that an answer repeats."""
+
+
+class Problem(TocsinError):
+    """A request that is refused. `more` are further members of the answer, and `headers` its headers."""
+
+    def __init__(
+        self, status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        self.status, self.kind, self.detail = status, kind, detail
+        self.more, self.headers = more, dict(headers or {})
+        super().__init__(detail)
+
+    def document(self) -> dict[str, Any]:
+        """The members of the answer."""
+        about = {
+            "type": f"urn:tocsin:problem:{self.kind}",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.detail[:_MOST_TEXT],
+        }
+        return about | {name: value for name, value in self.more.items() if value is not None}
+
+    def response(self) -> Response:
+        """The answer."""
+        body = json.dumps(self.document(), ensure_ascii=True).encode()
+        return Response(body, self.status, self.headers, MEDIA_TYPE)
+
+
+def unknown(what: str, name: object) -> Problem:
+    """Nothing has that name."""
+    return Problem(404, "unknown", f"there is no {what} {str(name)!r:.80}")
+
+
+def invalid(detail: str, **more: Any) -> Problem:
+    """A value that cannot be used."""
+    return Problem(422, "invalid", detail, **more)
+
+
+def conflict(detail: str, **more: Any) -> Problem:
+    """A request that contradicts what is there."""
+    return Problem(409, "conflict", detail, **more)
+
+
+def of_expression(error: ExpressionError) -> Problem:
+    """A condition that cannot be understood, with the place and what to write."""
+    reason, _, hint = error.reason.partition("; ")
+    place = {"line": error.line, "column": error.column} if error.offset is not None else {}
+    caret = str(error).partition("\n")[2] or None
+    return invalid(error.reason, field="where", **place, reason=reason, hint=hint or None, caret=caret)
+
+
+def of_error(error: Exception) -> Problem:
+    """The answer to an error of the library."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, ExpressionError):
+        return of_expression(error)
+    if isinstance(error, RecordError):
+        return invalid(error.reason, field=error.field or None)
+    if isinstance(error, UnknownSubscription):
+        return Problem(404, "unknown", str(error))
+    if isinstance(error, InvalidInput):
+        return invalid(str(error))
+    if is_full(error):
+        return Problem(507, "full", "the disk is full; nothing of this request was stored, and nothing stored was lost")
+    if isinstance(error, StoreError):
+        return Problem(503, "store", str(error), headers={"Retry-After": "1"})
+    return Problem(500, "internal", "the server failed; its log has the reason")
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Whether a full disk, or a database at its limit, refused a change."""
+    while error is not None:
+        if isinstance(error, sqlite3.OperationalError):
+            return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+        error = error.__cause__
+    return False

@@ -1,0 +1,133 @@
+"""The publishing thread: events that come while it works, or while earlier ones are committed, form the next group."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Final
+
+from tocsin.engine.durable.transactions import Transactions
+from tocsin.errors import StoreError
+from tocsin.service.addressing import Addressing
+from tocsin.service.outbox import Outbox, Outcome, Publish, Stored
+from tocsin.service.problems import Problem
+from tocsin.service.units import Unit
+
+_MOST_UNITS: Final = 1024
+_MOST_BYTES: Final = 4 << 20
+"""Of a group, unless a single unit has more."""
+_MOST_WAITING: Final = 128 << 20
+"""Bytes that wait, before publishers are asked to come later."""
+_IN_FLIGHT: Final = 2
+"""Groups that are committed or wait for it: one is written while the next is matched."""
+
+Waiting = tuple[Unit, "asyncio.Future[list[Outcome]]"]
+
+
+class Publisher:
+    """Matches and publishes units. In the event loop, `told` gets the new deliveries, and `noted` errors."""
+
+    def __init__(
+        self,
+        addressing: Addressing,
+        outbox: Outbox,
+        transactions: Transactions,
+        told: Callable[[list[Stored]], None],
+        noted: Callable[[BaseException], None],
+    ) -> None:
+        self._addressing, self._outbox, self._transactions = addressing, outbox, transactions
+        self._told, self._noted = told, noted
+        self._waiting: deque[Waiting] = deque()
+        self._waiting_bytes = 0
+        self._awake = threading.Condition()
+        self._slots = threading.Semaphore(_IN_FLIGHT)
+        self._is_closed = False
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run, name="tocsin-publish", daemon=True)
+        self._thread.start()
+
+    async def publish(self, unit: Unit) -> list[Outcome]:
+        """Publish a unit; the outcomes of its events come when they and their deliveries are durable."""
+        done: asyncio.Future[list[Outcome]] = self._loop.create_future()
+        with self._awake:
+            if self._is_closed:
+                raise Problem(503, "stopping", "the server is stopping", headers={"Retry-After": "1"})
+            if self._waiting_bytes > _MOST_WAITING:
+                raise Problem(429, "busy", "too many events wait; publish them later", headers={"Retry-After": "1"})
+            self._waiting.append((unit, done))
+            self._waiting_bytes += unit.bytes
+            self._awake.notify()
+        return await done
+
+    def close(self) -> None:
+        """Publish what waits, and end the thread. The committing thread answers the rest."""
+        with self._awake:
+            self._is_closed = True
+            self._awake.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._slots.acquire()
+            with self._awake:
+                while not self._waiting and not self._is_closed:
+                    self._awake.wait()
+                group = self._next()
+            if not group:
+                return
+            self._publish(group)
+
+    def _next(self) -> list[Waiting]:
+        """The next units to publish together."""
+        group: list[Waiting] = []
+        size = 0
+        while self._waiting and len(group) < _MOST_UNITS and (not group or size < _MOST_BYTES):
+            group.append(self._waiting.popleft())
+            size += group[-1][0].bytes
+        self._waiting_bytes -= size
+        return group
+
+    def _publish(self, group: list[Waiting]) -> None:
+        units = [unit for unit, _ in group]
+        try:
+            change = Publish(self._outbox, units, self._addressing.matched(units))
+            committed = self._transactions.submit(change)
+        except Exception as error:  # the caller gets it  # noqa: BLE001
+            self._slots.release()
+            if len(group) > 1 and not isinstance(error, StoreError):
+                for one in group:  # one of them is to blame
+                    self._slots.acquire()
+                    self._publish([one])
+            else:
+                self._loop.call_soon_threadsafe(self._failed, group, error)
+            return
+        committed.add_done_callback(lambda future: self._committed(group, future))
+
+    def _committed(self, group: list[Waiting], future: Future[Any]) -> None:
+        """In the committing thread: hand the answers to the event loop."""
+        self._slots.release()
+        error = future.exception()
+        try:
+            if error is not None:
+                self._loop.call_soon_threadsafe(self._failed, group, error)
+            else:
+                self._loop.call_soon_threadsafe(self._answer, group, future.result())
+        except RuntimeError:
+            """The loop is closed: nobody waits for the answers any more."""
+
+    def _answer(self, group: list[Waiting], result: tuple[list[list[Outcome]], list[Stored]]) -> None:
+        outcomes, stored = result
+        for (_, done), own in zip(group, outcomes, strict=True):
+            if not done.done():
+                done.set_result(own)
+        if stored:
+            self._told(stored)
+
+    def _failed(self, group: list[Waiting], error: BaseException) -> None:
+        self._noted(error)
+        for _, done in group:
+            if not done.done():
+                done.set_exception(error)

@@ -1,0 +1,110 @@
+"""Deletes events and deliveries by age and size, a few at a time, and looks whether the disk takes changes again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final
+
+from tocsin.errors import StoreError
+from tocsin.service.directory import Directory
+from tocsin.service.hub import now_ms
+from tocsin.service.problems import is_full
+from tocsin.store import Database
+
+if TYPE_CHECKING:
+    from tocsin.service.service import Service
+
+_LOG: Final = logging.getLogger("tocsin.service")
+_PERIOD_S: Final = 1.0
+_AT_ONCE: Final = 1000
+_BEGIN: Final = "SELECT sequence, published, deliveries, bytes FROM service_events ORDER BY sequence LIMIT ?"
+
+
+@dataclass(slots=True)
+class Trim:
+    """Delete events beyond the limits. Returns how many acknowledged and other deliveries, and if that is all."""
+
+    directory: Directory
+    before: int  # published earlier, in milliseconds
+    most_bytes: int
+    answers_before: int
+    is_alone = False
+    _earliest: dict[int, int] = field(default_factory=dict)
+    _counts: tuple[int, int] = (0, 0)
+    _floor: int = 0
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        connection = database.connection
+        connection.execute("DELETE FROM service_answers WHERE given < ?", (self.answers_before,))
+        total = self.directory.published_bytes
+        rows = connection.execute(_BEGIN, (_AT_ONCE,)).fetchall()
+        old = list(takewhile(lambda row: row[1] < self.before or total - row[3] >= self.most_bytes, rows))
+        if old:
+            self._delete(database, old)
+        return sequence
+
+    def _delete(self, database: Database, old: Sequence[tuple[int, int, str, int]]) -> None:
+        pairs = [(destination, number) for row in old for destination, number in json.loads(row[2])]
+        known = self.directory.destinations
+        acknowledged = sum(number <= known[one].acknowledged for one, number in pairs if one in known)
+        self._counts = acknowledged, len(pairs) - acknowledged
+        for destination, number in pairs:
+            self._earliest[destination] = max(self._earliest.get(destination, 0), number + 1)
+        run = database.connection.executemany
+        for table in ("service_deliveries", "service_more"):
+            run(f"DELETE FROM {table} WHERE destination = ? AND sequence = ?", pairs)
+        earliest = [(number, destination) for destination, number in self._earliest.items()]
+        run("UPDATE service_destinations SET earliest = ? WHERE number = ?", earliest)
+        self._floor = old[-1][0]
+        database.connection.execute("DELETE FROM service_events WHERE sequence <= ?", (self._floor,))
+        database.put_meta("service_floor", self._floor)
+        database.put_meta("service_bytes", old[-1][3])
+
+    def apply(self) -> tuple[tuple[int, int], bool]:
+        for destination, number in self._earliest.items():
+            if destination in self.directory.destinations:
+                self.directory.destinations[destination].earliest = number
+        if self._floor:
+            self.directory.first_event = self._floor + 1
+        return self._counts, not self._floor
+
+
+class Probe:
+    """A change that only shows whether the disk takes changes."""
+
+    is_alone = True
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        database.put_meta("service_probe", now_ms())
+        return sequence
+
+    def apply(self) -> None:
+        """Nothing is in memory."""
+
+
+async def keep(service: Service) -> None:
+    """Trim once a second, and again at once while there is more."""
+    while True:
+        await asyncio.sleep(_PERIOD_S)
+        try:
+            if service.trouble:
+                await service.commit(Probe())
+            while not await _trim(service):
+                await asyncio.sleep(0)
+        except StoreError as error:
+            if not is_full(error):
+                _LOG.warning("retention failed, and is tried again: %s", error)
+
+
+async def _trim(service: Service) -> bool:
+    now, limits = now_ms(), service.limits
+    before, answers = now - int(limits.retain_s * 1000), now - int(limits.answers_s * 1000)
+    change = Trim(service.directory, before, limits.retain_bytes, answers)
+    (acknowledged, unacknowledged), is_done = await service.commit(change)
+    service.metrics.expired(acknowledged, unacknowledged)
+    return bool(is_done)

@@ -1,0 +1,118 @@
+"""Schemas of documents, for the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+_TEXT: Final = {"type": "string"}
+_NUMBER: Final = {"type": "number"}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_TIME: Final = {"type": "string", "format": "date-time"}
+_ID: Final = {"type": ["string", "integer"]}
+_ANY: Final[dict[str, Any]] = {}
+
+
+def _object(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), **more}
+
+
+def _list(name: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
+
+
+_MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
+_ERRORS: Final = {
+    "type": "array",
+    "items": _object(
+        {"row": _COUNT, "id": _ANY, "field": {"type": ["string", "null"]}, "reason": _TEXT}, "row", "reason"
+    ),
+}
+SCHEMAS: Final[dict[str, Any]] = {
+    "Anything": {"type": "object"},
+    "Acknowledged": _object({"acknowledged": _COUNT, "newest": _COUNT}, "acknowledged", "newest"),
+    "Acknowledgement": _object({"sequence": _COUNT, "epoch": _TEXT}, "sequence", additionalProperties=False),
+    "Arrow": {"type": "string", "format": "binary", "description": "An Arrow IPC stream without compression"},
+    "Changed": _object(
+        {"id": _ID, "sequence": _COUNT, "warnings": {"type": "array", "items": _TEXT}}, "id", "sequence"
+    ),
+    "CloudEvent": _object(
+        {"specversion": {"const": "1.0"}, "id": _TEXT, "source": _TEXT, "type": _TEXT, "data": {"type": "object"}},
+        "specversion", "id", "source", "type", "data",
+    ),
+    "CloudEvents": _list("CloudEvent"),
+    "Delivery": _object(
+        {
+            "sequence": _COUNT,
+            "key": {"type": "string", "description": "The same each time that the delivery comes"},
+            "event": {"type": "object"},
+            "subscriptions": {"type": "array", "maxItems": 1000, "items": _object(_MATCH, "id", "score", "payload")},
+            "destination": _TEXT,
+            "published": _TIME,
+            "more": {"type": "string", "description": "Where further subscriptions are, if there are any"},
+            "count": {"type": "integer", "description": "How many subscriptions there are, if there are more"},
+        },
+        "sequence", "key", "event", "subscriptions", "destination", "published",
+    ),
+    "Deliveries": _object(
+        {
+            "epoch": _TEXT, "earliest": _COUNT, "newest": _COUNT, "acknowledged": _COUNT,
+            "deliveries": _list("Delivery"),
+        },
+        "epoch", "earliest", "newest", "acknowledged", "deliveries",
+    ),
+    "Destination": _object(
+        {
+            "kind": {"enum": ["stream"]},
+            "id": {**_TEXT, "readOnly": True},
+            "epoch": {**_TEXT, "readOnly": True},
+            "newest": {**_COUNT, "readOnly": True},
+            "acknowledged": {**_COUNT, "readOnly": True},
+            "earliest": {**_COUNT, "readOnly": True},
+            "subscriptions": {**_COUNT, "readOnly": True},
+        },
+        "kind", additionalProperties=False,
+    ),
+    "Destinations": _object({"destinations": _list("Destination"), "next": _TEXT}, "destinations"),
+    "Event": {"type": "object", "description": "Names and values; nested objects have dotted names in conditions"},
+    "Lines": {"type": "string", "description": "One JSON object a line"},
+    "Matches": _object({"matches": {"type": "array", "items": _object(_MATCH, "id", "score", "payload")}}, "matches"),
+    "More": _object(
+        {"count": _COUNT, "part": _COUNT, "next": _COUNT, "subscriptions": {"type": "array"}}, "subscriptions"
+    ),
+    "Problem": _object(
+        {
+            "type": _TEXT, "title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT, "field": _TEXT,
+            "line": _COUNT, "column": _COUNT, "hint": _TEXT, "caret": _TEXT,
+        },
+        "type", "title", "status", "detail",
+    ),
+    "Published": _object(
+        {
+            "sequence": _COUNT, "matches": _COUNT, "deliveries": _COUNT, "suppressed": _COUNT, "accepted": _COUNT,
+            "rejected": _COUNT, "errors": _ERRORS,
+        },
+        "sequence", "matches",
+    ),
+    "Report": _object(
+        {"accepted": _COUNT, "rejected": _COUNT, "errors": _ERRORS, "sequence": _COUNT},
+        "accepted", "rejected", "errors",
+    ),
+    "Status": _object({"status": _TEXT, "sequence": _COUNT}, "status"),
+    "Subscription": _object(
+        {
+            "id": {**_ID, "readOnly": True},
+            "where": {"type": ["string", "object", "boolean"], "description": "The condition: CQL2 text or JSON"},
+            "language": {"enum": ["cql2-text", "cql2-json"]},
+            "score": {**_NUMBER, "default": 1.0},
+            "payload": {"description": "Any JSON value; deliveries have it"},
+            "weights": {"type": "object", "additionalProperties": _NUMBER},
+            "destination": {"type": "string", "description": "Where matches are delivered"},
+            "throttle_s": {"type": "number", "minimum": 0.001, "description": "One delivery in so many seconds"},
+            "paused_until": {**_TIME, "description": "Until then, matches are counted but not delivered"},
+            "expires_at": {**_TIME, "description": "From then on, matches are counted but not delivered"},
+            "sequence": {**_COUNT, "readOnly": True},
+        },
+        "where", additionalProperties=False,
+    ),
+    "Subscriptions": _object({"subscriptions": _list("Subscription"), "next": _TEXT}, "subscriptions"),
+}  # fmt: skip

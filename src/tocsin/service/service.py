@@ -1,0 +1,105 @@
+"""The parts of a running service, opened and closed as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final, NamedTuple, TypeVar
+
+from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.durable.transactions import Transactions
+from tocsin.errors import StoreError
+from tocsin.service.addressing import Addressing
+from tocsin.service.directory import BeginHistory, Destination, Directory, read_directory
+from tocsin.service.hub import Hub
+from tocsin.service.matching import Matcher
+from tocsin.service.metrics import LARGE_WAL, Metrics, wal_bytes
+from tocsin.service.outbox import Outbox
+from tocsin.service.principals import Principal
+from tocsin.service.problems import is_full, unknown
+from tocsin.service.publishing import Publisher
+from tocsin.service.readers import Readers
+from tocsin.service.tables import Prepare
+from tocsin.store import Change
+
+Result = TypeVar("Result")
+_THREADS: Final = 16
+"""Threads for parsing: conditions and bulks."""
+
+
+class Limits(NamedTuple):
+    """What a request, and the service, may take."""
+
+    body_bytes: int = 16 << 20
+    streams: int = 10_000
+    retain_s: float = 7 * 86_400
+    retain_bytes: int = 10 << 30
+    answers_s: float = 86_400  # how long idempotency keys are kept
+
+
+class Service:
+    """A durable engine with publishing, deliveries and streams. Made in the event loop that serves it."""
+
+    def __init__(self, engine: DurableEngine, limits: Limits = Limits()) -> None:  # noqa: B008
+        self.engine, self.limits = engine, limits
+        self.transactions = Transactions(engine)
+        self.transactions.submit(Prepare()).result()
+        identity = self.transactions.identity
+        self.directory: Directory = self.transactions.read(
+            lambda database: read_directory(database.connection, identity)
+        )
+        self.transactions.submit(BeginHistory(self.directory)).result()
+        self.readers = Readers(engine.folder)
+        self.hub = Hub(self.directory, self.readers)
+        self.outbox = Outbox(self.directory)
+        addressing = Addressing(engine, self.directory)
+        self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note)
+        self.matcher = Matcher(engine)
+        self.in_progress: set[tuple[str, str, str]] = set()  # idempotency keys
+        self.streams = 0  # that are open
+        self.trouble = ""  # why the last change was refused by the disk; empty if it was not
+        self.metrics = Metrics(self)
+        self._threads = ThreadPoolExecutor(_THREADS, "tocsin-parse")
+
+    async def in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
+        """The result of a call that may take long."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call, *arguments)
+
+    async def commit(self, change: Change) -> Any:
+        """Make a change durable; returns what its `apply` returns."""
+        submitted: Future[Any] = self.transactions.submit(change)
+        try:
+            answer = await asyncio.wrap_future(submitted)
+        except StoreError as error:
+            self.note(error)
+            raise
+        self.trouble = ""
+        return answer
+
+    def note(self, error: BaseException) -> None:
+        """Remember that the disk refused a change, until it takes one."""
+        if is_full(error):
+            self.trouble = "the disk is full"
+
+    def not_ready(self) -> str:
+        """Why no changes are taken; empty if they are."""
+        if self.hub.is_stopping:
+            return "the server is stopping"
+        if wal_bytes(self.engine.folder) > LARGE_WAL:
+            return "SQLite's log is not folded, and grows: a reader holds it"
+        return self.trouble
+
+    def destination(self, principal: Principal, id: str) -> Destination:
+        """A destination of the principal's tenant; raises a `Problem`."""
+        found = self.directory.named.get((principal.tenant, id))
+        if found is None:
+            raise unknown("destination", id)
+        return found
+
+    def close(self) -> None:
+        """Publish what waits, and end the threads. The engine stays open."""
+        self.publisher.close()
+        self.matcher.close()
+        self._threads.shutdown()
+        self.readers.close()

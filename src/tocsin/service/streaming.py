@@ -1,0 +1,151 @@
+"""A stream of server-sent events: read after the client's number, send, wait to be woken."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tocsin.service.directory import Destination
+
+if TYPE_CHECKING:
+    from tocsin.service.hub import Told
+    from tocsin.service.service import Service
+
+_HEARTBEAT_S: Final = 15.0
+_SEND_S: Final = 30.0
+_RETRY_MS: Final = (1000, 4000)
+_HEADERS: Final = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+@dataclass(slots=True)
+class Source:
+    """A destination on a stream, and the number of the last delivery that the client has."""
+
+    target: Destination
+    after: int
+    reason: str = ""  # why it begins elsewhere than the client asked; empty if it does not
+
+
+class Stream(Response):
+    """The answer that never ends by itself. It has no queue: what is not sent yet is in the database."""
+
+    def __init__(self, service: Service, sources: Sequence[Source]) -> None:
+        self._service, self._sources = service, sources
+        self._woken = asyncio.Event()
+        self._is_gone = False
+        self.background = None
+        self.status_code = 200
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._send = send
+        targets = [one.target for one in self._sources]
+        self._service.streams += 1
+        self._service.hub.watch(targets, self._woken)
+        leaving = asyncio.create_task(self._watch(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            if scope["method"] != "HEAD":
+                await self._serve()
+            await self._sent(b"", more=False)
+        except TimeoutError:
+            """The client does not read: it comes again, and resumes by its number."""
+        finally:
+            leaving.cancel()
+            self._service.hub.leave(targets, self._woken)
+            self._service.streams -= 1
+
+    async def _watch(self, receive: Receive) -> None:
+        """Notice that the client is gone."""
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._is_gone = True
+        self._woken.set()
+
+    async def _sent(self, body: bytes, *, more: bool = True) -> None:
+        async with asyncio.timeout(_SEND_S):
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def _serve(self) -> None:
+        hub = self._service.hub
+        await self._sent(self._opening())
+        while not self._is_gone and not hub.is_stopping:
+            self._woken.clear()
+            if await self._forward():
+                continue
+            if not self._remaining():
+                return
+            try:
+                async with asyncio.timeout(_HEARTBEAT_S):
+                    await self._woken.wait()
+            except TimeoutError:
+                await self._sent(b": alive\n\n")
+
+    def _opening(self) -> bytes:
+        """The first bytes: when to come again, and where the stream begins."""
+        parts = [f"retry: {random.randint(*_RETRY_MS)}\n\n".encode()]
+        for one in self._sources:
+            if one.after > one.target.newest:  # numbers that a power cut took back
+                parts.append(self._gap(one, one.target.newest + 1, one.after, "lost"))
+                one.after = one.target.newest
+            elif one.reason:
+                parts.append(self._gap(one, 1, one.after, one.reason))
+        names = {one.target.id: one.after for one in self._sources}
+        parts.append(self._event("open", {"after": names}))
+        return b"".join(parts)
+
+    async def _forward(self) -> bool:
+        """Send what is new on each destination; returns whether there was anything."""
+        is_some = False
+        for one in self._sources:
+            if one.after >= one.target.newest:
+                continue
+            found = await self._service.hub.after(one.target, one.after)
+            if found:
+                await self._sent(b"".join(self._rendered(one, found)))
+                is_some = True
+            elif one.after + 1 < one.target.earliest:
+                await self._sent(self._skipped(one, one.target.earliest))
+                is_some = True
+        return is_some
+
+    def _rendered(self, source: Source, found: Sequence[Told]) -> list[bytes]:
+        parts = []
+        if found[0].sequence > source.after + 1:
+            parts.append(self._skipped(source, found[0].sequence))
+        for one in found:
+            source.after = one.sequence
+            parts.append(b"id: %s\ndata: %s\n\n" % (self._id(), one.document))
+        return parts
+
+    def _skipped(self, source: Source, first: int) -> bytes:
+        """Tell that the deliveries before `first` are not kept any more."""
+        before, source.after = source.after, first - 1
+        return self._gap(source, before + 1, first - 1, "expired")
+
+    def _gap(self, source: Source, first: int, last: int, reason: str) -> bytes:
+        name = source.target.id
+        return self._event("gap", {"destination": name, "from": first, "to": last, "reason": reason})
+
+    def _event(self, kind: str, document: dict[str, Any]) -> bytes:
+        return b"id: %s\nevent: %s\ndata: %s\n\n" % (self._id(), kind.encode(), json.dumps(document).encode())
+
+    def _id(self) -> bytes:
+        """Where the client is, on all destinations."""
+        epoch = self._service.directory.epoch
+        return ",".join(f"{epoch(one.target)}-{one.after}" for one in self._sources).encode()
+
+    def _remaining(self) -> bool:
+        """Whether a destination is left; deleted ones have nothing more to tell."""
+        known = self._service.directory.destinations
+        return any(one.target.number in known for one in self._sources)

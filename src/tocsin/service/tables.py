@@ -1,0 +1,84 @@
+"""The service's own tables in the database of the store. The committing thread writes them.
+
+    service_routes        where a subscription's matches go: destination, throttle_s, paused_until, expires_at
+    service_destinations  number, tenant, id, kind, options (JSON), version, acknowledged, earliest
+    service_events        the events that are kept, each with its deliveries as [destination, sequence] pairs
+    service_deliveries    destination (its number), sequence, event, and the first 1,000 subscriptions (JSON)
+    service_more          further subscriptions of a delivery, 1,000 a part
+    service_answers       answers to requests with an idempotency key
+
+`docs/format.md` describes them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from tocsin.errors import StoreError
+from tocsin.store import Database
+
+VERSION: Final = 1
+_NAME: Final = "service"
+_SCHEMA: Final = (
+    """CREATE TABLE IF NOT EXISTS service_routes (
+        id ANY NOT NULL PRIMARY KEY, destination INTEGER, throttle_s REAL, paused_until INTEGER, expires_at INTEGER
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS service_destinations (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
+        options TEXT NOT NULL, version INTEGER NOT NULL, acknowledged INTEGER NOT NULL, earliest INTEGER NOT NULL,
+        UNIQUE (tenant, id)
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS service_events (
+        sequence INTEGER PRIMARY KEY, tenant TEXT NOT NULL, published INTEGER NOT NULL, event TEXT NOT NULL,
+        matches INTEGER NOT NULL, deliveries TEXT NOT NULL, bytes INTEGER NOT NULL
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS service_deliveries (
+        destination INTEGER NOT NULL, sequence INTEGER NOT NULL, event INTEGER NOT NULL, count INTEGER NOT NULL,
+        subscriptions TEXT NOT NULL, PRIMARY KEY (destination, sequence)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS service_more (
+        destination INTEGER NOT NULL, sequence INTEGER NOT NULL, part INTEGER NOT NULL, subscriptions TEXT NOT NULL,
+        PRIMARY KEY (destination, sequence, part)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS service_answers (
+        tenant TEXT NOT NULL, route TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, answer TEXT NOT NULL,
+        given INTEGER NOT NULL, PRIMARY KEY (tenant, route, key)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS service_answers_by_time ON service_answers (given)",
+    "CREATE INDEX IF NOT EXISTS service_routes_by_destination ON service_routes (destination)",
+)
+
+
+class Prepare:
+    """The change that makes the tables; refuses those of a newer release."""
+
+    is_alone = True
+
+    def write(self, database: Database, sequence: int, touched: set[object]) -> int:
+        found = database.meta(_NAME)
+        if found is not None and found > VERSION:
+            raise StoreError(
+                f"{database.folder} was served by a newer release (tables of version {found}, this one knows "
+                f"{VERSION}); use a newer tocsin"
+            )
+        for statement in _SCHEMA:
+            database.connection.execute(statement)
+        database.put_meta(_NAME, VERSION)
+        return sequence
+
+    def apply(self) -> None:
+        """Memory has nothing of it."""
+
+
+def last_event(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The number of the last event that is kept, and the bytes of all events up to it."""
+    found = connection.execute("SELECT sequence, bytes FROM service_events ORDER BY sequence DESC LIMIT 1").fetchone()
+    return (0, 0) if found is None else (found[0], found[1])
+
+
+def newest(connection: sqlite3.Connection, destination: int, earliest: int) -> int:
+    """The number of a destination's last delivery; `earliest` is the first that is kept."""
+    statement = "SELECT max(sequence) FROM service_deliveries WHERE destination = ?"
+    found: int | None = connection.execute(statement, (destination,)).fetchone()[0]
+    return earliest - 1 if found is None else found

@@ -1,0 +1,88 @@
+"""What publishers hand over: events of one request, with their texts, and what idempotency needs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.records import Chunk, ObjectChunk
+
+
+class Key(NamedTuple):
+    """An idempotency key, and a digest of what came with it."""
+
+    route: str
+    key: str
+    digest: bytes
+
+
+def digest_of(body: bytes) -> bytes:
+    """The digest that tells whether a key comes again with the same body."""
+    return hashlib.blake2b(body, digest_size=16).digest()
+
+
+@dataclass(slots=True)
+class Unit:
+    """Events that are published together. E events.
+
+    `key` is that of all of them; `keys` has one an event instead, or None.
+    """
+
+    tenant: str
+    texts: list[str]  # (E,) JSON without line breaks
+    record: Mapping[str, Any] | None = None  # of a single event
+    chunk: Chunk | None = None  # of several
+    key: Key | None = None
+    keys: list[Key | None] | None = None
+
+    def events(self) -> Chunk:
+        """The events, to be matched; rows count from 0."""
+        if self.chunk is not None:
+            return self.chunk
+        assert self.record is not None
+        return ObjectChunk([(0, self.record)])
+
+    @property
+    def bytes(self) -> int:
+        """What it holds in memory while it waits."""
+        return sum(map(len, self.texts))
+
+
+class Throttled(NamedTuple):
+    """A match that is delivered unless the subscription was told of another one lately."""
+
+    destination: int
+    id: SubscriptionId
+    throttle_s: float
+    fragment: str
+
+
+@dataclass(slots=True)
+class Event:
+    """A matched event, ready to be written."""
+
+    text: str
+    matches: int = 0
+    deliveries: dict[int, list[str]] = field(default_factory=dict)  # JSON objects of subscriptions, by destination
+    throttled: list[Throttled] = field(default_factory=list)
+    suppressed: int = 0  # matches that are paused or expired
+    refused: Reject | None = None  # why it could not be matched at all
+    key: Key | None = None
+
+
+class Published(NamedTuple):
+    """What became of an event: its number, or why it was refused. `is_repeated`: its key came before."""
+
+    sequence: int
+    matches: int
+    deliveries: int
+    suppressed: int
+    is_repeated: bool = False
+
+    def document(self) -> dict[str, int]:
+        """The answer to its publisher."""
+        one = {"sequence": self.sequence, "matches": self.matches, "deliveries": self.deliveries}
+        return one | ({"suppressed": self.suppressed} if self.suppressed else {})

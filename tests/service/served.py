@@ -1,0 +1,104 @@
+"""A server in a thread of the test's process, a client for it, and a reader of its streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+import tocsin
+from tocsin.service.service import Limits, Service
+from tocsin.service.serving import Options, Server, bound, serving
+
+
+class Served:
+    """A running server. `client` is one of it; `service` has its parts."""
+
+    def __init__(self, folder: Path, limits: Limits = Limits(), **options: Any) -> None:  # noqa: B008
+        self._engine = tocsin.Engine.open(folder, **options)
+        self._listening = bound("127.0.0.1", 0)
+        started: list[Server] = []
+        has_started = threading.Event()
+
+        def ready(server: Server) -> None:
+            started.append(server)
+            has_started.set()
+
+        def run() -> None:
+            try:
+                asyncio.run(serving(self._engine, Options(folder, limits=limits), self._listening, ready))
+            finally:
+                has_started.set()
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+        has_started.wait(30)
+        self._server = started[0]
+        self.service: Service = self._server.service
+        self.client = httpx.Client(base_url=self._server.address, timeout=30, trust_env=False)
+
+    def stop(self) -> None:
+        """End the server in order."""
+        self._server.should_exit = True
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+        self.client.close()
+        self._engine.close()
+        self._listening.close()
+
+    # What many tests do
+
+    def destination(self, name: str = "d") -> None:
+        assert self.client.put(f"/v1/destinations/{name}", json={"kind": "stream"}).status_code in (200, 201)
+
+    def subscribe(self, id: str, where: str, **more: Any) -> httpx.Response:
+        return self.client.put(f"/v1/subscriptions/{id}", json={"where": where, **more})
+
+    def publish(self, event: Any, **headers: str) -> httpx.Response:
+        return self.client.post("/v1/events", json=event, headers=headers)
+
+    def lines(self, events: list[Any], path: str = "/v1/events", **headers: str) -> httpx.Response:
+        body = "\n".join(json.dumps(one) for one in events)
+        return self.client.post(path, content=body, headers={"Content-Type": "application/x-ndjson", **headers})
+
+    def pulled(self, name: str = "d", **options: Any) -> list[dict[str, Any]]:
+        answer = self.client.get(f"/v1/destinations/{name}/deliveries", params=options)
+        assert answer.status_code == 200, answer.text
+        deliveries: list[dict[str, Any]] = answer.json()["deliveries"]
+        return deliveries
+
+
+@contextmanager
+def served(folder: Path, limits: Limits = Limits(), **options: Any) -> Iterator[Served]:  # noqa: B008
+    one = Served(folder, limits, **options)
+    try:
+        yield one
+    finally:
+        one.stop()
+
+
+class Sent(NamedTuple):
+    """An event of a stream."""
+
+    id: str
+    kind: str
+    data: Any
+
+
+def events_of(response: httpx.Response) -> Iterator[Sent]:
+    """The events of a stream, as the standard reads them."""
+    fields: dict[str, str] = {}
+    for line in response.iter_lines():
+        if line:
+            name, _, value = line.partition(":")
+            if name:
+                fields[name] = value.removeprefix(" ")
+        elif "data" in fields:
+            yield Sent(fields.get("id", ""), fields.get("event", "message"), json.loads(fields["data"]))
+            fields = {"id": fields.get("id", "")}

@@ -1,0 +1,86 @@
+"""Matching over HTTP gives what the engine gives."""
+
+from __future__ import annotations
+
+import io
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tocsin
+from tests.service.served import Served
+
+ALERTS = [
+    {"id": f"s{number}", "where": f"price < {number} AND shop = 'x{number % 3}'", "score": number, "payload": number}
+    for number in range(40)
+]
+EVENTS = [{"price": number, "shop": f"x{number % 4}"} for number in range(40)]
+
+
+@pytest.fixture
+def loaded(server: Served) -> Served:
+    assert server.lines(ALERTS, "/v1/subscriptions").json()["accepted"] == len(ALERTS)
+    return server
+
+
+def expected(event: dict[str, Any], ranking: Any = None) -> list[dict[str, Any]]:
+    engine = tocsin.Engine()
+    engine.subscribe_many(ALERTS)
+    found = engine.match(event, ranking=ranking, payload=True)
+    return [{"id": one.subscription, "score": one.score, "payload": one.payload} for one in found]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("query", "ranking"), [("", None), ("?top=3", tocsin.Top(3)), ("?relaxed=2", tocsin.Relaxed(2))]
+)
+def test_an_event_has_the_engine_s_matches(loaded: Served, query: str, ranking: Any) -> None:
+    for event in EVENTS[:8]:
+        assert loaded.client.post(f"/v1/match{query}", json=event).json() == {"matches": expected(event, ranking)}
+
+
+def test_requests_that_come_at_once_have_their_own_answers(loaded: Served) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda one: loaded.client.post("/v1/match", json=one).json(), EVENTS * 4))
+
+    assert answers == [{"matches": expected(event)} for event in EVENTS] * 4
+
+
+def test_lines_are_answered_one_by_one(loaded: Served) -> None:
+    body = "\n".join([json.dumps(EVENTS[0]), "no JSON", "", json.dumps(EVENTS[1]), "[1]"])
+    headers = {"Content-Type": "application/x-ndjson"}
+    answer = loaded.client.post("/v1/match", content=body, headers=headers)
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+
+    assert [line["row"] for line in lines] == [0, 1, 2, 3]
+    assert [line.get("matches") for line in lines] == [expected(EVENTS[0]), None, expected(EVENTS[1]), None]
+    assert "JSON" in lines[1]["error"]
+
+
+def test_a_table_is_answered_by_a_table(loaded: Served) -> None:
+    table = pa.Table.from_pylist(EVENTS)
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    headers = {"Content-Type": "application/vnd.apache.arrow.stream"}
+    answer = loaded.client.post("/v1/match?top=2", content=sink.getvalue(), headers=headers)
+    found = pa.ipc.open_stream(answer.content).read_all().to_pylist()
+
+    one_by_one = [(row, match["id"]) for row, event in enumerate(EVENTS) for match in expected(event, tocsin.Top(2))]
+    assert [(row["event"], row["subscription"]) for row in found] == one_by_one
+
+
+def test_explain_tells_which_conditions_hold(loaded: Served) -> None:
+    answer = loaded.client.post("/v1/match?explain=true", json={"price": 37, "shop": "x2"}).json()["matches"]
+
+    assert [one["id"] for one in answer] == ["s38"]
+    assert [held["condition"] for held in answer[0]["holds"]] == ["price < 38", "shop = 'x2'"]
+
+
+@pytest.mark.parametrize(
+    "query", ["top=0", "top=x", "top=1&relaxed=1", "top=99999999", "similar=1", "k=1", "top=1&top=2"]
+)
+def test_wrong_options_are_refused(loaded: Served, query: str) -> None:
+    assert loaded.client.post(f"/v1/match?{query}", json={}).status_code == 400
