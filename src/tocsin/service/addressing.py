@@ -28,6 +28,10 @@ class Addressing:
     def __init__(self, engine: DurableEngine, directory: Directory) -> None:
         self._engine, self._directory = engine, directory
 
+    def prepare(self) -> None:
+        """Load the kernels, so that the first event need not wait for it."""
+        hits_of(self._engine, ObjectChunk([(0, {})]))
+
     def matched(self, units: Sequence[Unit]) -> list[list[Event]]:
         """The events of each unit. Single events are matched as one batch."""
         singles = [unit for unit in units if unit.record is not None]

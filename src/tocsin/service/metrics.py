@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from tocsin.service.units import Published
-from tocsin.store import DATABASE
 
 if TYPE_CHECKING:
     from tocsin.service.service import Service
@@ -55,7 +53,7 @@ class Metrics:
             lambda: directory.last_event - directory.first_event + 1
         )
         gauge("wal_bytes", f"Size of SQLite's log; above {LARGE_WAL} the service is not ready").set_function(
-            lambda: wal_bytes(service.engine.folder)
+            lambda: service.engine.log_bytes
         )
         gauge("ready", "1 if the service takes changes").set_function(lambda: 0 if service.not_ready() else 1)
         self._backlog = Gauge("tocsin_backlog", "Deliveries after the cursor", ("destination",), registry=registry)
@@ -82,11 +80,3 @@ class Metrics:
             self._backlog.labels(one.id).set(one.newest - max(one.acknowledged, one.earliest - 1))
         text: bytes = generate_latest(self._registry)
         return text
-
-
-def wal_bytes(folder: Path) -> int:
-    """The size of SQLite's log."""
-    try:
-        return (folder / f"{DATABASE}-wal").stat().st_size
-    except OSError:
-        return 0

@@ -14,7 +14,7 @@ from tocsin.service.addressing import Addressing
 from tocsin.service.directory import BeginHistory, Destination, Directory, read_directory
 from tocsin.service.hub import Hub
 from tocsin.service.matching import Matcher
-from tocsin.service.metrics import LARGE_WAL, Metrics, wal_bytes
+from tocsin.service.metrics import LARGE_WAL, Metrics
 from tocsin.service.outbox import Outbox
 from tocsin.service.principals import Principal
 from tocsin.service.problems import is_full, unknown
@@ -54,6 +54,7 @@ class Service:
         self.hub = Hub(self.directory, self.readers)
         self.outbox = Outbox(self.directory)
         addressing = Addressing(engine, self.directory)
+        addressing.prepare()
         self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note)
         self.matcher = Matcher(engine)
         self.in_progress: set[tuple[str, str, str]] = set()  # idempotency keys
@@ -86,7 +87,7 @@ class Service:
         """Why no changes are taken; empty if they are."""
         if self.hub.is_stopping:
             return "the server is stopping"
-        if wal_bytes(self.engine.folder) > LARGE_WAL:
+        if self.engine.log_bytes > LARGE_WAL:
             return "SQLite's log is not folded, and grows: a reader holds it"
         return self.trouble
 
