@@ -30,6 +30,7 @@ from benchmarks import (
     public,
     ranked,
     saved_searches,
+    service,
     spark,
     threads,
     window_spark,
@@ -61,6 +62,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "paths": lambda given: paths.rows(min(given.subscriptions, 100_000)),
     "searches": lambda given: saved_searches.rows(min(given.subscriptions, 100_000)),
     "bulk": lambda given: bulk.rows(given.subscriptions),
+    "service": lambda given: service.rows(given.subscriptions),
     "cold": lambda given: cold.rows(given.against, given.times, given.wheel, min(given.subscriptions, 100_000)),
 }
 

@@ -47,25 +47,49 @@ def media_type(request: Request, known: frozenset[str], default: str = JSON) -> 
     return form
 
 
+class _Patience:
+    """Cancels a task that waits too long for a body. `asyncio.timeout` took a seventh of a short request's time."""
+
+    def __init__(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        self._begun = self._loop.time()
+        self._timer = self._loop.call_later(_SECONDS, self._look)
+        self.size = 0
+        self.is_over = False
+
+    def _look(self) -> None:
+        left = self._begun + _SECONDS + self.size / _LEAST_RATE - self._loop.time()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._look)
+        elif self._task is not None:
+            self.is_over = True
+            self._task.cancel()
+
+    def end(self) -> None:
+        self._timer.cancel()
+
+
 async def read_body(request: Request, limit: int) -> bytes:
     """The whole body, of at most `limit` bytes."""
     length = request.headers.get("content-length")
     if length is not None and length.isdecimal() and int(length[:18]) > limit:
         raise _too_large(limit)
     parts: list[bytes] = []
-    size, begun = 0, asyncio.get_running_loop().time()
+    patience = _Patience()
     try:
-        async with asyncio.timeout_at(begun + _SECONDS) as clock:
-            async for part in request.stream():
-                parts.append(part)
-                size += len(part)
-                if size > limit:
-                    raise _too_large(limit)
-                clock.reschedule(begun + _SECONDS + size / _LEAST_RATE)
-    except TimeoutError:
+        async for part in request.stream():
+            parts.append(part)
+            patience.size += len(part)
+            if patience.size > limit:
+                raise _too_large(limit)
+    except asyncio.CancelledError:
+        if not patience.is_over:
+            raise
         raise Problem(408, "slow", f"the body did not arrive within {_SECONDS:g} s") from None
     except ClientDisconnect:
         raise Problem(400, "gone", "the body ended early") from None
+    finally:
+        patience.end()
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

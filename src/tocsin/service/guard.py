@@ -6,18 +6,21 @@ page's own that resolves to loopback (DNS rebinding), or by a request to another
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tocsin.service.problems import Problem
 
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
+_LOOKED_AT: Final = (b"host", b"origin", b"sec-fetch-site")
 _MOST_PATH: Final = 8192
 
 
+@lru_cache(256)
 def host_of(authority: str) -> str:
     """The host of `host:port`; empty if it is not one."""
     try:
@@ -34,20 +37,19 @@ class LoopbackOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            problem = self._problem(Headers(scope=scope))
+            problem = self._problem(scope["headers"])
             if problem is not None:
                 await problem.response()(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _problem(self, headers: Headers) -> Problem | None:
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 or host_of(hosts[0]) not in self._hosts:
+    def _problem(self, headers: Iterable[tuple[bytes, bytes]]) -> Problem | None:
+        hosts, origins, sites = ([value for name, value in headers if name == one] for one in _LOOKED_AT)
+        if len(hosts) != 1 or host_of(hosts[0].decode("latin-1")) not in self._hosts:
             return Problem(421, "host", "without tokens this server answers only to localhost, 127.0.0.1 and [::1]")
-        origin = headers.get("origin")
-        if origin is not None and origin.lower() not in (f"http://{hosts[0].lower()}", f"https://{hosts[0].lower()}"):
-            return Problem(403, "origin", "without tokens this server takes no requests from pages of other origins")
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        host = hosts[0].lower()
+        is_other = any(one.lower() not in (b"http://" + host, b"https://" + host) for one in origins)
+        if is_other or any(one not in (b"none", b"same-origin") for one in sites):
             return Problem(403, "origin", "without tokens this server takes no requests from pages of other origins")
         return None
 

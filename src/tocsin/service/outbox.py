@@ -115,7 +115,7 @@ class Publish:
             return before[0]
         self._throttle(event, now, pending)
         pending.last_event += 1
-        number, pairs = pending.last_event, []
+        number, pairs = pending.last_event, list[str]()
         pending.published_bytes += len(event.text)
         for destination, fragments in event.deliveries.items():
             target = self.outbox.directory.destinations.get(destination)
@@ -124,12 +124,12 @@ class Publish:
                 continue
             own = pending.newest.get(destination, target.newest) + 1
             pending.newest[destination] = own
-            pairs.append([destination, own])
+            pairs.append(f"[{destination},{own}]")
             one = Stored(destination, own, number, len(fragments), _listed(fragments), event.text, now)
             self._stored.append(one)
             pending.published_bytes += rows.add(one, fragments)
         rows.events.append(
-            (number, unit.tenant, now, event.text, event.matches, json.dumps(pairs), pending.published_bytes)
+            (number, unit.tenant, now, event.text, event.matches, f"[{','.join(pairs)}]", pending.published_bytes)
         )
         outcome = Published(number, event.matches, len(pairs), event.suppressed)
         if event.key is not None:

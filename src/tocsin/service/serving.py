@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import logging
 import socket
@@ -25,6 +26,7 @@ _LOG: Final = logging.getLogger("tocsin.service")
 _KEEP_ALIVE_S: Final = 75
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
+_COLLECTOR: Final = (50_000, 20, 50)
 
 
 class Options(NamedTuple):
@@ -85,7 +87,15 @@ def serve(options: Options, ready: Callable[[Server], None]) -> None:
     with listening:
         engine = Engine.open(options.folder, sync=options.sync)
         with engine:
+            _spare_collector()
             _runner()(serving(engine, options, listening, ready))
+
+
+def _spare_collector() -> None:
+    """Let Python's collector of cycles look at what requests leave, and not at all subscriptions again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTOR)
 
 
 def _runner() -> Callable[..., None]:
