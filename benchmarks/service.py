@@ -38,12 +38,12 @@ def rows(subscriptions: int, sync: str = "full") -> Iterator[Row]:
     load = f"{subscriptions // 1000}k"
     with tempfile.TemporaryDirectory() as folder, _Server(Path(folder) / "alerts", sync) as server:
         asyncio.run(_loaded(server, subscriptions))
+        yield asyncio.run(_memory(server, load))
         for rate in _RATES:
             yield from asyncio.run(_latency(server, rate, subscriptions, load))
         yield asyncio.run(_bulk(server, subscriptions, load))
         yield asyncio.run(_single(server, subscriptions, load))
         yield asyncio.run(_lines(server, subscriptions, load))
-        yield asyncio.run(_memory(server, load))
 
 
 class _Server:

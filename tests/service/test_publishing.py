@@ -105,6 +105,16 @@ def test_keys_outlive_the_process(tmp_path: Path) -> None:
             assert [one["event"]["price"] for one in server.pulled()] == [1, 2, 3, 4, 5]
 
 
+def test_a_bulk_that_comes_again_has_the_same_report(ready: Served) -> None:
+    events = [{"price": 1}, [2], {"price": 3}]
+    first, again = (ready.lines(events, **{"Idempotency-Key": "k"}).json() for _ in range(2))
+    other = ready.lines([*events, {"price": 4}], **{"Idempotency-Key": "k"})
+
+    assert first == again and (first["accepted"], first["rejected"]) == (2, 1)
+    assert other.status_code == 422
+    assert len(ready.pulled()) == 2
+
+
 def test_requests_with_one_key_at_once_publish_once(ready: Served) -> None:
     with ThreadPoolExecutor(8) as threads:
         send = lambda _: ready.publish({"price": 1}, **{"Idempotency-Key": "k"}).status_code  # noqa: E731

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import socket
 import threading
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.service.served import Sent, Served, events_of, served
+from tocsin.service import streaming
 
 PATH = "/v1/destinations/d/stream"
 
@@ -168,3 +171,25 @@ def test_a_stream_that_is_gone_is_forgotten(ready: Served) -> None:
         time.sleep(0.02)
 
     assert ready.service.streams == 0 and not ready.service.hub._watches
+
+
+def test_a_quiet_stream_is_kept_alive(ready: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "_HEARTBEAT_S", 0.05)
+    with ready.client.stream("GET", PATH) as response:
+        assert ": alive" in itertools.islice(response.iter_lines(), 12)
+
+
+def test_a_client_that_does_not_read_is_given_up(ready: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It misses nothing: its next stream goes on."""
+    monkeypatch.setattr(streaming, "_SEND_S", 0.3)
+    ready.lines([{"n": number, "text": "x" * 10_000} for number in range(1000)])
+    url = urlsplit(str(ready.client.base_url))
+    with socket.create_connection((url.hostname, url.port)) as one:
+        one.sendall(f"GET {PATH}?from=earliest HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        deadline = time.monotonic() + 20
+        time.sleep(0.2)
+        while ready.service.streams and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+        assert ready.service.streams == 0
+    assert numbers(taken(ready, 1000, f"{PATH}?from=earliest")) == list(range(1, 1001))

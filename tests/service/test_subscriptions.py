@@ -180,3 +180,22 @@ def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
         assert server.client.get("/readyz").json()["status"] == "ready"
     with tocsin.Engine.open(tmp_path) as engine:  # without the service
         assert list(engine) == ["s"]
+
+
+def test_advice_is_about_the_own_condition(server: Served) -> None:
+    assert "warnings" not in server.subscribe("a", "name = 'x'").json()
+    assert "wildcard" in server.subscribe("b", "name LIKE 'ip*'").json()["warnings"][0]
+
+
+def test_a_removed_subscription_leaves_no_route(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        server.destination()
+        server.subscribe("s", "a = 1", destination="d")
+    with tocsin.Engine.open(tmp_path) as engine:
+        engine.unsubscribe("s")
+        engine.subscribe("t", "a = 1")
+    with served(tmp_path) as server:
+        assert server.client.get("/v1/destinations/d").json()["subscriptions"] == 0
+        assert "destination" not in server.client.get(f"{PATH}/t").json()
+        server.subscribe("s", "a = 1")
+        assert server.publish({"a": 1}).json()["deliveries"] == 0

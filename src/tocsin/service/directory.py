@@ -15,9 +15,6 @@ from tocsin.model.subscription import SubscriptionId
 from tocsin.service import tables
 from tocsin.store import Identity
 
-STREAM, WEBHOOK = "stream", "webhook"
-KINDS: Final = (STREAM,)
-"""The kinds of destinations that are built."""
 _EPOCHS: Final = "service_epochs"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -40,7 +40,7 @@ class _Pending:
     published_bytes: int
     newest: dict[int, int] = field(default_factory=dict)
     told: dict[SubscriptionId, float] = field(default_factory=dict)
-    answers: dict[tuple[str, str, str], tuple[bytes, Published]] = field(default_factory=dict)
+    answers: dict[tuple[str, str, str], tuple[bytes, list[Outcome]]] = field(default_factory=dict)
 
 
 class Outbox:
@@ -79,31 +79,32 @@ class Publish:
             if whole is not None:
                 self._outcomes.append(whole)
                 continue
-            self._outcomes.append([self._published(database, unit, event, now, rows, pending) for event in events])
+            made = [self._published(database, unit, event, now, rows, pending) for event in events]
             if unit.key is not None and unit.record is None:
-                rows.answers.append(_answer(unit, unit.key, _summed(self._outcomes[-1]), now))
+                rows.answers.append(_answer(unit, unit.key, made, now))
+            self._outcomes.append(made)
         rows.write(database)
         return sequence
 
     def _repeated(self, database: Database, unit: Unit, key: Key | None) -> list[Outcome] | None:
-        """The outcome of what came before with the same key."""
+        """The outcomes of what came before with the same key."""
         if key is None:
             return None
         assert self._pending is not None
         name = (unit.tenant, key.route, key.key)
         if name in self._pending.answers:
-            digest, answer = self._pending.answers[name]
+            digest, outcomes = self._pending.answers[name]
         else:
             statement = "SELECT digest, answer FROM service_answers WHERE tenant = ? AND route = ? AND key = ?"
             found = database.connection.execute(statement, name).fetchone()
             if found is None:
                 return None
-            digest, answer = found[0], Published(*json.loads(found[1]))
+            digest, outcomes = found[0], _outcomes(found[1])
         if digest != key.digest:
             return [
                 invalid("the idempotency key came before with another body; use a new key", field="Idempotency-Key")
             ]
-        return [answer._replace(is_repeated=True)]
+        return [one._replace(is_repeated=True) if isinstance(one, Published) else one for one in outcomes]
 
     def _published(
         self, database: Database, unit: Unit, event: Event, now: int, rows: _Rows, pending: _Pending
@@ -133,8 +134,8 @@ class Publish:
         )
         outcome = Published(number, event.matches, len(pairs), event.suppressed)
         if event.key is not None:
-            pending.answers[unit.tenant, event.key.route, event.key.key] = event.key.digest, outcome
-            rows.answers.append(_answer(unit, event.key, outcome, now))
+            pending.answers[unit.tenant, event.key.route, event.key.key] = event.key.digest, [outcome]
+            rows.answers.append(_answer(unit, event.key, [outcome], now))
         return outcome
 
     def _throttle(self, event: Event, now: int, pending: _Pending) -> None:
@@ -192,13 +193,12 @@ def _listed(fragments: list[str]) -> str:
     return f"[{','.join(fragments[:MOST_SUBSCRIPTIONS])}]"
 
 
-def _answer(unit: Unit, key: Key, outcome: Published, now: int) -> tuple[Any, ...]:
-    return (unit.tenant, key.route, key.key, key.digest, json.dumps(outcome[:4]), now)
+def _answer(unit: Unit, key: Key, outcomes: Sequence[Outcome], now: int) -> tuple[Any, ...]:
+    """A row that lets the same outcomes come again."""
+    kept = [one[:4] if isinstance(one, Published) else [one.detail, one.more.get("field")] for one in outcomes]
+    return (unit.tenant, key.route, key.key, key.digest, json.dumps(kept), now)
 
 
-def _summed(outcomes: Iterable[Outcome]) -> Published:
-    """All outcomes of a unit as one: the last number, and the sums."""
-    made = [one for one in outcomes if isinstance(one, Published)]
-    last = max((one.sequence for one in made), default=0)
-    matches, deliveries, suppressed = (sum(one[place] for one in made) for place in (1, 2, 3))
-    return Published(last, matches, deliveries, suppressed)
+def _outcomes(text: str) -> list[Outcome]:
+    kept = json.loads(text)
+    return [Published(*one) if len(one) == 4 else invalid(one[0], field=one[1]) for one in kept]

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from tocsin.service.outbox import Stored
 from tocsin.store import Database
+from tocsin.store.connections import told
 
 _THREADS: Final = 4
 _AT_ONCE: Final = 100
@@ -44,7 +45,8 @@ class Readers:
         if database is None:
             database = self._own.database = Database.open(self._folder, read_only=True)
             self._opened.append(database)
-        return ask(database.connection)
+        with told(self._folder):
+            return ask(database.connection)
 
     def close(self) -> None:
         """End the threads, and close their connections."""

@@ -64,6 +64,8 @@ class Prepare:
             )
         for statement in _SCHEMA:
             database.connection.execute(statement)
+        # Another process may have removed subscriptions, as `tocsin update` does. Their routes go, too.
+        database.connection.execute("DELETE FROM service_routes WHERE id NOT IN (SELECT id FROM subscriptions)")
         database.put_meta(_NAME, VERSION)
         return sequence
 

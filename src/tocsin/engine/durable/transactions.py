@@ -9,7 +9,6 @@ from typing import Any
 from tocsin.engine.durable.changes import Put, PutAll, Remove
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.loading import checked_rejects, collect
-from tocsin.language.advice import Advice
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records import parsed_record
 from tocsin.segment import Segment
@@ -63,10 +62,6 @@ class Transactions:
         """Start a merge if `waiting`, what `Put.apply` returned, is many; after other changes always."""
         if waiting is None or waiting >= self._engine._delta_limit:
             self._engine._merger.wake()
-
-    def take_advice(self) -> list[Advice]:
-        """Advice about conditions that probably mean something else, since the last call."""
-        return self._engine._templates.take_advice()
 
 
 class _Read:

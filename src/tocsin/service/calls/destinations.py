@@ -9,13 +9,12 @@ from starlette.responses import Response
 from tocsin.service.api import Call, Exchange, Option, answered, empty
 from tocsin.service.calls.subscriptions import merged
 from tocsin.service.changes import Guard, PutDestination, RemoveDestination
-from tocsin.service.directory import KINDS, Destination
-from tocsin.service.names import checked_name, only
+from tocsin.service.directory import Destination
+from tocsin.service.kinds import checked_options
+from tocsin.service.names import checked_name
 from tocsin.service.principals import READ, SUBSCRIBE
-from tocsin.service.problems import invalid
 
 PATH: Final = "/v1/destinations"
-_FIELDS: Final = frozenset(("kind",))
 _SHOWN: Final = frozenset(("id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"))
 _MOST_PAGE: Final = 1000
 
@@ -46,13 +45,9 @@ async def put(exchange: Exchange) -> Response:
 
 async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Guard) -> Response:
     record = {field: value for field, value in record.items() if field not in _SHOWN}
-    only(record, _FIELDS, "destination")
-    if record.get("kind") not in KINDS:
-        known = " or ".join(KINDS)
-        raise invalid(f"kind is {str(record.get('kind'))!r:.40}; it is {known}", field="kind")
-    options = {field: value for field, value in record.items() if field != "kind"}
+    kind, options = checked_options(record)
     service = exchange.service
-    change = PutDestination(service.directory, exchange.principal.tenant, name, record["kind"], options, guard)
+    change = PutDestination(service.directory, exchange.principal.tenant, name, kind, options, guard)
     is_new, made = await service.commit(change)
     return answered(document_of(exchange, made), 201 if is_new else 200, {"ETag": made.etag})
 

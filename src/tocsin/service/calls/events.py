@@ -159,10 +159,9 @@ async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
     for unit in units:
         with _in_progress(exchange, unit.key):
             found = await exchange.service.publisher.publish(unit)
-        is_whole = unit.key is not None and len(found) == 1 != len(unit.texts)
-        if is_whole and isinstance(found[0], Problem):
-            raise found[0]
-        accepted += len(unit.texts) if is_whole else sum(isinstance(one, Published) for one in found)
+        if unit.key is not None and len(found) < len(unit.texts) and isinstance(found[0], Problem):
+            raise found[0]  # the key came with another body
+        accepted += sum(isinstance(one, Published) for one in found)
         outcomes.extend((first + row, one) for row, one in enumerate(found))
         first += len(unit.texts)
     made = [one for _, one in outcomes if isinstance(one, Published)]

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from tocsin.engine.durable.changes import Put
 from tocsin.errors import RecordError, TocsinError
 from tocsin.language import parse_any, parse_json
+from tocsin.language.advice import advice_on
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, empty
@@ -21,6 +23,7 @@ from tocsin.service.hub import time_text
 from tocsin.service.names import amount, only, record_id, subscription_id
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
+from tocsin.service.service import Service
 
 PATH: Final = "/v1/subscriptions"
 _OWN: Final = frozenset(("destination", "throttle_s", "paused_until", "expires_at"))
@@ -28,8 +31,6 @@ _FIELDS: Final = _OWN | {"where", "language", "score", "payload", "weights"}
 _LANGUAGES: Final = ("cql2-text", "cql2-json")
 _MOST_PAGE: Final = 1000
 _MOST_ERRORS: Final = 1000
-_LONG: Final = 4096
-"""Bodies of more bytes are parsed on a thread."""
 _TRIES: Final = 5
 _YEAR_S: Final = 366 * 86_400
 _ROW: Final = """
@@ -138,18 +139,25 @@ async def _put(exchange: Exchange, id: SubscriptionId, record: dict[str, Any], g
     if record.get("id", id) != id:
         raise invalid("id is another one than in the path", field="id")
     route, asked = _route(exchange, record), _engine_record(id, record)
-    try:
-        change = await service.in_thread(service.transactions.put, asked)
-    except RecordError as error:
-        raise _explained(error, asked["where"]) from None
+    change, advice = await service.in_thread(_change, service, asked)
     is_new, sequence = await service.commit(
         PutSubscription(service.directory, service.transactions, change, route, guard)
     )
     document: dict[str, Any] = {"id": id, "sequence": sequence}
-    advice = [f"{one.condition}: {one.reason}" for one in service.transactions.take_advice()]
     if advice:
         document["warnings"] = advice
     return answered(document, 201 if is_new else 200, {"ETag": f'"{sequence}"'})
+
+
+def _change(service: Service, record: Mapping[str, Any]) -> tuple[Put, list[str]]:
+    """The change that puts a record, and advice about conditions that probably mean something else."""
+    where = record["where"]
+    try:
+        change = service.transactions.put(record)
+    except RecordError as error:
+        raise _explained(error, where) from None
+    advice = advice_on(parse_any(where), where) if isinstance(where, str) else []
+    return change, [f"{one.condition}: {one.reason}" for one in advice]
 
 
 async def patch(exchange: Exchange) -> Response:
