@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -22,6 +22,8 @@ from tocsin.service.service import Service
 
 _LOG: Final = logging.getLogger("tocsin.service")
 _MOST_QUERY: Final = 32
+_SHORT: Final = 1 << 16
+Parsed = TypeVar("Parsed")
 Schema = Mapping[str, Any]
 
 
@@ -73,10 +75,14 @@ class Exchange:
         """The body, within the limits."""
         return await bodies.read_body(self.request, self.service.limits.body_bytes)
 
+    async def parsed(self, read: Callable[[bytes], Parsed], body: bytes) -> Parsed:
+        """What `read` makes of a body. A long one is read on a thread, so that the event loop goes on."""
+        return read(body) if len(body) <= _SHORT else await self.service.in_thread(read, body)
+
     async def document(self) -> dict[str, Any]:
         """The body as a JSON object."""
         bodies.media_type(self.request, frozenset((bodies.JSON,)))
-        return bodies.json_object(await self.body())
+        return await self.parsed(bodies.json_object, await self.body())
 
     @property
     def guard(self) -> Guard:

@@ -57,6 +57,16 @@ class Watch:
             self._bytes -= len(self.tail.popleft().document)
             self.begins += 1
 
+    @property
+    def ends(self) -> int:
+        """The number after the last delivery."""
+        return self.begins + len(self.tail)
+
+    def clear(self, begins: int) -> None:
+        """Begin anew, with a number."""
+        self.tail.clear()
+        self.begins, self._bytes = begins, 0
+
     def after(self, number: int) -> list[Told] | None:
         """The deliveries after a number; None if the tail does not reach back so far."""
         skipped = number + 1 - self.begins
@@ -72,18 +82,22 @@ class Hub:
         self._directory, self._readers = directory, readers
         self._watches: dict[int, Watch] = {}
         self.is_stopping = False
-        self.told_events = 0
 
     def told(self, stored: Iterable[Stored]) -> None:
-        """New deliveries, by number."""
-        woken: set[asyncio.Event] = set()
+        """New deliveries, by number. Of very many the tail keeps the last, and the database has the others."""
+        new: dict[int, list[Stored]] = {}
         for one in stored:
-            watch = self._watches.get(one.destination)
-            if watch is not None and one.sequence >= watch.begins + len(watch.tail):
+            if one.destination in self._watches:
+                new.setdefault(one.destination, []).append(one)
+        for number, own in new.items():
+            watch = self._watches[number]
+            fresh = [one for one in own if one.sequence >= watch.ends]
+            if len(fresh) > _TAIL:
+                watch.clear(fresh[-_TAIL].sequence)
+            for one in fresh[-_TAIL:]:
                 watch.add(self.document(one))
-                woken |= watch.waiting
-        for event in woken:
-            event.set()
+            for event in watch.waiting:
+                event.set()
 
     def watch(self, destinations: Sequence[Destination], event: asyncio.Event) -> None:
         """Set `event` from now on, when one of these destinations has a new delivery."""

@@ -30,16 +30,17 @@ async def publish(exchange: Exchange) -> Response:
     given = _given_key(exchange)
     body = await exchange.body()
     if form == bodies.JSON and not cloudevents.is_binary(headers):
-        return await _single(exchange, bodies.event_object(body), bodies.one_line(body), given, body)
+        event = await exchange.parsed(bodies.event_object, body)
+        return await _single(exchange, event, bodies.one_line(body), given, body)
     if form in (bodies.JSON, bodies.CLOUD_EVENT):
-        document = bodies.json_value(body)
+        document = await exchange.parsed(bodies.json_value, body)
         is_plain = form == bodies.JSON
         event, key = cloudevents.of_headers(headers, document) if is_plain else cloudevents.of_document(document)
         text = _text(event)
         own = given or Key(cloudevents.ROUTE, key, digest_of(text.encode()))
         return await _single(exchange, event, text, own, body)
     if form == bodies.CLOUD_EVENTS:
-        return await _several(exchange, [_cloud_unit(exchange, bodies.json_value(body))])
+        return await _several(exchange, [await exchange.service.in_thread(_cloud_unit, exchange, body)])
     units = await exchange.service.in_thread(_units, exchange, form, body, given)
     return await _several(exchange, units)
 
@@ -139,8 +140,9 @@ def _line_key(text: str, name: str) -> Key | None:
     return Key(f"{_ROUTE}/{name}", str(value), digest_of(text.encode()))
 
 
-def _cloud_unit(exchange: Exchange, documents: Any) -> Unit:
+def _cloud_unit(exchange: Exchange, body: bytes) -> Unit:
     """A batch of CloudEvents. The batch as a whole is refused if one of them is wrong."""
+    documents = bodies.json_value(body)
     if not isinstance(documents, list) or len(documents) > _AT_ONCE:
         raise invalid(f"a batch is a JSON array of at most {_AT_ONCE:,} CloudEvents")
     made = [cloudevents.of_document(one) for one in documents]
@@ -154,28 +156,29 @@ def _cloud_unit(exchange: Exchange, documents: Any) -> Unit:
 
 async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
     """Publish units one after the other, so that what is answered is an unbroken beginning if one is refused."""
-    outcomes: list[tuple[int, Outcome]] = []
-    first = accepted = 0
+    outcomes: list[Outcome] = []
     for unit in units:
         with _in_progress(exchange, unit.key):
             found = await exchange.service.publisher.publish(unit)
         if unit.key is not None and len(found) < len(unit.texts) and isinstance(found[0], Problem):
             raise found[0]  # the key came with another body
-        accepted += sum(isinstance(one, Published) for one in found)
-        outcomes.extend((first + row, one) for row, one in enumerate(found))
-        first += len(unit.texts)
-    made = [one for _, one in outcomes if isinstance(one, Published)]
-    errors = [(row, one) for row, one in outcomes if isinstance(one, Problem)]
+        outcomes += found
+    return answered(await exchange.service.in_thread(_report, exchange, outcomes), 202)
+
+
+def _report(exchange: Exchange, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What became of the events of a bulk."""
+    made = [one for one in outcomes if isinstance(one, Published)]
+    errors = [(row, one) for row, one in enumerate(outcomes) if isinstance(one, Problem)]
     exchange.service.metrics.published(made, len(errors))
-    document = {
-        "accepted": accepted,
+    return {
+        "accepted": len(made),
         "rejected": len(errors),
         "sequence": max((one.sequence for one in made), default=0),
         "matches": sum(one.matches for one in made),
         "deliveries": sum(one.deliveries for one in made),
         "errors": [{"row": row, "reason": one.detail[:2000]} for row, one in errors[:_MOST_ERRORS]],
     }
-    return answered(document, 202)
 
 
 CALLS: Final = (

@@ -28,10 +28,10 @@ async def match(exchange: Exchange) -> Response:
         return await _explained(exchange, form, ranking)
     body, matcher = await exchange.body(), exchange.service.matcher
     if form == bodies.JSON:
-        matches = await matcher.match(bodies.event_object(body), ranking)
+        matches = await matcher.match(await exchange.parsed(bodies.event_object, body), ranking)
         return raw(f'{{"matches":{matches}}}'.encode())
     if form == bodies.LINES:
-        lines, answers = bodies.Lines(body), []
+        lines, answers = await exchange.parsed(bodies.Lines, body), []
         for first in range(0, len(lines), _AT_ONCE):
             answers.append(await matcher.lines(lines.chunk(first, first + _AT_ONCE), ranking, first))
         return raw(b"".join(answers), media_type="application/x-ndjson")
@@ -53,7 +53,7 @@ async def _explained(exchange: Exchange, form: str, ranking: Ranking | None) -> 
     """The matches of one event, with the conditions that hold."""
     if form != bodies.JSON or ranking is not None:
         raise invalid("explain is for one event as JSON, without a ranking", field="explain")
-    event = bodies.event_object(await exchange.body())
+    event = await exchange.parsed(bodies.event_object, await exchange.body())
 
     def explained() -> list[dict[str, Any]]:
         engine, answers = exchange.service.engine, []
