@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.service.served import Served, served
-from tocsin.service import bodies
+from tocsin.service import bodies, protocol
 from tocsin.service.app import CALLS
 
 HEAD = b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -134,6 +134,30 @@ def test_a_slow_body_is_given_up(shared: Served, monkeypatch: pytest.MonkeyPatch
 
     assert b" 408 " in raw(shared, HEAD + b"Content-Length: 10\r\n\r\n{")[:20]
     assert time.monotonic() - begun < 4
+
+
+def test_a_slow_head_is_given_up(shared: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "_HEAD_S", 0.3)
+    for head in (b"", b"GET /healthz HTTP/1.1\r\n", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he"):
+        url = urlsplit(str(shared.client.base_url))
+        with socket.create_connection((url.hostname, url.port), 5) as one:
+            one.sendall(head)
+            begun, came = time.monotonic(), b""
+            while part := one.recv(65536):
+                came += part
+            assert time.monotonic() - begun < 4
+            assert came.count(b"200 OK") == (1 if b"GET /he" in head[20:] else 0)
+
+
+def test_a_long_head_is_refused(shared: Served) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 200_000
+    try:
+        answer = raw(shared, head)
+    except ConnectionError:
+        answer = b""
+
+    assert answer == b""
+    assert shared.client.get("/healthz").status_code == 200
 
 
 def stream_of(table: pa.Table, **options: Any) -> bytes:

@@ -18,6 +18,7 @@ from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.errors import InvalidInput
 from tocsin.service.app import make_app
+from tocsin.service.protocol import LimitedHeads
 from tocsin.service.retention import keep
 from tocsin.service.service import Limits, Service
 
@@ -112,8 +113,8 @@ async def serving(
     """Serve an open engine on a socket."""
     async with running(engine, options.limits) as service:
         config = uvicorn.Config(
-            make_app(service), lifespan="off", log_config=None, access_log=False, server_header=False,
-            timeout_keep_alive=_KEEP_ALIVE_S, timeout_graceful_shutdown=_GRACE_S, ws="none", backlog=_BACKLOG,
+            make_app(service), http=LimitedHeads, ws="none", lifespan="off", log_config=None, access_log=False,
+            server_header=False, timeout_keep_alive=_KEEP_ALIVE_S, timeout_graceful_shutdown=_GRACE_S, backlog=_BACKLOG,
             proxy_headers=False,
         )  # fmt: skip
         host, port = listening.getsockname()[:2]
