@@ -89,7 +89,8 @@ def serve(options: Options, ready: Callable[[Server], None]) -> None:
         engine = Engine.open(options.folder, sync=options.sync)
         with engine:
             _spare_collector()
-            _runner()(serving(engine, options, listening, ready))
+            with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended in order
+                _runner()(serving(engine, options, listening, ready))
 
 
 def _spare_collector() -> None:

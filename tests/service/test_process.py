@@ -1,0 +1,73 @@
+"""The process of `tocsin serve`: how it begins, and how it ends."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+import tocsin
+from tests.service.served import events_of
+
+
+def started(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
+    """A process, and its address."""
+    command = [sys.executable, "-m", "tocsin", "serve", str(folder), "--port", "0", *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    found = re.search(r"http://\S+", line)
+    assert found, line
+    return process, found[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> None:
+    process, address = started(tmp_path, "--sync", "relaxed")
+    with httpx.Client(base_url=address, timeout=30, trust_env=False) as client:
+        client.put("/v1/destinations/d", json={"kind": "stream"})
+        client.put("/v1/subscriptions/s", json={"where": "n >= 0", "destination": "d"})
+        client.post("/v1/events", json={"n": 1})
+        with client.stream("GET", "/v1/destinations/d/stream?from=earliest") as response:
+            events = events_of(response)
+            assert [next(events).kind, next(events).kind] == ["open", "message"]
+            process.send_signal(number)
+            assert list(events) == []  # the stream ends as it should
+    _, errors = process.communicate(timeout=30)
+
+    assert (process.returncode, errors) == (0, "")
+    assert not (tmp_path / "store.db-wal").exists()
+    with tocsin.Engine.open(tmp_path) as engine:
+        assert list(engine) == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--host", "0.0.0.0"), "loopback only"),
+        (("--host", "example.org"), "loopback only"),
+        (("--port", "99999"), "0 to 65535"),
+    ],
+)
+def test_what_it_refuses(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    command = [sys.executable, "-m", "tocsin", "serve", str(tmp_path / "alerts"), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 2 and message in done.stderr
+    assert not (tmp_path / "alerts").exists()
+
+
+def test_a_second_process_names_the_first(tmp_path: Path) -> None:
+    process, _ = started(tmp_path)
+    try:
+        command = [sys.executable, "-m", "tocsin", "serve", str(tmp_path), "--port", "0"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 2 and f"process {process.pid}" in done.stderr
+    finally:
+        process.kill()
+        process.communicate()
