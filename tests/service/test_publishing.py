@@ -220,7 +220,7 @@ def test_paused_expired_and_throttled_subscriptions_are_counted_only(server: Ser
     assert [(one["matches"], one["suppressed"]) for one in answers] == [(4, 2), (4, 3)]
     told = [[match["id"] for match in one["subscriptions"]] for one in server.pulled()]
     assert told == [["was paused", "throttled"], ["was paused"]]
-    assert "tocsin_matches_suppressed_total 5.0" in server.client.get("/metrics").text
+    assert "tocsin_suppressed_total 5.0" in server.client.get("/metrics").text
 
 
 def test_numbers_go_on_after_a_restart_and_a_restore(tmp_path: Path) -> None:

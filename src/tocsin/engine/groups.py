@@ -21,7 +21,7 @@ class Hits(NamedTuple):
     starts: list[int]  # (E + 1,) the matches of event e are those from starts[e] to starts[e + 1]
     ids: list[SubscriptionId]  # (M,)
     scores: list[float]  # (M,)
-    payloads: list[str | None]  # (M,) JSON texts
+    payloads: list[str | None]  # (M,) JSON texts; null or empty if absent
 
 
 def hits_of(engine: Questions, chunk: Chunk, ranking: Ranking | None = None) -> tuple[list[Hits], list[Reject]]:
@@ -37,6 +37,6 @@ def hits_of(engine: Questions, chunk: Chunk, ranking: Ranking | None = None) -> 
             found = snapshots.find(batch, ranking)
             places = found.subscriptions
             scores = snapshots.scores_of(places) if found.scores is None else found.scores
-            ids, payloads = snapshots.ids_of(places).to_pylist(), snapshots.payloads_of(places).to_pylist()
+            ids, payloads = snapshots.ids_of(places).to_pylist(), snapshots.payload_texts(places)
             answers.append(Hits(batch.rows.tolist(), found.starts.tolist(), ids, scores.tolist(), payloads))
     return answers, rejects

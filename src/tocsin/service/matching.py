@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk
-from tocsin.service.addressing import fragment
+from tocsin.service.addressing import fragments
 from tocsin.service.names import Asked
 from tocsin.service.problems import Problem, invalid
 
@@ -44,10 +45,10 @@ def ranking_of(asked: Asked) -> Ranking | None:
     return None
 
 
-def listed(hits: Hits, place: int) -> str:
-    """The matches of an event as a JSON list."""
-    span = range(hits.starts[place], hits.starts[place + 1])
-    return f"[{','.join(fragment(hits.ids[at], hits.scores[at], hits.payloads[at]) for at in span)}]"
+def listed(hits: Hits) -> list[str]:
+    """The matches of each event as a JSON list."""
+    matches = fragments(hits)
+    return [f"[{','.join(matches[first:stop])}]" for first, stop in itertools.pairwise(hits.starts)]
 
 
 class Matcher:
@@ -105,19 +106,19 @@ class Matcher:
             for place in own:
                 answers[place] = invalid(_reason(rejects, place))
             for hits in found:
-                for at, place in enumerate(hits.rows):
-                    answers[place] = listed(hits, at)
+                for place, matches in zip(hits.rows, listed(hits), strict=True):
+                    answers[place] = matches
         return answers
 
     def _lines(self, chunk: Chunk, ranking: Ranking | None, first: int) -> bytes:
         found, rejects = hits_of(self._engine, chunk, ranking)
-        texts = dict.fromkeys(range(len(chunk)), "")
+        texts = [""] * len(chunk)
         for hits in found:
-            for at, row in enumerate(hits.rows):
-                texts[row] = f'{{"row":{first + row},"matches":{listed(hits, at)}}}'
-        for row in (row for row, text in texts.items() if not text):
+            for row, matches in zip(hits.rows, listed(hits), strict=True):
+                texts[row] = f'{{"row":{first + row},"matches":{matches}}}'
+        for row in (row for row, text in enumerate(texts) if not text):
             texts[row] = problem_line(first + row, _reason(rejects, row)[:2000])
-        return "\n".join([*texts.values(), ""]).encode()
+        return "\n".join([*texts, ""]).encode()
 
     def close(self) -> None:
         """End the thread."""

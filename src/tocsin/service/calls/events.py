@@ -12,6 +12,7 @@ from starlette.responses import Response
 from tocsin.records import TableChunk, read_events
 from tocsin.service import arrow, bodies, cloudevents
 from tocsin.service.api import Call, Exchange, Option, answered, raw
+from tocsin.service.metrics import Counts, counts_of
 from tocsin.service.outbox import Outcome
 from tocsin.service.principals import PUBLISH
 from tocsin.service.problems import Problem, conflict, invalid
@@ -64,11 +65,11 @@ async def _single(exchange: Exchange, event: Mapping[str, Any], text: str, key: 
     if key is not None and not key.digest:
         key = key._replace(digest=digest_of(body))
     unit = Unit(exchange.principal.tenant, [text], record=event, key=key)
-    with _in_progress(exchange, key), exchange.service.metrics.publish_s.time():
+    with _in_progress(exchange, key), exchange.service.metrics.publishing():
         (outcome,) = await exchange.service.publisher.publish(unit)
     if isinstance(outcome, Problem):
         raise outcome
-    exchange.service.metrics.published([outcome])
+    exchange.service.metrics.published(counts_of([outcome]))
     answer = f'{{"sequence":{outcome.sequence},"matches":{outcome.matches},"deliveries":{outcome.deliveries}'
     answer += f',"suppressed":{outcome.suppressed}}}' if outcome.suppressed else "}"
     response = raw(answer.encode(), 202)
@@ -163,15 +164,17 @@ async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
         if unit.key is not None and len(found) < len(unit.texts) and isinstance(found[0], Problem):
             raise found[0]  # the key came with another body
         outcomes += found
-    return answered(await exchange.service.in_thread(_report, exchange, outcomes), 202)
+    report, counts = await exchange.service.in_thread(_report, outcomes)
+    exchange.service.metrics.published(counts)
+    return answered(report, 202)
 
 
-def _report(exchange: Exchange, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _report(outcomes: Sequence[Outcome]) -> tuple[dict[str, Any], Counts]:
     """What became of the events of a bulk."""
     made = [one for one in outcomes if isinstance(one, Published)]
     errors = [(row, one) for row, one in enumerate(outcomes) if isinstance(one, Problem)]
-    exchange.service.metrics.published(made, len(errors))
-    return {
+    counts = counts_of(made, len(errors))
+    report = {
         "accepted": len(made),
         "rejected": len(errors),
         "sequence": max((one.sequence for one in made), default=0),
@@ -179,6 +182,7 @@ def _report(exchange: Exchange, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "deliveries": sum(one.deliveries for one in made),
         "errors": [{"row": row, "reason": one.detail[:2000]} for row, one in errors[:_MOST_ERRORS]],
     }
+    return report, counts
 
 
 CALLS: Final = (

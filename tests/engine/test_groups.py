@@ -1,0 +1,51 @@
+"""Lists of matches are those of `match`, for any number of sources and events."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import tocsin
+from tocsin.engine.groups import hits_of
+from tocsin.records import ObjectChunk, read_events
+
+
+def matched(engine: tocsin.Engine, event: dict[str, Any], ranking: Any) -> list[tuple[Any, float, Any]]:
+    found: list[Any] = list(engine.match(event, ranking=ranking, payload=True))
+    return [(one.subscription, one.score, one.payload) for one in found]
+
+
+@pytest.mark.parametrize("kind", [str, int])
+@pytest.mark.parametrize("count", [1, 3, 60])
+def test_hits_are_matches(kind: type, count: int) -> None:
+    draw, engine = random.Random(count), tocsin.Engine(delta_limit=1 << 20)
+    name: Any = (lambda number: f"s{number}") if kind is str else int
+    for first in (0, 100, 200):  # two segments and a delta, with and without payloads
+        records = [
+            {"id": name(first + one), "where": f"n < {draw.randrange(50)}", "score": one}
+            | ({"payload": {"one": one}} if one % 3 else {})
+            for one in range(40)
+        ]
+        if first == 200:
+            for one in records:
+                engine.subscribe(one["id"], one["where"], score=one["score"], payload=one.get("payload"))
+        else:
+            engine.subscribe_many(records)
+    events = [{"n": draw.randrange(50)} for _ in range(count)]
+    lines = next(read_events("".join(json.dumps(one) + "\n" for one in events).encode()))
+    for chunk in (ObjectChunk(list(enumerate(events))), lines):
+        for ranking in (None, tocsin.Top(3)):
+            answers, rejects = hits_of(engine, chunk, ranking)
+            found = {
+                row: [
+                    (hits.ids[at], hits.scores[at], json.loads(hits.payloads[at] or "null"))
+                    for at in range(hits.starts[place], hits.starts[place + 1])
+                ]
+                for hits in answers
+                for place, row in enumerate(hits.rows)
+            }
+            expected = {row: matched(engine, event, ranking) for row, event in enumerate(events)}
+            assert (found, rejects) == (expected, [])
