@@ -18,8 +18,11 @@ from tocsin import errors
 
 NAMES = [
     "Answer",
+    "AsyncClient",
     "Change",
+    "Client",
     "Conjunctions",
+    "Delivery",
     "DuplicateSubscription",
     "DurableEngine",
     "DurableFences",
@@ -33,12 +36,14 @@ NAMES = [
     "Match",
     "Matches",
     "MissingExtra",
+    "Published",
     "Range",
     "RecordError",
     "Reject",
     "Relaxed",
     "Report",
     "SegmentError",
+    "ServiceError",
     "Similar",
     "SparseEvents",
     "Statistics",
@@ -82,6 +87,7 @@ TREE = {
     "UnsuitableIndex": errors.InvalidInput,
     "UnknownSubscription": errors.TocsinError,
     "SegmentError": errors.TocsinError,
+    "ServiceError": errors.TocsinError,
     "StoreError": errors.TocsinError,
     "MissingExtra": errors.TocsinError,
 }
@@ -99,6 +105,7 @@ EXAMPLES = [
     errors.UnsuitableIndex("a range has no end", 7, "s7"),
     errors.SegmentError("damaged"),
     errors.StoreError("full"),
+    errors.ServiceError(410, "gone", "not kept", {"earliest": 7}),
     errors.MissingExtra("no pyspark"),
 ]
 

@@ -10,6 +10,7 @@
     │   └── UnsuitableIndex         an index that was asked for by name cannot hold some subscription
     ├── UnknownSubscription     (also a KeyError) no subscription has that id
     ├── StoreError              the store of a durable engine cannot be opened or written
+    ├── ServiceError            a service refused a request of a client, or could not be reached
     ├── SegmentError            files of an index are missing, damaged or of another version
     └── MissingExtra            (also an ImportError) an optional dependency is not installed
 
@@ -17,6 +18,9 @@ A message says what came, what is allowed, and what to do.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class TocsinError(Exception):
@@ -145,6 +149,29 @@ class SegmentError(TocsinError):
 
 class StoreError(TocsinError):
     """The store of a durable engine cannot be opened or written. What was acknowledged before is kept."""
+
+
+class ServiceError(TocsinError):
+    """A service refused a request of a client, or could not be reached.
+
+    Attributes
+    ----------
+    status : int
+        The HTTP status; 0 if there was no answer.
+    kind : str
+        The kind of the problem, such as `"conflict"`; `"unreachable"` if there was no answer.
+    detail : str
+        What was refused, and why.
+    more : dict
+        Further members of the answer, such as `earliest` where deliveries are gone.
+    """
+
+    def __init__(self, status: int, kind: str, detail: str, more: Mapping[str, Any] | None = None) -> None:
+        self.status, self.kind, self.detail, self.more = status, kind, detail, dict(more or {})
+        super().__init__(detail)
+
+    def __reduce__(self) -> tuple[type[ServiceError], tuple[int, str, str, dict[str, Any]]]:
+        return type(self), (self.status, self.kind, self.detail, self.more)
 
 
 class MissingExtra(TocsinError, ImportError):

@@ -1,5 +1,6 @@
 """The public names of `import tocsin`. They are imported on first use, which takes a second."""
 
+from tocsin.client import AsyncClient, Client, Delivery, Published
 from tocsin.engine import (
     Answer,
     DurableEngine,
@@ -21,6 +22,7 @@ from tocsin.errors import (
     MissingExtra,
     RecordError,
     SegmentError,
+    ServiceError,
     StoreError,
     TocsinError,
     UnknownIndex,
@@ -41,8 +43,11 @@ from tocsin.window import Window, WindowAnswer, WindowExplanation, WindowStats
 
 __all__ = [
     "Answer",
+    "AsyncClient",
     "Change",
+    "Client",
     "Conjunctions",
+    "Delivery",
     "DuplicateSubscription",
     "DurableEngine",
     "DurableFences",
@@ -56,12 +61,14 @@ __all__ = [
     "Match",
     "Matches",
     "MissingExtra",
+    "Published",
     "Range",
     "RecordError",
     "Reject",
     "Relaxed",
     "Report",
     "SegmentError",
+    "ServiceError",
     "Similar",
     "SparseEvents",
     "Statistics",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,6 +17,8 @@ from tocsin.service.matching import ranking_of
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid
 
+ERRORS: Final = "tocsin:errors"
+_MOST_ERRORS: Final = 1000
 _MOST_EXPLAINED: Final = 20
 _AT_ONCE: Final = 4096
 """Lines that are matched together: the others are matched after them, and single events between."""
@@ -40,12 +43,17 @@ async def match(exchange: Exchange) -> Response:
 
 
 def _table(exchange: Exchange, body: bytes, ranking: Ranking | None) -> bytes:
-    """The answer to an Arrow stream: `event`, `subscription`, with a ranking `score`, and `payload`."""
+    """The answer to an Arrow stream: `event`, `subscription`, with a ranking `score`, and `payload`.
+
+    The metadata of its schema has what could not be read.
+    """
     table = arrow.read_table(body)
     answer = exchange.service.engine.match_batch(table, ranking=ranking, payload=True, threads=1)
+    errors = [{"row": one.row, "field": one.field or None, "reason": one.reason[:2000]} for one in answer.errors]
+    found = answer.table.replace_schema_metadata({ERRORS: json.dumps(errors[:_MOST_ERRORS])} if errors else None)
     stream = io.BytesIO()
-    with pa.ipc.new_stream(stream, answer.table.schema) as writer:
-        writer.write_table(answer.table)
+    with pa.ipc.new_stream(stream, found.schema) as writer:
+        writer.write_table(found)
     return stream.getvalue()
 
 

@@ -1,0 +1,332 @@
+"""Each call of the service: what is sent, and how its answer is read. Both clients share them; nothing here waits."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from tocsin.errors import DuplicateSubscription, InvalidInput, RecordError, ServiceError, UnknownSubscription
+from tocsin.model.ranking import RANKINGS, Ranking
+from tocsin.model.subscription import Hit, Match, Reject, Report, SubscriptionId
+
+Result = TypeVar("Result")
+Event: TypeAlias = Mapping[str, Any]
+_LINES: Final = "application/x-ndjson"
+_ARROW: Final = "application/vnd.apache.arrow.stream"
+_JSON: Final = "application/json"
+
+
+class Published(NamedTuple):
+    """What became of published events, which are durable.
+
+    Attributes
+    ----------
+    sequence : int
+        The number of the last event; 0 if none was accepted.
+    matches, deliveries : int
+        How many subscriptions matched, and how many deliveries were made.
+    errors : list of Reject
+        The events that were refused, by row.
+    """
+
+    sequence: int
+    matches: int
+    deliveries: int
+    errors: list[Reject]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An event with the subscriptions that it matched, for one destination.
+
+    Attributes
+    ----------
+    sequence : int
+        Its number, dense for each destination, from 1.
+    key : str
+        The same each time that the delivery comes.
+    event : dict
+        The event.
+    subscriptions : list of Match
+        The subscriptions, each with `payload`.
+    destination : str
+        The destination.
+    published : datetime
+        When the event was published.
+    """
+
+    sequence: int
+    key: str
+    event: dict[str, Any]
+    subscriptions: list[Match]
+    destination: str
+    published: datetime
+
+
+class Matched(NamedTuple):
+    """The matches of a batch.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        A row for each match: `event` (the row of the event), `subscription`, `score` and `payload` (a JSON text).
+    errors : list of Reject
+        The events, or values of events, that could not be used.
+    """
+
+    table: pa.Table
+    errors: list[Reject]
+
+
+class Page(NamedTuple):
+    """Deliveries that were pulled; `wanting` are those of which the answer has only the first subscriptions."""
+
+    deliveries: list[Delivery]
+    wanting: dict[int, str]  # the path of the next ones, by place
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Generic[Result]):
+    """A request, and how to read its answer."""
+
+    method: str
+    path: str
+    read: Callable[[int, bytes], Result]
+    params: Mapping[str, str | int | float] = field(default_factory=dict)
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    may_repeat: bool = True  # whether sending it twice does what sending it once does
+    id: SubscriptionId | None = None  # the subscription that it is about
+
+    def answer(self, status: int, body: bytes) -> Result:
+        """Read an answer; raises the error that it stands for."""
+        if status < 400:
+            return self.read(status, body)
+        raise self._error(status, body)
+
+    def _error(self, status: int, body: bytes) -> Exception:
+        try:
+            members = dict(json.loads(body))
+        except (ValueError, TypeError):
+            members = {}
+        detail = str(members.pop("detail", "") or f"the service answered {self.path} with status {status}")
+        kind = str(members.pop("type", "")).rpartition(":")[2] or "unknown"
+        if status == 404 and self.id is not None:
+            return UnknownSubscription(detail)
+        if status == 412 and self.id is not None:
+            return DuplicateSubscription(f"a subscription {self.id!r} exists already; give replace=True to replace it")
+        if status == 422:
+            if "line" in members:
+                detail = f"line {members['line']}, column {members['column']}: {detail}\n{members.get('caret', '')}"
+            return RecordError(detail, str(members.get("field") or ""))
+        return ServiceError(status, kind, detail, members)
+
+
+def part(text: object) -> str:
+    """A part of a path."""
+    return quote(str(text), safe="")
+
+
+def _document(status: int, body: bytes) -> Any:
+    return json.loads(body)
+
+
+def _nothing(status: int, body: bytes) -> None:
+    return None
+
+
+def _json(record: object) -> dict[str, Any]:
+    """The body and the header of a JSON document."""
+    try:
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"the service takes JSON: {error}") from None
+    return {"body": text.encode(), "headers": {"Content-Type": _JSON}}
+
+
+def _lines(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    bodies = [_json(record)["body"] for record in records]
+    return {"body": b"\n".join(bodies) + b"\n", "headers": {"Content-Type": _LINES}}
+
+
+def _table(table: pa.Table) -> dict[str, Any]:
+    stream = io.BytesIO()
+    with pa.ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    return {"body": stream.getvalue(), "headers": {"Content-Type": _ARROW}}
+
+
+def _many(source: pa.Table | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return _table(source) if isinstance(source, pa.Table) else _lines(source)
+
+
+# Subscriptions
+
+
+def subscribe(id: SubscriptionId, record: Mapping[str, Any], *, replace: bool) -> Ask[int]:
+    sent = _json({name: value for name, value in record.items() if value is not None})
+    headers = sent["headers"] | ({} if replace else {"If-None-Match": "*"})
+    return Ask(
+        "PUT", f"/v1/subscriptions/{part(id)}", lambda _, body: int(json.loads(body)["sequence"]), body=sent["body"],
+        headers=headers, may_repeat=replace, id=id,
+    )  # fmt: skip
+
+
+def rescore(id: SubscriptionId, score: float) -> Ask[None]:
+    return Ask("PATCH", f"/v1/subscriptions/{part(id)}", _nothing, **_json({"score": score}), id=id)
+
+
+def unsubscribe(id: SubscriptionId) -> Ask[None]:
+    return Ask("DELETE", f"/v1/subscriptions/{part(id)}", _nothing, id=id, may_repeat=False)
+
+
+def get(id: SubscriptionId) -> Ask[dict[str, Any]]:
+    return Ask("GET", f"/v1/subscriptions/{part(id)}", _document, id=id)
+
+
+def page(path: str, after: str | None, limit: int = 1000) -> Ask[dict[str, Any]]:
+    """A page of subscriptions or destinations."""
+    return Ask("GET", path, _document, params={"limit": limit} | ({} if after is None else {"after": after}))
+
+
+def subscribe_many(records: pa.Table | Iterable[Mapping[str, Any]]) -> Ask[Report]:
+    def read(status: int, body: bytes) -> Report:
+        report = json.loads(body)
+        return Report(report["accepted"], _rejects(report["errors"]))
+
+    return Ask("POST", "/v1/subscriptions", read, **_many(records))
+
+
+def _rejects(errors: Iterable[Mapping[str, Any]]) -> list[Reject]:
+    return [Reject(one["row"], one.get("id"), one.get("field") or "", one["reason"]) for one in errors]
+
+
+# Matching and publishing
+
+
+def _ranked(ranking: Ranking | None) -> dict[str, str]:
+    if ranking is None:
+        return {}
+    word = ranking.word()
+    if word not in RANKINGS:
+        raise InvalidInput(f"the service has the rankings {', '.join(RANKINGS)}")
+    return {word: ":".join(str(getattr(ranking, name)) for name, _ in ranking.numbers)}
+
+
+def _matches(found: Iterable[Mapping[str, Any]]) -> list[Match]:
+    return [Hit(one["id"], one["score"], one.get("payload")) for one in found]
+
+
+def match(event: Event, ranking: Ranking | None) -> Ask[list[Match]]:
+    return Ask(
+        "POST", "/v1/match", lambda _, body: _matches(json.loads(body)["matches"]), params=_ranked(ranking),
+        **_json(event),
+    )  # fmt: skip
+
+
+def match_batch(events: pa.Table | Iterable[Event], ranking: Ranking | None) -> Ask[Matched]:
+    read = _of_table if isinstance(events, pa.Table) else _of_lines
+    return Ask("POST", "/v1/match", read, params=_ranked(ranking), **_many(events))
+
+
+def _of_table(status: int, body: bytes) -> Matched:
+    table = pa.ipc.open_stream(body).read_all()
+    errors = json.loads((table.schema.metadata or {}).get(b"tocsin:errors", b"[]"))
+    return Matched(table.replace_schema_metadata(None), _rejects(errors))
+
+
+def _of_lines(status: int, body: bytes) -> Matched:
+    rows: list[tuple[int, Any, float, str | None]] = []
+    errors: list[Reject] = []
+    for line in body.splitlines():
+        one = json.loads(line)
+        if "error" in one:
+            errors.append(Reject(one["row"], None, "", one["error"]))
+        for found in one.get("matches", ()):
+            payload = found.get("payload")
+            rows.append((one["row"], found["id"], found["score"], None if payload is None else json.dumps(payload)))
+    events, ids, scores, payloads = zip(*rows, strict=True) if rows else ((), (), (), ())
+    columns = {
+        "event": pa.array(events, pa.int64()),
+        "subscription": pa.array(ids, None if ids else pa.string()),
+        "score": pa.array(scores, pa.float64()),
+        "payload": pa.array(payloads, pa.string()),
+    }
+    return Matched(pa.table(columns), errors)
+
+
+def publish(events: Event | pa.Table | Iterable[Event], key: str | None) -> Ask[Published]:
+    sent = _json(events) if isinstance(events, Mapping) else _many(events)
+    headers = sent["headers"] | {"Idempotency-Key": key or uuid.uuid4().hex}
+
+    def read(status: int, body: bytes) -> Published:
+        found = json.loads(body)
+        return Published(found["sequence"], found["matches"], found["deliveries"], _rejects(found.get("errors", ())))
+
+    return Ask("POST", "/v1/events", read, body=sent["body"], headers=headers)
+
+
+# Destinations and deliveries
+
+
+def _of(destination: str) -> str:
+    return f"/v1/destinations/{part(destination)}"
+
+
+def put_destination(name: str, options: Mapping[str, Any]) -> Ask[dict[str, Any]]:
+    return Ask("PUT", _of(name), _document, **_json(options))
+
+
+def destination(name: str) -> Ask[dict[str, Any]]:
+    return Ask("GET", _of(name), _document)
+
+
+def delete_destination(name: str) -> Ask[None]:
+    return Ask("DELETE", _of(name), _nothing, may_repeat=False)
+
+
+def pull(name: str, after: int | None, limit: int, wait_s: float) -> Ask[Page]:
+    params: dict[str, str | int | float] = {"limit": limit, "wait": wait_s}
+    if after is not None:
+        params["after"] = after
+
+    def read(status: int, body: bytes) -> Page:
+        documents = json.loads(body)["deliveries"]
+        wanting = {place: one["more"] for place, one in enumerate(documents) if "more" in one}
+        return Page(list(map(delivery_of, documents)), wanting)
+
+    return Ask("GET", f"{_of(name)}/deliveries", read, params=params)
+
+
+def delivery_of(document: Mapping[str, Any]) -> Delivery:
+    """A delivery as an object."""
+    return Delivery(
+        document["sequence"],
+        document["key"],
+        document["event"],
+        _matches(document["subscriptions"]),
+        document["destination"],
+        datetime.fromisoformat(document["published"]).astimezone(UTC),
+    )
+
+
+def more(path: str, number: int | None) -> Ask[tuple[list[Match], int | None]]:
+    """Further subscriptions of a delivery, and the number of the next part."""
+
+    def read(status: int, body: bytes) -> tuple[list[Match], int | None]:
+        found = json.loads(body)
+        return _matches(found["subscriptions"]), found.get("next")
+
+    return Ask("GET", path, read, params={} if number is None else {"part": number})
+
+
+def acknowledge(name: str, sequence: int) -> Ask[None]:
+    return Ask("POST", f"{_of(name)}/ack", _nothing, **_json({"sequence": sequence}))

@@ -1,0 +1,200 @@
+"""What a blocking client receives: destinations, deliveries and streams."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from tocsin.client import calls
+from tocsin.client.calls import Ask, Delivery
+from tocsin.client.sending import Sender, httpx
+from tocsin.client.streams import Following, checked_gaps
+from tocsin.errors import ServiceError
+
+_PAGE: Final = 100
+
+
+class Receiver(Sender):
+    """The part of `Client` that receives."""
+
+    def _pages(self, path: str, name: str) -> Iterator[dict[str, Any]]:
+        after: str | None = None
+        while True:
+            page = self._ask(calls.page(path, after))
+            yield from page[name]
+            after = page.get("next")
+            if after is None:
+                return
+
+    def put_destination(
+        self, name: str, kind: str = "stream", settings: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Make a destination, or change its options.
+
+        Parameters
+        ----------
+        name : str
+            Its id.
+        kind : str, default "stream"
+            `"stream"` or `"webhook"`.
+        settings : mapping, optional
+            Those of the kind, such as `{"url": "https://example.org/hook"}`.
+
+        Returns
+        -------
+        dict
+            The destination.
+        """
+        return self._ask(calls.put_destination(name, {**(settings or {}), "kind": kind}))
+
+    def destination(self, name: str) -> dict[str, Any]:
+        """A destination, with its cursor.
+
+        Parameters
+        ----------
+        name : str
+            Its id.
+
+        Returns
+        -------
+        dict
+            Among others `newest`, `acknowledged` and `earliest`.
+        """
+        return self._ask(calls.destination(name))
+
+    def destinations(self) -> Iterator[dict[str, Any]]:
+        """All destinations in the order of their ids.
+
+        Returns
+        -------
+        iterator of dict
+            Each as `destination` gives it.
+        """
+        yield from self._pages("/v1/destinations", "destinations")
+
+    def delete_destination(self, name: str) -> None:
+        """Delete a destination that no subscription names.
+
+        Parameters
+        ----------
+        name : str
+            Its id.
+        """
+        self._ask(calls.delete_destination(name))
+
+    def acknowledge(self, name: str, sequence: int) -> None:
+        """Move the durable cursor of a destination: all deliveries up to a number are done.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+        sequence : int
+            The number.
+        """
+        self._ask(calls.acknowledge(name, sequence))
+
+    def deliveries(
+        self,
+        name: str,
+        *,
+        after: int | None = None,
+        wait_s: float = 30.0,
+        acknowledge: bool = True,
+        gaps: str = "raise",
+    ) -> Iterator[Delivery]:
+        """The deliveries of a destination in order, without end. One that is asked for the next is done.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+        after : int, optional
+            The number before the first one; by default the durable cursor.
+        wait_s : float, default 30
+            How long one request waits for deliveries. With 0 the iterator ends when there are no more.
+        acknowledge : bool, default True
+            Move the cursor behind what was done, a page at a time. A delivery may come again after a crash, with the
+            same `key`.
+        gaps : str, default "raise"
+            What to do if deliveries are not kept any more: `"raise"` a `ServiceError`, or `"warn"` and go on behind
+            them.
+
+        Returns
+        -------
+        iterator of Delivery
+            Each with all its subscriptions.
+        """
+        checked_gaps(gaps)
+        while True:
+            try:
+                page = self._ask(calls.pull(name, after, _PAGE, wait_s))
+            except ServiceError as error:
+                after = behind(error, gaps)
+                continue
+            for place, delivery in enumerate(page.deliveries):
+                self._complete(delivery, page.wanting.get(place))
+                yield delivery
+                after = delivery.sequence
+            if page.deliveries and acknowledge:
+                self.acknowledge(name, page.deliveries[-1].sequence)
+            if not page.deliveries and not wait_s:
+                return
+
+    def _complete(self, delivery: Delivery, path: str | None) -> None:
+        """Read the subscriptions of a delivery that its page left out."""
+        number: int | None = None
+        while path is not None:
+            found, number = self._ask(calls.more(path, number))
+            delivery.subscriptions.extend(found)
+            path = path if number is not None else None
+
+    def stream(self, *names: str, start: str | int = "latest", gaps: str = "raise") -> Iterator[Delivery]:
+        """The deliveries of destinations as they are made, on one connection. Nothing is acknowledged.
+
+        Parameters
+        ----------
+        *names : str
+            The destinations.
+        start : str or int, default "latest"
+            `"latest"`, `"earliest"`, or the number of the first delivery.
+        gaps : str, default "raise"
+            What to do if deliveries are not kept any more: `"raise"` a `ServiceError`, or `"warn"` and go on.
+
+        Returns
+        -------
+        iterator of Delivery
+            Each; of one with more than 1,000 subscriptions the first 1,000.
+
+        Notes
+        -----
+        A connection that breaks is made again, and the stream goes on where it was.
+        """
+        following = Following(names, start, gaps)
+        while True:
+            try:
+                with self._http.stream("GET", "/v1/stream", **following.request()) as answer:
+                    if answer.status_code >= 400:
+                        stream_error(answer.status_code, answer.read())
+                    for line in answer.iter_lines():
+                        if (delivery := following.take(line)) is not None:
+                            yield delivery
+            except httpx().TransportError:
+                """The server was stopped, or the connection cut."""
+            time.sleep(following.pause_s)
+
+
+def behind(error: ServiceError, gaps: str) -> int:
+    """The number to go on after, where deliveries are gone; raises the error if it is another, or is to be raised."""
+    if error.status != 410 or gaps == "raise" or "earliest" not in error.more:
+        raise error
+    warnings.warn(str(error), stacklevel=3)
+    return int(error.more["earliest"]) - 1
+
+
+def stream_error(status: int, body: bytes) -> None:
+    """Raise the error that the answer to a stream's request is, unless it may pass."""
+    if status not in (429, 502, 503, 504):
+        Ask("GET", "/v1/stream", lambda *_: None).answer(status, body)

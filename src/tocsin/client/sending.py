@@ -1,0 +1,143 @@
+"""Sending of requests, again after failures that may pass, if they may be repeated."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final, Self, TypeVar
+
+from tocsin.client.calls import Ask
+from tocsin.errors import InvalidInput, MissingExtra, ServiceError
+
+Result = TypeVar("Result")
+_MAY_PASS: Final = (408, 429, 502, 503, 504)
+_LONGEST_S: Final = 30.0
+
+
+def httpx() -> Any:
+    """The library that sends requests; raises `MissingExtra`."""
+    try:
+        return import_module("httpx")
+    except ImportError:
+        raise MissingExtra("a client needs httpx: pip install 'tocsin[service]'") from None
+
+
+def options_of(url: str, token: str | None, timeout_s: float) -> dict[str, Any]:
+    """The options of httpx's clients."""
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        raise InvalidInput(f"url is {url!r:.80}; it is that of a service, such as http://127.0.0.1:8470")
+    headers = {"User-Agent": "tocsin-client"}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    # Reading waits for long polls, whose own limit is a minute; streams send something every 15 seconds.
+    timeout = httpx().Timeout(timeout_s, read=timeout_s + 60)
+    return {"base_url": url.rstrip("/"), "headers": headers, "timeout": timeout, "follow_redirects": False}
+
+
+class Trying:
+    """The tries of one request: how long to wait before the next one, or that there is none."""
+
+    def __init__(self, tries: int, *, may_repeat: bool) -> None:
+        self._left, self._may_repeat = tries, may_repeat
+        self._pause_s = 0.2
+
+    def after_answer(self, status: int, headers: Mapping[str, str]) -> float | None:
+        """Seconds until the next try; None if the answer is final."""
+        if status not in _MAY_PASS or not self._next():
+            return None
+        if not self._may_repeat and status not in (429, 503):  # of those two, nothing was done
+            return None
+        try:
+            asked = float(headers.get("retry-after", ""))
+        except ValueError:
+            asked = 0.0
+        return min(max(asked, self._pause()), _LONGEST_S)
+
+    def after_failure(self, error: Exception, url: str) -> float:
+        """Seconds until the next try; raises `ServiceError` if there is none."""
+        was_sent = not isinstance(error, httpx().ConnectError | httpx().ConnectTimeout)
+        may_try = self._may_repeat or not was_sent
+        if may_try and self._next():
+            return self._pause()
+        doubt = "" if may_try else "; whether the change was made is not known"
+        what = str(error) or type(error).__name__
+        raise ServiceError(0, "unreachable", f"{url} could not be reached: {what}{doubt}") from error
+
+    def _next(self) -> bool:
+        self._left -= 1
+        return self._left > 0
+
+    def _pause(self) -> float:
+        self._pause_s *= 2
+        return self._pause_s * random.uniform(0.5, 1.0)
+
+
+class Sender:
+    """The part of `Client` that sends."""
+
+    def __init__(self, url: str, token: str | None, timeout_s: float, tries: int) -> None:
+        self._url, self._tries = url, tries
+        self._http = httpx().Client(**options_of(url, token, timeout_s))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def _ask(self, ask: Ask[Result]) -> Result:
+        """Send a request until its answer is final."""
+        trying = Trying(self._tries, may_repeat=ask.may_repeat)
+        while True:
+            try:
+                answer = self._http.request(
+                    ask.method, ask.path, params=ask.params, content=ask.body, headers=ask.headers
+                )
+            except httpx().TransportError as error:
+                time.sleep(trying.after_failure(error, self._url))
+                continue
+            pause = trying.after_answer(answer.status_code, answer.headers)
+            if pause is None:
+                return ask.answer(answer.status_code, answer.content)
+            time.sleep(pause)
+
+
+class AsyncSender:
+    """The part of `AsyncClient` that sends."""
+
+    def __init__(self, url: str, token: str | None, timeout_s: float, tries: int) -> None:
+        self._url, self._tries = url, tries
+        self._http = httpx().AsyncClient(**options_of(url, token, timeout_s))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def _ask(self, ask: Ask[Result]) -> Result:
+        """Send a request until its answer is final."""
+        trying = Trying(self._tries, may_repeat=ask.may_repeat)
+        while True:
+            try:
+                answer = await self._http.request(
+                    ask.method, ask.path, params=ask.params, content=ask.body, headers=ask.headers
+                )
+            except httpx().TransportError as error:
+                await asyncio.sleep(trying.after_failure(error, self._url))
+                continue
+            pause = trying.after_answer(answer.status_code, answer.headers)
+            if pause is None:
+                return ask.answer(answer.status_code, answer.content)
+            await asyncio.sleep(pause)
