@@ -1,4 +1,4 @@
-"""tocsin demo: a year of flights on Spark, at once or hour by hour; a day of them through fences; a window of deals."""
+"""tocsin demo: flights on Spark, at once or hour by hour; through fences; through a service; deals in a window."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ def add_command(commands: Commands) -> None:
         "demo",
         help="run a demo on real data",
         description="Runs a demo on real data and shows its results: flights out of New York matched against travel "
-        "alerts, their planes in fences around cities, or orders as deals in a window.",
+        "alerts, their planes in fences around cities, a service that is killed and loses nothing, or orders as "
+        "deals in a window.",
         examples=("tocsin demo --events 20000", "tocsin demo stream --hours 24", "tocsin demo window --size 500"),
     )
     parser.add_argument(
-        "what", nargs="?", choices=("flights", "stream", "fences", "window"), default="flights",
+        "what", nargs="?", choices=("flights", "stream", "fences", "window", "service"), default="flights",
         help="flights: a year of flights in one Spark job; stream: the flights hour by hour, while alerts change; "
         "fences: the planes of one day as they enter and leave cities; "
-        "window: orders as deals, with the best recent deals for each subscription (default: flights)",
+        "window: orders as deals, with the best recent deals for each subscription; "
+        "service: flights published to a server that is killed in the middle (default: flights)",
     )  # fmt: skip
     parser.add_argument(
         "--day",
@@ -56,7 +58,8 @@ def _add_sizes(parser: argparse.ArgumentParser) -> None:
         "--events",
         type=int,
         metavar="N",
-        help="flights, window: the number of flights or orders (default: all, 336,776 or 9,994)",
+        help="flights, window, service: the number of flights or orders "
+        "(default: all, 336,776 or 9,994; service: 20,000)",
     )
     parser.add_argument(
         "--size", type=int, metavar="N", help="window: the size of the window in orders (default: 1000)"
@@ -80,6 +83,11 @@ def run(given: argparse.Namespace) -> int:
 
         asked = {name: value for name in ("subscriptions", "size") if (value := getattr(given, name)) is not None}
         window.run(output, events=given.events, pace=given.pace, **asked)
+    elif given.what == "service":
+        from tocsin.demo import serving
+
+        asked = {name: value for name in ("subscriptions", "events") if (value := getattr(given, name)) is not None}
+        serving.run(output, **asked)
     else:
         from tocsin.demo import pipeline
 
