@@ -20,7 +20,8 @@ from typing import Any, Final
 import tocsin
 from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
-from tocsin.store.database import _PUT, _SCHEMA
+from tocsin.store.database import _PUT
+from tocsin.store.schema import SCHEMA
 
 _ROUNDS: Final = 3
 _CHANGES: Final = 800
@@ -80,7 +81,7 @@ def _by_sqlite(folder: Path, synchronous: str, group: int) -> float:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
-    connection.executescript(_SCHEMA)
+    connection.executescript(SCHEMA)
     begun = time.perf_counter()
     for first in range(0, _CHANGES, group):
         connection.execute("BEGIN IMMEDIATE")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tocsin.errors import InvalidInput, StoreError
@@ -40,6 +42,14 @@ class Writer:
         self._committer.start()
         return self._committer
 
+    def start_folding(self) -> Committer:
+        """Start the committing thread, which folds SQLite's log between transactions and does nothing else there."""
+        return self.start(self._fold)
+
+    def _fold(self) -> None:
+        with suppress(StoreError):  # it is tried again
+            self.database.fold_log_at_times()
+
     def close(self) -> None:
         """Write what waits, and let another process write.
 
@@ -52,6 +62,13 @@ class Writer:
         finally:
             self.database.close()
             self.owner.release()
+
+    def close_told(self) -> None:
+        """Close, with a warning if the log stays beside the store."""
+        try:
+            self.close()
+        except StoreError as error:
+            warnings.warn(f"{self.folder}: the log stays beside the store: {error}", stacklevel=3)
 
 
 def check_sync(sync: str) -> None:

@@ -341,21 +341,13 @@ class DurableEngine(Engine):
             self._checkpoint_told()
             if self.checkpoint_error is not None:
                 warnings.warn(f"{self.folder}: the index was not written: {self.checkpoint_error}", stacklevel=2)
-            close_told(self._writer)
+            self._writer.close_told()
         self._is_closed = True
         super().close()
 
     def __repr__(self) -> str:
         kind = "reader" if self._committer is None else "writer"
         return f"DurableEngine({str(self.folder)!r}, {kind}, {len(self):,} subscriptions, change {self.sequence:,})"
-
-
-def close_told(writer: Writer) -> None:
-    """Close a store, with a warning if its log stays."""
-    try:
-        writer.close()
-    except StoreError as error:
-        warnings.warn(f"{writer.folder}: the log stays beside the store: {error}", stacklevel=3)
 
 
 def _records(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
