@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
-from tests.durable.test_crashes import FORK, KILLED
+from tests.durable.killing import FORK, KILLED
 from tocsin import InvalidInput, StoreError
 
 _EVENTS = st.lists(
