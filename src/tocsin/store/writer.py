@@ -38,7 +38,7 @@ class Writer:
 
     def start(self, between: Callable[[], None]) -> Committer:
         """Start the committing thread, which calls `between` as `Committer` says."""
-        self._committer = Committer(self.database, between)
+        self._committer = Committer(self.database, self.owner, between)
         self._committer.start()
         return self._committer
 

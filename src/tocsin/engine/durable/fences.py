@@ -77,6 +77,9 @@ class DurableFences(Fences):
         tracking.touched = {}
         self._tracking = tracking
 
+    def _require(self) -> None:
+        self._committer.require()
+
     def _keep(self) -> None:
         tracking = self._tracking
         touched, tracking.touched = tracking.touched, {}
