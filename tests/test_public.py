@@ -23,6 +23,7 @@ NAMES = [
     "DuplicateSubscription",
     "DurableEngine",
     "DurableFences",
+    "DurableWindow",
     "Engine",
     "EngineStats",
     "ExpressionError",
