@@ -1,6 +1,7 @@
 """A durable engine beside SQLite alone and beside an engine in memory, in one run.
 
 Rows: acknowledged changes with 1 and 16 threads, loading, opening after a kill, matching while changes go on, sizes.
+Then those of durable windows.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import tocsin
+from benchmarks import durable_windows
 from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
 from tocsin.store.database import _PUT
@@ -36,6 +38,7 @@ def rows(subscriptions: int) -> Iterator[Row]:
     yield from _loaded(subscriptions)
     yield from _opened(subscriptions)
     yield from _matched(subscriptions)
+    yield from durable_windows.rows(subscriptions)
 
 
 def _records(count: int) -> list[dict[str, Any]]:
