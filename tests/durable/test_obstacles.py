@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import tocsin
-from tests.durable.test_crashes import FORK
+from tests.durable.killing import FORK
 from tests.durable.test_stores import filled, ids
 from tocsin import StoreError
 from tocsin.store import database as stores

@@ -239,6 +239,18 @@ def test_a_saved_window_becomes_durable_once(tmp_path: Path) -> None:
         assert state(window) == state(saved)
 
 
+def test_a_backup_is_a_window(tmp_path: Path) -> None:
+    with opened(filled(tmp_path / "w")) as window:
+        window.backup(tmp_path / "copy")
+        before = state(window)
+        window.push(**MESSAGE, key="later")
+        with pytest.raises(StoreError, match="has a store already"):
+            window.backup(tmp_path / "copy")
+        assert window.log_error is None
+    with Window.open(tmp_path / "copy") as copy:
+        assert state(copy) == before
+
+
 def test_engines_and_windows_refuse_each_others_folders(tmp_path: Path) -> None:
     filled(tmp_path / "window")
     with tocsin.Engine.open(tmp_path / "engine") as engine:

@@ -11,7 +11,7 @@ from tocsin.store.database import DATABASE, Database, Identity, Row, missing_cha
 from tocsin.store.examining import Finding, examine_store
 from tocsin.store.owner import Owner, require_local
 from tocsin.store.window_tables import InterestRow, MessageRow
-from tocsin.store.writer import Writer, check_sync, make_folder
+from tocsin.store.writer import Writer, back_up, check_sync
 
 __all__ = [
     "DATABASE",
@@ -26,10 +26,10 @@ __all__ = [
     "Owner",
     "Row",
     "Writer",
+    "back_up",
     "check_sync",
     "examine_store",
     "holds_window",
-    "make_folder",
     "missing_changes",
     "refuse_others",
     "require_local",

@@ -44,16 +44,16 @@ class WindowTables:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self._folder, self._connection = folder, connection
 
-    def put_messages(self, rows: Iterable[MessageRow]) -> None:
-        """Add messages."""
+    def put_messages(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add messages; rows have the values of a `MessageRow`."""
         self._connection.executemany("INSERT INTO window_messages VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def remove_messages(self, first: int) -> None:
         """Delete the messages with numbers below `first`."""
         self._connection.execute("DELETE FROM window_messages WHERE number < ?", (first,))
 
-    def put_subscriptions(self, rows: Iterable[InterestRow]) -> None:
-        """Add or replace subscriptions."""
+    def put_subscriptions(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add or replace subscriptions; rows have the values of an `InterestRow`."""
         self._connection.executemany("INSERT OR REPLACE INTO window_subscriptions VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def remove_subscriptions(self, ids: Iterable[str | int]) -> None:

@@ -7,7 +7,6 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +26,7 @@ from tocsin.records.changes import ChangeBatch
 from tocsin.segment import Segment, SegmentBuilder, Snapshots
 from tocsin.segment.amending import Amendment
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import DATABASE, Committer, Database, Row, Writer, make_folder
+from tocsin.store import Committer, Database, Row, Writer, back_up
 
 _TAIL: Final = 50_000
 """After so many changes, or `_PERIOD_S` after the first of them, a checkpoint is due."""
@@ -322,12 +321,7 @@ class DurableEngine(Engine):
         StoreError
             If the folder has a store already, or cannot be written.
         """
-        target = Path(path)
-        if (target / DATABASE).exists():
-            raise StoreError(f"{path} has a store already; name a new folder")
-        make_folder(target)
-        with closing(Database.open(self.folder, read_only=True)) as source:
-            source.copy_to(target)
+        back_up(self.folder, path)
 
     def close(self) -> None:
         """Write the index, and close the store; the engine still answers."""

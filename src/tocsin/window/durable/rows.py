@@ -92,22 +92,21 @@ def read_window(database: Database, window: Window) -> None:
         raise StoreError(f"{database.folder} has a window that cannot be read: {told:.200}") from None
 
 
-def _message_rows(window: Window, since: int) -> Iterator[MessageRow]:
+def _message_rows(window: Window, since: int) -> Iterator[tuple[Any, ...]]:
     messages = window._sliding.messages
     numbers, records = records_of_messages(messages, since)
     words = _json_lists(window, *words_of_messages(messages, since))
     keys = repeat(None, len(numbers)) if window._keys.kind is None else window._keys.of(numbers)
-    columns = (numbers.tolist(), keys, *records[:, [X, Y, TIME]].T.tolist(), words)
-    return map(MessageRow._make, zip(*columns, strict=True))
+    return zip(numbers.tolist(), keys, *records[:, [X, Y, TIME]].T.tolist(), words, strict=True)
 
 
-def _subscription_rows(window: Window, ids: Sequence[SubscriptionId]) -> Iterator[InterestRow]:
+def _subscription_rows(window: Window, ids: Sequence[SubscriptionId]) -> Iterator[tuple[Any, ...]]:
     for first in range(0, len(ids), _AT_ONCE):
         some = ids[first : first + _AT_ONCE]
         held = window._sliding.held_at(np.array([window._names.slot(id) for id in some], np.int32))
         x, y, alphas = held.records[:, [X, Y, ALPHA]].T.tolist()
         words = _json_lists(window, held.starts, held.words)
-        yield from map(InterestRow._make, zip(some, x, y, held.ks.tolist(), alphas, words, strict=True))
+        yield from zip(some, x, y, held.ks.tolist(), alphas, words, strict=True)
 
 
 def _json_lists(window: Window, starts: NDArray[np.int64], numbers: NDArray[np.int32]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tocsin.errors import TocsinError
 from tocsin.model.subscription import SubscriptionId
-from tocsin.store import Database, Writer
+from tocsin.store import Database, Writer, back_up
 from tocsin.window.durable.rows import State, read_window, write_changes
 from tocsin.window.reading import NewSubscriptions
 from tocsin.window.window import Window
@@ -37,16 +37,38 @@ class DurableWindow(Window):
         """Only `Window.open` makes one."""
         super().__init__(**options, threads=threads)
         self.folder: Path = writer.folder
-        self._writer: Writer | None = writer
+        self._writer, self._is_closed = writer, False
         self._database, self._committer = writer.database, writer.start_folding()
         self._reload()
+
+    @property
+    def log_error(self) -> str | None:
+        """Why SQLite's log could not be moved into the database, or why it grows; nothing is lost in either case."""
+        return self._writer.log_error
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the store of this moment into another folder, while the window runs.
+
+        `Window.open` opens the copy.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder, which need not exist.
+
+        Raises
+        ------
+        StoreError
+            If the folder has a store already, or cannot be written.
+        """
+        back_up(self.folder, path)
 
     def close(self) -> None:
         """Close the store; the window still answers."""
         with self._lock:
-            if self._writer is not None and self._writer.owner.is_mine:
+            if self._writer.owner.is_mine and not self._is_closed:
+                self._is_closed = True
                 self._writer.close_told()
-                self._writer = None
 
     def __enter__(self) -> DurableWindow:
         return self
