@@ -1,6 +1,7 @@
 """A durable engine beside SQLite alone and beside an engine in memory, in one run.
 
 Rows: acknowledged changes with 1 and 16 threads, loading, opening after a kill, matching while changes go on, sizes.
+Then those of durable windows.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import tocsin
+from benchmarks import durable_windows
 from benchmarks.calibration import wall_seconds
 from benchmarks.rows import Row
-from tocsin.store.database import _PUT, _SCHEMA
+from tocsin.store.database import _PUT
+from tocsin.store.schema import SCHEMA
 
 _ROUNDS: Final = 3
 _CHANGES: Final = 800
@@ -35,6 +38,7 @@ def rows(subscriptions: int) -> Iterator[Row]:
     yield from _loaded(subscriptions)
     yield from _opened(subscriptions)
     yield from _matched(subscriptions)
+    yield from durable_windows.rows(subscriptions)
 
 
 def _records(count: int) -> list[dict[str, Any]]:
@@ -80,7 +84,7 @@ def _by_sqlite(folder: Path, synchronous: str, group: int) -> float:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
-    connection.executescript(_SCHEMA)
+    connection.executescript(SCHEMA)
     begun = time.perf_counter()
     for first in range(0, _CHANGES, group):
         connection.execute("BEGIN IMMEDIATE")

@@ -26,6 +26,7 @@ NAMES = [
     "DuplicateSubscription",
     "DurableEngine",
     "DurableFences",
+    "DurableWindow",
     "Engine",
     "EngineStats",
     "ExpressionError",

@@ -18,7 +18,7 @@ import pytest
 PUBLIC: Final = {"tocsin": "tocsin.public", "tocsin.spark": "tocsin.spark.public"}
 HEADING: Final = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
 ENTRY: Final = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .+)?$", re.MULTILINE)
-NOT_FOR_CALLERS: Final = ("tocsin.DurableEngine", "tocsin.DurableFences", "tocsin.Matches")
+NOT_FOR_CALLERS: Final = ("tocsin.DurableEngine", "tocsin.DurableFences", "tocsin.DurableWindow", "tocsin.Matches")
 """Classes that only tocsin makes, from parts that are not public."""
 REFERENCE: Final = re.compile(r"As in `([\w.]+)`\.")
 

@@ -9,8 +9,8 @@
     │   ├── UnknownIndex            no registered index has that name, or it has no such option
     │   └── UnsuitableIndex         an index that was asked for by name cannot hold some subscription
     ├── UnknownSubscription     (also a KeyError) no subscription has that id
-    ├── StoreError              the store of a durable engine cannot be opened or written
     ├── ServiceError            a service refused a request of a client, or could not be reached
+    ├── StoreError              a store (of an engine, fences or a window) cannot be opened or written
     ├── SegmentError            files of an index are missing, damaged or of another version
     └── MissingExtra            (also an ImportError) an optional dependency is not installed
 
@@ -148,7 +148,7 @@ class SegmentError(TocsinError):
 
 
 class StoreError(TocsinError):
-    """The store of a durable engine cannot be opened or written. What was acknowledged before is kept."""
+    """The store of an engine, fences or a window cannot be opened or written. What was acknowledged before is kept."""
 
 
 class ServiceError(TocsinError):

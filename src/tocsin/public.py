@@ -39,7 +39,7 @@ from tocsin.model.texts import Text
 from tocsin.model.values import Range
 from tocsin.model.window import Change
 from tocsin.records import Conjunctions, SparseEvents
-from tocsin.window import Window, WindowAnswer, WindowExplanation, WindowStats
+from tocsin.window import DurableWindow, Window, WindowAnswer, WindowExplanation, WindowStats
 
 __all__ = [
     "Answer",
@@ -51,6 +51,7 @@ __all__ = [
     "DuplicateSubscription",
     "DurableEngine",
     "DurableFences",
+    "DurableWindow",
     "Engine",
     "EngineStats",
     "ExpressionError",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -18,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tocsin
+from tests.durable.killing import FORK, KILLED, Subject, at_a_statement, killed_at_each_step
 from tocsin.store.database import Database
 
-FORK: Final = multiprocessing.get_context("fork")
-KILLED: Final = 7
 EVENT: Final = {"n": 1}
 State = dict[Any, tuple[str, float]]
 
@@ -72,57 +69,20 @@ def held_in(engine: Any) -> State:
     return {row["id"]: (row["where"], row["score"]) for row in engine.subscriptions().to_pylist()}
 
 
-def living(
-    folder: Path, changes: list[tuple[str, int, int]], acknowledged: Any, arm: Callable[[Any], None], closes: bool
-) -> None:
-    """In a child: make changes, and count those that were acknowledged."""
-    engine = tocsin.Engine.open(folder)
-    arm(engine)
-    for change in changes:
-        made(engine, change)
-        acknowledged.value += 1
-    if closes:
-        engine.close()
-    os._exit(0)
+ENGINE: Final = Subject(
+    tocsin.Engine.open,
+    made,
+    lambda engine: engine._database,
+    held_in,
+    lambda changes: list(itertools.accumulate(changes, after, initial={})),
+)
 
 
-def killed_at_each_step(
-    folder: Path, changes: list[tuple[str, int, int]], arm: Callable[[Any, int, Any], None], closes: bool = False
-) -> Iterator[None]:
-    """Kill a child before each of its steps, as `arm` counts them, and look at what is left."""
-    for step in itertools.count():
-        place = folder / str(step)
-        acknowledged, has_happened = FORK.Value("i", 0), FORK.Value("b", False)
-        armed = lambda engine, step=step, has=has_happened: arm(engine, step, has)  # noqa: E731
-        child = FORK.Process(target=living, args=(place, changes, acknowledged, armed, closes))
-        child.start()
-        child.join(60)
-        assert child.exitcode == (KILLED if has_happened.value else 0)
-
-        states = list(itertools.accumulate(changes, after, initial={}))
-        done = acknowledged.value
-        with tocsin.Engine.open(place) as engine:
-            assert held_in(engine) in states[done : done + 2]
-            found = {one.subscription: one.score for one in engine.match(EVENT)}
-            assert found == {
-                id: score for id, (where, score) in held_in(engine).items() if where in ("n >= 0", "n >= 1")
-            }
-            engine.subscribe("later", "n = 1")  # and life goes on
-        if not has_happened.value:
-            return
-        yield
-
-
-def at_a_statement(engine: Any, step: int, has_happened: Any) -> None:
-    """Die before the SQL statement of a number."""
-    steps = itertools.count()
-
-    def watch(statement: str) -> None:
-        if next(steps) == step:
-            has_happened.value = True
-            os._exit(KILLED)
-
-    engine._database._connection.set_trace_callback(watch)
+def goes_on(engine: Any) -> None:
+    """An engine that was opened again answers from what it holds, and takes changes."""
+    found = {one.subscription: one.score for one in engine.match(EVENT)}
+    assert found == {id: score for id, (where, score) in held_in(engine).items() if where in ("n >= 0", "n >= 1")}
+    engine.subscribe("later", "n = 1")
 
 
 def at_a_file(engine: Any, step: int, has_happened: Any) -> None:
@@ -143,7 +103,8 @@ def at_a_file(engine: Any, step: int, has_happened: Any) -> None:
 @settings(max_examples=max(2, settings.default.max_examples // 8), deadline=None)
 def test_a_writer_that_dies_before_any_statement(changes: list[tuple[str, int, int]], tmp_path_factory: Any) -> None:
     folder = tmp_path_factory.mktemp("statements")
-    assert len(list(killed_at_each_step(folder, changes, at_a_statement))) > 0
+    steps = [goes_on(engine) for engine in killed_at_each_step(ENGINE, folder, changes, at_a_statement(ENGINE))]
+    assert len(steps) > 1
 
 
 @pytest.mark.parametrize(
@@ -161,7 +122,8 @@ def test_a_writer_that_dies_before_any_statement(changes: list[tuple[str, int, i
     ],
 )
 def test_a_writer_that_dies_before_any_step_with_a_file(changes: list[tuple[str, int, int]], tmp_path: Path) -> None:
-    assert len(list(killed_at_each_step(tmp_path, changes, at_a_file, closes=True))) > 10
+    steps = [goes_on(engine) for engine in killed_at_each_step(ENGINE, tmp_path, changes, at_a_file, closes=True)]
+    assert len(steps) > 11
 
 
 def making(folder: Path, step: int, has_happened: Any) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
-from tests.durable.test_crashes import FORK, KILLED
+from tests.durable.killing import FORK, KILLED
 from tocsin import InvalidInput, StoreError
 
 _EVENTS = st.lists(
@@ -125,3 +125,25 @@ def test_a_full_disk_takes_an_event_back(tmp_path: Path) -> None:
         assert state(fences) == ({1: ["centre", "city"]}, 1)
         connection.execute("PRAGMA max_page_count = 1000000")
         assert [change.change for change in fences.push({"car": 1, "at": [20, 5]})] == ["exit", "exit"]
+
+
+def test_closed_fences_and_a_forked_child_take_no_events(tmp_path: Path) -> None:
+    fences = tocsin.Fences.open(tmp_path, engine(), key="car")
+    fences.push({"car": 1, "at": [5, 5]})
+
+    def look(found: Any) -> None:
+        try:
+            fences.push_batch([{"car": 1, "at": [20, 5]}])
+        except StoreError as error:
+            found.put((str(error), fences.inside(1)))
+
+    found = FORK.SimpleQueue()
+    child = FORK.Process(target=look, args=(found,))
+    child.start()
+    message, inside = found.get()
+    child.join()
+    assert (f"belongs to process {os.getpid()}" in message, inside) == (True, ["centre", "city"])
+    fences.close()
+    with pytest.raises(StoreError, match="is closed; open it again"):
+        fences.push({"car": 1, "at": [20, 5]})
+    assert fences.inside(1) == ["centre", "city"]

@@ -219,7 +219,7 @@ def test_a_damaged_store_is_an_error(harm: bytes, told: str, tmp_path: Path) -> 
 def test_a_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(filled(tmp_path) / "store.db") as connection:
         connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(StoreError, match="of version 9, and this release knows 1; use a newer tocsin"):
+    with pytest.raises(StoreError, match="of version 9, and this release knows 2; use a newer tocsin"):
         tocsin.Engine.open(tmp_path)
 
 

@@ -60,6 +60,18 @@ def window() -> tocsin.Window:
     return made
 
 
+def write_store(folder: Path) -> None:
+    """A durable engine and its fences, as the release whose stores have version 1 writes them."""
+    with tocsin.Engine.open(folder) as engine:
+        engine.subscribe("s1", "n = 1", payload={"to": 1})
+        engine.subscribe("s2", "n >= 1", score=2.0)
+        engine.subscribe("gone", "n = 1")
+        engine.unsubscribe("gone")
+        fences = tocsin.Fences.open(folder, engine, key="car")
+        engine.subscribe("city", "S_INTERSECTS(at, BBOX(0, 0, 10, 10))")
+        fences.push({"car": 7, "at": [5, 5]})
+
+
 if __name__ == "__main__":
     engine = tocsin.Engine()
     engine.subscribe_many(records(), strict=True)

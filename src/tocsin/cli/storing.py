@@ -13,6 +13,8 @@ from tocsin.engine.durable.examining import examine, rebuild
 from tocsin.engine.holdings import export, write_records
 from tocsin.errors import InvalidInput, SegmentError
 from tocsin.segment import IndexFolder, current_segments
+from tocsin.store import holds_window
+from tocsin.window.durable import examine_window
 
 
 def add_command(commands: Commands) -> None:
@@ -21,10 +23,13 @@ def add_command(commands: Commands) -> None:
         "doctor",
         help="verify a folder of subscriptions, and repair its index",
         description="Verifies the folder of a durable engine: the database by SQLite's own check, and the index by the "
-        "database. Of an index without a database, it verifies the checksums. The status is 1 if anything is wrong.",
+        "database. Of a durable window, it verifies the database, and that the window can be read. Of an index without "
+        "a database, it verifies the checksums. The status is 1 if anything is wrong.",
         examples=("tocsin doctor alerts/", "tocsin doctor alerts/ --rebuild"),
     )
-    parser.add_argument("folder", metavar="FOLDER", help="the folder of a durable engine, or an index folder")
+    parser.add_argument(
+        "folder", metavar="FOLDER", help="the folder of a durable engine or a durable window, or an index folder"
+    )
     parser.add_argument(
         "--rebuild",
         action="store_true",
@@ -45,13 +50,16 @@ def add_command(commands: Commands) -> None:
 
 def run_doctor(given: argparse.Namespace) -> int:
     folder = Path(given.folder)
+    is_window = holds_window(folder)
     if given.rebuild:
+        if is_window:
+            raise InvalidInput(f"{folder} has a window, which has no index; leave --rebuild out")
         if not is_store(folder):
             raise InvalidInput(f"{folder} has no database to rebuild the index from; compile the subscriptions again")
         print(f"index: written again, {counted(rebuild(folder), 'subscription')}")
-    findings = [*examine(folder)] if is_store(folder) else []
-    if not findings:
+    if not is_store(folder):
         return _examine_index(folder)
+    findings = [*(examine_window(folder) if is_window else examine(folder))]
     for one in findings:
         print(f"{one.about}: {one.problem}" if one.problem else one.about)
     wrong = sum(1 for one in findings if one.problem)

@@ -64,6 +64,9 @@ class FencedObjects:
             if inside := self.inside(key):
                 yield key, inside
 
+    def _require(self) -> None:
+        """Raise an error if changes cannot be kept; fences in memory always can."""
+
     def _keep(self) -> None:
         """Make durable what events changed; fences in memory do not."""
 

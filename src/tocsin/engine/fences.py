@@ -150,6 +150,7 @@ class Fences(FencedObjects):
         followed = self._tracking.followed
         times = TimeReader(followed.time, followed.time_unit)
         with self._lock:
+            self._require()
             trail = self._trail()
             one = self._engine.followed_one(event, followed, trail)
             now = None if followed.time is None else times.seconds_of(one.moment, 0)
@@ -289,6 +290,7 @@ class Fences(FencedObjects):
         if also is None:
             also = FurtherColumns(followed.time, None).attributes
         with self._lock:
+            self._require()
             trail = self._trail()
             answer, witness = self._engine.followed(
                 events,

@@ -75,8 +75,8 @@ class Publication:
         with refused(self.path):
             if not self._is_of_store and (self.path / STORE).exists():
                 raise SegmentError(
-                    f"{self.path} belongs to a durable engine ({STORE}), which alone publishes it; make changes with "
-                    f"`tocsin update {self.path} CHANGES` or Engine.open, or name another folder"
+                    f"{self.path} belongs to a durable engine or window ({STORE}), which alone writes there; change "
+                    f"an engine with `tocsin update {self.path} CHANGES` or Engine.open, or name another folder"
                 )
         refuse_other_manifest(self.path / MANIFEST, FORMAT)
         try:

@@ -1,26 +1,38 @@
-"""The durable half of an engine: a SQLite database with every subscription, which no crash loses.
+"""The durable half of an engine, fences or a window: a SQLite database with all they hold, which no crash loses.
 
-`database` has the tables, `committing` groups the changes of many threads into transactions, and `owner` makes sure
-that one process writes. `writer` opens and closes the three. `engine.durable` keeps the database and the subscriptions
-in memory together.
+`database` has the tables of engines and fences, `window_tables` those of windows, and `schema` all of them by version.
+`committing` groups the changes of many threads into transactions, and `owner` makes sure that one process writes.
+`writer` opens and closes the three. `engine.durable` and `window.durable` keep database and memory together.
 """
 
 from tocsin.store.committing import Change, Committer
+from tocsin.store.contents import WINDOW, holds_window, refuse_others, require_no_window, require_window
 from tocsin.store.database import DATABASE, Database, Identity, Row, missing_changes
+from tocsin.store.examining import Finding, examine_store
 from tocsin.store.owner import Owner, require_local
-from tocsin.store.writer import Writer, check_sync, make_folder
+from tocsin.store.window_tables import InterestRow, MessageRow
+from tocsin.store.writer import Writer, back_up, check_sync
 
 __all__ = [
     "DATABASE",
+    "WINDOW",
     "Change",
     "Committer",
     "Database",
+    "Finding",
     "Identity",
+    "InterestRow",
+    "MessageRow",
     "Owner",
     "Row",
     "Writer",
+    "back_up",
     "check_sync",
-    "make_folder",
+    "examine_store",
+    "holds_window",
     "missing_changes",
+    "refuse_others",
     "require_local",
+    "require_no_window",
+    "require_window",
 ]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, Final, Protocol
 
 from tocsin.errors import StoreError, TocsinError
 from tocsin.store.database import Database
+from tocsin.store.owner import Owner
 
 _MOST_AT_ONCE: Final = 4096
 """The most changes in a transaction."""
@@ -41,8 +42,8 @@ class Committer:
     `between` must not raise anything.
     """
 
-    def __init__(self, database: Database, between: Callable[[], None], idle_s: float = 1.0) -> None:
-        self._database, self._between, self._idle_s = database, between, idle_s
+    def __init__(self, database: Database, owner: Owner, between: Callable[[], None], idle_s: float = 1.0) -> None:
+        self._database, self._owner, self._between, self._idle_s = database, owner, between, idle_s
         self._waiting: deque[tuple[Change, Future[Any]]] = deque()
         self._awake = threading.Condition()
         self._is_closed = False
@@ -56,19 +57,33 @@ class Committer:
         self._thread.start()
 
     def commit(self, change: Change) -> Any:
-        """Make a change durable; returns what `apply` returns, or raises what refused it."""
-        return self.submit(change).result()
+        """Make a change durable; returns what `apply` returns, or raises what refused it.
+
+        An interrupt is raised once the change is durable, or refused.
+        """
+        done = self.submit(change)
+        try:
+            return done.result()
+        except BaseException:
+            wait([done])
+            raise
 
     def submit(self, change: Change) -> Future[Any]:
         """Hand a change over; the result, as of `commit`, comes when the change is durable. It cannot be cancelled."""
         done: Future[Any] = Future()
         done.set_running_or_notify_cancel()
+        self._owner.require(self._database.folder)  # the lock may be held in the parent
         with self._awake:
-            if self._is_closed:
-                raise StoreError(f"the engine of {self._database.folder} is closed")
+            self.require()
             self._waiting.append((change, done))
             self._awake.notify()
         return done
+
+    def require(self) -> None:
+        """Raise `StoreError` if nothing can be committed: in a forked child, and after `close`."""
+        self._owner.require(self._database.folder)
+        if self._is_closed:
+            raise StoreError(f"{self._database.folder} is closed; open it again")
 
     def close(self) -> None:
         """Write what waits, and end the thread."""

@@ -5,7 +5,8 @@
     tombstones     ids of removed subscriptions, with the sequence and the version of the removal
     objects        the state of each object of fences
 
-One connection writes, in write-ahead mode. All others are opened read-only. docs/format.md describes the tables.
+A store of a window has `window_tables` instead. One connection writes, in write-ahead mode. All others are opened
+read-only. docs/format.md describes the tables.
 """
 
 from __future__ import annotations
@@ -24,24 +25,10 @@ from tocsin.errors import StoreError, TocsinError
 from tocsin.model.texts import Text
 from tocsin.segment.folder import STORE, IndexFolder
 from tocsin.store import connections
+from tocsin.store.schema import APPLICATION, SCHEMA, VERSION, statements_since
+from tocsin.store.window_tables import WindowTables
 
 DATABASE: Final = STORE
-VERSION: Final = 1
-_APPLICATION: Final = 0x746F6373
-"""The application id in the database's header: "tocs"."""
-_SCHEMA: Final = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
-CREATE TABLE subscriptions (
-    id ANY NOT NULL PRIMARY KEY, condition TEXT NOT NULL, score REAL NOT NULL, payload TEXT, weights TEXT,
-    sequence INTEGER NOT NULL, version INTEGER
-) STRICT;
-CREATE INDEX subscriptions_by_sequence ON subscriptions (sequence);
-CREATE TABLE tombstones (
-    id ANY NOT NULL PRIMARY KEY, sequence INTEGER NOT NULL, version INTEGER
-) STRICT, WITHOUT ROWID;
-CREATE INDEX tombstones_by_sequence ON tombstones (sequence);
-CREATE TABLE objects (key TEXT PRIMARY KEY, place INTEGER NOT NULL, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
-"""
 _PUT: Final = """
 INSERT INTO subscriptions VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT version FROM tombstones WHERE id = ?1)))
 ON CONFLICT (id) DO UPDATE SET condition = excluded.condition, score = excluded.score, payload = excluded.payload,
@@ -89,6 +76,7 @@ class Database:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._connection = connection
+        self.window = WindowTables(folder, connection)
         self._folded = time.monotonic()
         self._may_have_tombstones: bool | None = None  # None: not known yet
 
@@ -101,9 +89,9 @@ class Database:
         try:
             with connections.told(folder), connections.connected(beside, "rwc") as connection:
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
-                connection.executescript(_SCHEMA)
+                connection.executescript(SCHEMA)
                 new = cls(folder, connection)
                 with new.transaction():
                     new.put_meta("store", uuid.uuid4().hex)
@@ -135,21 +123,32 @@ class Database:
                     connection.execute("PRAGMA wal_autocheckpoint = 0")
                     connection.execute(f"PRAGMA journal_size_limit = {_LARGE_WAL}")
                     connection.execute(f"PRAGMA synchronous = {SYNCS[sync]}")
+                    one._upgrade()
             except BaseException:
                 connection.close()
                 raise
         return one
 
     def _require_known(self) -> None:
-        application, version = (
-            self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        if application != _APPLICATION:
+        if self._pragma("application_id") != APPLICATION:
             raise StoreError(f"{self.folder / DATABASE} is not a store of tocsin")
+        version = self._pragma("user_version")
         if version > VERSION:
             raise StoreError(
                 f"{self.folder} has a store of version {version}, and this release knows {VERSION}; use a newer tocsin"
             )
+
+    def _upgrade(self) -> None:
+        """Add the tables of later versions, in one transaction. A reader of an older store needs none of them."""
+        version = self._pragma("user_version")
+        if version < VERSION:
+            with self.transaction():
+                for statement in statements_since(version):
+                    self._connection.execute(statement)
+                self._connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _pragma(self, name: str) -> int:
+        return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
 
     def close(self) -> None:
         """Close the connection."""

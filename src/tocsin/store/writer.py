@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from tocsin.errors import InvalidInput, StoreError
@@ -25,6 +27,7 @@ class Writer:
         make_folder(folder)
         self.folder = folder
         self.owner = Owner(folder)
+        self.log_error: str | None = None  # why the log could not be folded, or why it grows
         self._committer: Committer | None = None
         try:
             if not (folder / DATABASE).exists():
@@ -36,9 +39,20 @@ class Writer:
 
     def start(self, between: Callable[[], None]) -> Committer:
         """Start the committing thread, which calls `between` as `Committer` says."""
-        self._committer = Committer(self.database, between)
+        self._committer = Committer(self.database, self.owner, between)
         self._committer.start()
         return self._committer
+
+    def start_folding(self) -> Committer:
+        """Start the committing thread, which folds SQLite's log between transactions and does nothing else there."""
+        return self.start(self._fold)
+
+    def _fold(self) -> None:
+        try:
+            if self.database.fold_log_at_times():
+                self.log_error = None
+        except StoreError as error:  # it is tried again
+            self.log_error = str(error)
 
     def close(self) -> None:
         """Write what waits, and let another process write.
@@ -53,11 +67,28 @@ class Writer:
             self.database.close()
             self.owner.release()
 
+    def close_told(self) -> None:
+        """Close, with a warning if the log stays beside the store."""
+        try:
+            self.close()
+        except StoreError as error:
+            warnings.warn(f"{self.folder}: the log stays beside the store: {error}", stacklevel=3)
+
 
 def check_sync(sync: str) -> None:
     """Raise `InvalidInput` unless it is one that SQLite has."""
     if sync not in SYNCS:
         raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
+
+
+def back_up(folder: Path, path: str | Path) -> None:
+    """Copy the store of this moment into another folder; raises `StoreError`."""
+    target = Path(path)
+    if (target / DATABASE).exists():
+        raise StoreError(f"{path} has a store already; name a new folder")
+    make_folder(target)
+    with closing(Database.open(folder, read_only=True)) as source:
+        source.copy_to(target)
 
 
 def make_folder(folder: Path) -> None:

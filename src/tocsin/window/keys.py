@@ -18,7 +18,7 @@ class Keys:
 
     def __init__(self) -> None:
         self.kind: type | None = None
-        self._any = False
+        self.is_decided = False
         self._first = 0
         self._keys: list[MessageKey] = []
 
@@ -26,14 +26,18 @@ class Keys:
     def of_kind(cls, kind: type | None) -> Keys:
         """Keys with a kind that is known before the first message."""
         keys = cls()
-        keys.kind, keys._any = kind, True
+        keys.decide(kind)
         return keys
+
+    def decide(self, kind: type | None) -> None:
+        """Fix the kind before the first message."""
+        self.kind, self.is_decided = kind, True
 
     def check(self, key: MessageKey | None) -> None:
         """Raise `RecordError` for a key of another kind than earlier ones."""
         kind = None if key is None else type(key)
-        if not self._any:
-            self.kind, self._any = kind, True
+        if not self.is_decided:
+            self.kind, self.is_decided = kind, True
         elif kind is not self.kind:
             before = {str: "have strings for keys", int: "have integers for keys"}.get(self.kind or bool, "have no key")
             raise RecordError(

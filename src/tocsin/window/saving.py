@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput, SegmentError, TocsinError
 from tocsin.index.window.kernels.layouts import ALPHA, TIME, X, Y
-from tocsin.index.window.stored import words_of_messages
+from tocsin.index.window.stored import records_of_messages, words_of_messages
+from tocsin.segment.folder import STORE
 from tocsin.segment.storage import read_manifest, refuse_other_manifest, whole_number, write_manifest
 from tocsin.writing import raising_invalid_input
 
 if TYPE_CHECKING:
+    from tocsin.window.subscription_set import WindowSubscriptions
     from tocsin.window.window import Window
 
 FORMAT: Final = "tocsin window"
@@ -30,12 +32,13 @@ VERSION: Final = 1
 MANIFEST: Final = "manifest.json"
 
 
-def save_window(window: Window, folder: str | Path) -> None:
+def save_window(window: WindowSubscriptions, folder: str | Path) -> None:
     """Write a window.
 
     `InvalidInput` says which file could not be written, `SegmentError` that the folder holds something else.
     """
     folder = Path(folder)
+    _refuse_store(folder)
     refuse_other_manifest(folder / MANIFEST, FORMAT)
     part = uuid.uuid4().hex[:8]
     names = {"messages": f"messages-{part}.arrow", "subscriptions": f"subscriptions-{part}.arrow"}
@@ -48,12 +51,7 @@ def save_window(window: Window, folder: str | Path) -> None:
             "format": FORMAT,
             "version": VERSION,
             **names,
-            "size": window.size,
-            "time": window.span,
-            "bounds": list(window.bounds),
-            "weights": dict(window.weights),
-            "text": str(window.text),
-            "index": window.index,
+            **options_of(window),
             "taken": window._sliding.taken,
             "latest": None if math.isinf(latest) else latest,
         }
@@ -67,6 +65,7 @@ def save_window(window: Window, folder: str | Path) -> None:
 def load_window(kind: type[Window], folder: str | Path, index: str | None, threads: int | None) -> Window:
     """Load a saved window; raises `SegmentError`."""
     folder = Path(folder)
+    _refuse_store(folder)
     manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
     try:
         window = kind(
@@ -79,12 +78,33 @@ def load_window(kind: type[Window], folder: str | Path, index: str | None, threa
             threads=threads,
         )
         messages, subscriptions = (_read(folder / manifest[name]) for name in ("messages", "subscriptions"))
-        window._restore(messages, subscriptions, whole_number(manifest["taken"]), manifest["latest"])
+        first = whole_number(manifest["taken"]) - messages.num_rows
+        window._restore([messages], [subscriptions], first, manifest["latest"])
     except (KeyError, TypeError, ValueError, OSError, pa.ArrowException, TocsinError) as error:
         if isinstance(error, InvalidInput) and (index is not None or threads != 1):
             raise
         raise SegmentError(f"{folder} is damaged: {error!r:.200}. Save the window again.") from None
     return window
+
+
+def options_of(window: WindowSubscriptions) -> dict[str, Any]:
+    """The options of a window as JSON has them. `Window` takes them by these names."""
+    return {
+        "size": window.size,
+        "time": window.span,
+        "bounds": list(window.bounds),
+        "weights": dict(window.weights),
+        "text": str(window.text),
+        "index": window.index,
+    }
+
+
+def _refuse_store(folder: Path) -> None:
+    if (folder / STORE).exists():
+        raise SegmentError(
+            f"{folder} has the store of a durable window or engine ({STORE}); open it with Window.open or Engine.open, "
+            "or name another folder"
+        )
 
 
 def _write(path: Path, table: pa.Table) -> None:
@@ -97,11 +117,9 @@ def _read(path: Path) -> pa.Table:
         return pa.ipc.open_file(file).read_all()
 
 
-def _messages_of(window: Window) -> pa.Table:
+def _messages_of(window: WindowSubscriptions) -> pa.Table:
     messages = window._sliding.messages
-    first, stop = messages.ends[:2].tolist()
-    numbers = np.arange(first, stop)
-    records = messages.records[numbers & (len(messages.word_starts) - 1)]
+    numbers, records = records_of_messages(messages)
     columns = {"words": _lists(window, *words_of_messages(messages)), "location": _pairs(records[:, [X, Y]])}
     columns["time"] = pa.array(records[:, TIME])
     keys = window._keys.column(numbers)
@@ -110,7 +128,7 @@ def _messages_of(window: Window) -> pa.Table:
     return pa.table(columns)
 
 
-def _subscriptions_of(window: Window) -> pa.Table:
+def _subscriptions_of(window: WindowSubscriptions) -> pa.Table:
     alive = np.array([window._names.slot(name) for name in window._names], np.int32)
     held = window._sliding.held_at(alive)
     ids = window._names.column(alive)
@@ -125,7 +143,7 @@ def _subscriptions_of(window: Window) -> pa.Table:
     )
 
 
-def _lists(window: Window, starts: NDArray[np.int64], numbers: NDArray[np.int32]) -> pa.Array:
+def _lists(window: WindowSubscriptions, starts: NDArray[np.int64], numbers: NDArray[np.int32]) -> pa.Array:
     words = pa.array(window._vocabulary.words_of(numbers.tolist()), pa.string())
     return pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), words)
 

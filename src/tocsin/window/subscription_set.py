@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any
 
@@ -51,21 +52,31 @@ class WindowSubscriptions:
         self.bounds, self.index = Bounds.of(bounds), index
         self.text = text if isinstance(text, Text) else Text.of(text)
         self.weights, self._squares = dict(weights or {}), checked_squares(weights)
+        self._share_count = workers(threads)
+        self._begin()
+        self.renew_locks()
+        renewed(self)
+
+    def _begin(self) -> None:
+        """Begin without messages and subscriptions."""
         diagonal = self.bounds.diagonal
         shares = [
-            Sliding(*window_index(index, diagonal), diagonal, self.size, self.span) for _ in range(workers(threads))
+            Sliding(*window_index(self.index, diagonal), diagonal, self.size, self.span)
+            for _ in range(self._share_count)
         ]
         self._sliding: Sliding | Shares = shares[0] if len(shares) == 1 else Shares(shares)
         self._vocabulary, self._names, self._keys = Vocabulary(self._squares), Names(), Keys()
         self._reader = Reader(self.bounds, self.text, self.span is not None, self._vocabulary, self._keys)
         self._changes = 0
         self._seconds = 0.0
-        self.renew_locks()
-        renewed(self)
 
     def renew_locks(self) -> None:
         """Recreate the lock as unheld; the child of a fork calls this."""
         self._lock = threading.RLock()
+
+    def _changing(self) -> AbstractContextManager[Any]:
+        """Within this, messages and subscriptions change; a durable window makes the changes durable at its end."""
+        return self._lock
 
     # Subscriptions
 
@@ -112,7 +123,7 @@ class WindowSubscriptions:
         """
         words = words if words is None or isinstance(words, str) else list(words)
         record = {"id": id, "words": words, "text": text, "location": location, "k": k, "alpha": alpha}
-        with self._lock:
+        with self._changing():
             asked = self._reader.subscriptions(ObjectChunk([(0, record)]), self._know)
             if asked.rejects:
                 raise RecordError(asked.rejects[0].reason, asked.rejects[0].field)
@@ -146,16 +157,8 @@ class WindowSubscriptions:
         RecordError
             With `strict`, at the first bad record.
         """
-        accepted, errors = 0, list[Reject]()
-        with self._lock:
-            for chunk in self._reader.subscription_chunks(subscriptions):
-                asked = self._reader.subscriptions(chunk, self._know)
-                places, rejects = self._names.free(asked.ids, asked.rows.tolist(), replace=replace)
-                errors += sorted([*asked.rejects, *rejects], key=lambda one: one.row)
-                stop_at_first(errors, strict)
-                self._take(asked, places)
-                accepted += len(places)
-        return Report(accepted, errors)
+        with self._changing():
+            return self._subscribe_all(subscriptions, replace=replace, strict=strict)
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Remove a subscription.
@@ -170,10 +173,8 @@ class WindowSubscriptions:
         UnknownSubscription
             If no subscription has the id.
         """
-        with self._lock:
-            slot = self._names.slot(id)
-            self._names.remove(id)
-            self._sliding.remove(slot)
+        with self._changing():
+            self._drop(id)
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -318,15 +319,32 @@ class WindowSubscriptions:
         self._sliding.know_words(len(self._vocabulary), *self._vocabulary.new_words())
         return self._sliding.squares
 
+    def _subscribe_all(self, subscriptions: Events, *, replace: bool, strict: bool) -> Report:
+        accepted, errors = 0, list[Reject]()
+        for chunk in self._reader.subscription_chunks(subscriptions):
+            asked = self._reader.subscriptions(chunk, self._know)
+            places, rejects = self._names.free(asked.ids, asked.rows.tolist(), replace=replace)
+            errors += sorted([*asked.rejects, *rejects], key=lambda one: one.row)
+            stop_at_first(errors, strict)
+            self._take(asked, places)
+            accepted += len(places)
+        return Report(accepted, errors)
+
     def _take(self, asked: NewSubscriptions, places: list[int]) -> None:
         """Add some of the requested subscriptions, replacing those with the same ids."""
         if not places:
             return
         for name in [asked.ids[place] for place in places if asked.ids[place] in self._names]:
-            self.unsubscribe(name)
+            self._drop(name)
         coming = asked.coming if len(places) == len(asked.ids) else asked.coming.part(np.array(places))
         slots = self._sliding.add(coming)
         self._names.add([asked.ids[place] for place in places], slots, self._sliding.rank)
+
+    def _drop(self, id: SubscriptionId) -> None:
+        """Remove a subscription; raises `UnknownSubscription`."""
+        slot = self._names.slot(id)
+        self._names.remove(id)
+        self._sliding.remove(slot)
 
     def _weighed(self, numbers: NDArray[np.int32]) -> dict[str, float]:
         words = self._vocabulary.words_of(numbers.tolist())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -17,15 +16,15 @@ from tocsin.model.subscription import Reject
 from tocsin.model.window import ENTER, EXIT, Change, Location, MessageKey, Moment, checked_seconds
 from tocsin.records.events import Events
 from tocsin.window.answer import WindowAnswer
+from tocsin.window.kept import KeptWindow
 from tocsin.window.reading import Read
-from tocsin.window.saving import load_window, save_window
-from tocsin.window.subscription_set import WindowSubscriptions, stop_at_first
+from tocsin.window.subscription_set import stop_at_first
 
 _KINDS: Final = pa.array([EXIT, ENTER])
 _TABLE: Final = ("event", "subscription", "message", "kind", "score")
 
 
-class Window(WindowSubscriptions):
+class Window(KeptWindow):
     """The best k recent messages for every subscription, kept up to date as messages arrive.
 
     A message is a set of words at a place; so is a subscription. A message that has a word in common with a
@@ -126,7 +125,7 @@ class Window(WindowSubscriptions):
         them out.
         """
         record = {"words": words, "text": text, "location": location, "key": key, "time": time}
-        with self._lock:
+        with self._changing():
             self._settle()
             return self._told(self._push(self._reader.message(record, self._know)))
 
@@ -168,7 +167,7 @@ class Window(WindowSubscriptions):
         [{'event': 0, 'subscription': 'u1', 'message': 'offer-17', 'kind': 'enter', 'score': 1.0}]
         """
         parts, errors = [self._table(None, np.zeros(0, np.int64))], list[Reject]()
-        with self._lock:
+        with self._changing():
             before = self.stats
             try:
                 for chunk in self._reader.message_chunks(messages):
@@ -215,7 +214,7 @@ class Window(WindowSubscriptions):
         """
         if self.span is None:
             raise InvalidInput("this window has a number of messages; only a window with time= can be advanced")
-        with self._lock:
+        with self._changing():
             now = checked_seconds(time)
             if now < self._reader.latest:
                 raise InvalidInput(f"time is {now:g}, before {self._reader.latest:g}, the latest so far")
@@ -224,53 +223,6 @@ class Window(WindowSubscriptions):
 
     def __repr__(self) -> str:
         return f"Window({len(self)} subscriptions, {self.held} messages, index={self.index!r})"
-
-    # Files
-
-    def save(self, folder: str | Path) -> None:
-        """Write the messages and the subscriptions into a folder as two tables, atomically.
-
-        Parameters
-        ----------
-        folder : str or Path
-            The folder, which need not exist.
-
-        Raises
-        ------
-        InvalidInput
-            If a file cannot be written.
-        """
-        with self._lock:
-            save_window(self, folder)
-
-    @classmethod
-    def load(cls, folder: str | Path, *, index: str | None = None, threads: int | None = 1) -> Window:
-        """Continue with a window that was saved.
-
-        Parameters
-        ----------
-        folder : str or Path
-            The folder.
-        index : str, optional
-            Another structure. Default: the one that was saved.
-        threads
-            As in `tocsin.Window`.
-
-        Returns
-        -------
-        Window
-            The window.
-
-        Raises
-        ------
-        SegmentError
-            If a file is missing, damaged or of another version.
-
-        Notes
-        -----
-        Cost: the best messages of every subscription are searched for again.
-        """
-        return load_window(cls, folder, index, threads)
 
     # Internals
 
@@ -299,15 +251,23 @@ class Window(WindowSubscriptions):
         self._seconds += clock.perf_counter() - began
         return done
 
-    def _restore(self, messages: pa.Table, subscriptions: pa.Table, taken: int, latest: float | None) -> None:
-        """Restore saved messages, the last of which has a number below `taken`, then the subscriptions."""
-        self._sliding.start_at(taken - messages.num_rows)
-        for chunk in self._reader.message_chunks(messages):
-            read = self._read(chunk)
-            stop_at_first(read.rejects, strict=True)
-            self._push(read)
+    def _restore(
+        self,
+        messages: Iterable[pa.Table],
+        subscriptions: Iterable[pa.Table],
+        first: int,
+        latest: float | None,
+    ) -> None:
+        """Restore saved messages, the first of which has the number `first`, then the subscriptions."""
+        self._sliding.start_at(first)
+        for table in messages:
+            for chunk in self._reader.message_chunks(table):
+                read = self._read(chunk)
+                stop_at_first(read.rejects, strict=True)
+                self._push(read)
         self._reader.latest = -np.inf if latest is None else float(latest)
-        self.subscribe_many(subscriptions, strict=True)
+        for table in subscriptions:
+            self._subscribe_all(table, replace=False, strict=True)
 
     def _counted(self, changes: Changes) -> Changes:
         self._changes += len(changes.slots)

@@ -7,7 +7,6 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +26,7 @@ from tocsin.records.changes import ChangeBatch
 from tocsin.segment import Segment, SegmentBuilder, Snapshots
 from tocsin.segment.amending import Amendment
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import DATABASE, Committer, Database, Row, Writer, make_folder
+from tocsin.store import Committer, Database, Row, Writer, back_up
 
 _TAIL: Final = 50_000
 """After so many changes, or `_PERIOD_S` after the first of them, a checkpoint is due."""
@@ -323,12 +322,7 @@ class DurableEngine(Engine):
         StoreError
             If the folder has a store already, or cannot be written.
         """
-        target = Path(path)
-        if (target / DATABASE).exists():
-            raise StoreError(f"{path} has a store already; name a new folder")
-        make_folder(target)
-        with closing(Database.open(self.folder, read_only=True)) as source:
-            source.copy_to(target)
+        back_up(self.folder, path)
 
     def close(self) -> None:
         """Write the index, and close the store; the engine still answers."""
@@ -342,21 +336,13 @@ class DurableEngine(Engine):
             self._checkpoint_told()
             if self.checkpoint_error is not None:
                 warnings.warn(f"{self.folder}: the index was not written: {self.checkpoint_error}", stacklevel=2)
-            close_told(self._writer)
+            self._writer.close_told()
         self._is_closed = True
         super().close()
 
     def __repr__(self) -> str:
         kind = "reader" if self._committer is None else "writer"
         return f"DurableEngine({str(self.folder)!r}, {kind}, {len(self):,} subscriptions, change {self.sequence:,})"
-
-
-def close_told(writer: Writer) -> None:
-    """Close a store, with a warning if its log stays."""
-    try:
-        writer.close()
-    except StoreError as error:
-        warnings.warn(f"{writer.folder}: the log stays beside the store: {error}", stacklevel=3)
 
 
 def _records(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:

@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-import sqlite3
 import warnings
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.engine import Engine
-from tocsin.errors import SegmentError, StoreError
+from tocsin.errors import SegmentError
 from tocsin.segment import IndexFolder
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import Database, Owner
+from tocsin.store import Database, Finding, Owner, examine_store
 
-_FIXED: Final = (3, 51, 3)
-"""The first version of SQLite without the race of two connections that fold the log at once."""
 _MOST_NAMED: Final = 3
-
-
-class Finding(NamedTuple):
-    """What was looked at, and what is wrong with it; empty if nothing is."""
-
-    about: str
-    problem: str = ""
 
 
 def examine(folder: Path) -> Iterator[Finding]:
     """Examine both halves of a store. Cost: reads everything once; matches nothing."""
-    try:
-        database = Database.open(folder, read_only=True)
-    except StoreError as error:
-        yield Finding("store", str(error))
-        return
-    with closing(database):
-        problems = database.problems()
-        for problem in problems:
-            yield Finding("store", f"SQLite finds: {problem}")
-        if problems:
-            return
-        sequence = database.sequence
-        yield Finding(f"store: {database.count():,} subscriptions, change {sequence:,}, {database.identity.store[:8]}")
-        yield from _index(folder, database, sequence)
-    if sqlite3.sqlite_version_info < _FIXED:
-        yield Finding(
-            f"SQLite {sqlite3.sqlite_version}: up to 3.51.2, two connections that fold the log at the same moment can "
-            "lose changes; tocsin folds it from one, and so must other programs that write to the database"
-        )
+    return examine_store(folder, _contents)
+
+
+def _contents(database: Database) -> Iterator[Finding]:
+    sequence = database.sequence
+    yield Finding(f"store: {database.count():,} subscriptions, change {sequence:,}, {database.identity.store[:8]}")
+    yield from _index(database.folder, database, sequence)
 
 
 def _index(folder: Path, database: Database, sequence: int) -> Iterator[Finding]:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tocsin.engine.durable.engine import DurableEngine, close_told
+from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.fence_files import state_of, visits_of
 from tocsin.engine.fences import Fences
 from tocsin.engine.matcher import Matching
 from tocsin.engine.tracking import Tracking
-from tocsin.errors import InvalidInput, StoreError, TocsinError
+from tocsin.errors import InvalidInput, TocsinError
 from tocsin.model.fence import ObjectKey, Visits
-from tocsin.store import Committer, Database, Writer, check_sync
+from tocsin.store import Committer, Database, Writer, check_sync, refuse_others, require_no_window
 
 
 def open_fences(folder: str | Path, engine: Matching, options: dict[str, Any], sync: str) -> DurableFences:
@@ -28,15 +26,11 @@ def open_fences(folder: str | Path, engine: Matching, options: dict[str, Any], s
         return DurableFences(engine, options, *engine._shared(), None)
     writer = Writer(place, sync)
     try:
-        return DurableFences(engine, options, writer.database, writer.start(partial(_fold, writer.database)), writer)
+        require_no_window(writer.database)
+        return DurableFences(engine, options, writer.database, writer.start_folding(), writer)
     except BaseException:
         writer.close()
         raise
-
-
-def _fold(database: Database) -> None:
-    with suppress(StoreError):  # it is tried again
-        database.fold_log_at_times()
 
 
 class DurableFences(Fences):
@@ -83,6 +77,9 @@ class DurableFences(Fences):
         tracking.touched = {}
         self._tracking = tracking
 
+    def _require(self) -> None:
+        self._committer.require()
+
     def _keep(self) -> None:
         tracking = self._tracking
         touched, tracking.touched = tracking.touched, {}
@@ -107,7 +104,7 @@ class DurableFences(Fences):
     def close(self) -> None:
         """Close the store, unless it is that of the engine."""
         if self._writer is not None and self._writer.owner.is_mine:
-            close_told(self._writer)
+            self._writer.close_told()
             self._writer = None
 
     def __enter__(self) -> DurableFences:
@@ -125,12 +122,8 @@ def _text_of(key: ObjectKey) -> str:
 def _refuse_others(engine: Matching, options: dict[str, Any], stored: dict[str, Any], folder: Path) -> None:
     """Raise `InvalidInput` for an option that differs from the one that the fences were made with."""
     asked = Fences(engine, **{**stored, **options})._tracking
-    for name, value in {**asdict(asked.followed), **asdict(asked.rules)}.items():
-        if name in options and value != stored[name]:
-            raise InvalidInput(
-                f"{name} is {value!r:.40}, but the fences in {folder} were made with {stored[name]!r:.40}; leave it "
-                "out, or name another folder"
-            )
+    now = {**asdict(asked.followed), **asdict(asked.rules)}
+    refuse_others({name: now[name] for name in options}, stored, f"the fences in {folder} were made")
 
 
 class _Kept:

@@ -14,7 +14,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.texts import Text
 from tocsin.schemas import checked_texts
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import DATABASE, Database, Row, Writer, check_sync, require_local
+from tocsin.store import DATABASE, Database, Row, Writer, check_sync, require_local, require_no_window
 
 
 def open_engine(
@@ -33,6 +33,7 @@ def open_engine(
     writer = None if read_only else Writer(place, sync, lambda new: _create(new, own))
     database = Database.open(place, read_only=True) if writer is None else writer.database
     try:
+        require_no_window(database)
         return DurableEngine(database, writer, index, delta_limit, _texts_of(database, own, place))
     except BaseException:
         (database if writer is None else writer).close()

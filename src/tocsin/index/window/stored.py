@@ -59,10 +59,17 @@ def words_of_message(messages: Messages, number: int) -> NDArray[np.int32]:
     return words
 
 
-def words_of_messages(messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where each message's words begin, and the words of all, concatenated, oldest message first."""
+def records_of_messages(messages: Messages, since: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The numbers of the messages with numbers from `since` on, and their records, oldest message first."""
+    first, stop = messages.ends[:2].tolist()
+    numbers = np.arange(max(first, since), stop)
+    return numbers, messages.records[numbers & (len(messages.word_starts) - 1)]
+
+
+def words_of_messages(messages: Messages, since: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Where the words of each message from number `since` on begin, and all these words, oldest message first."""
     first, stop, word_stop = messages.ends.tolist()
-    at = np.arange(first, stop) & (len(messages.word_starts) - 1)
+    at = np.arange(max(first, since), stop) & (len(messages.word_starts) - 1)
     counts = messages.word_counts[at]
     starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     word_first = word_stop - int(starts[-1])
