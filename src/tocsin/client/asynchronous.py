@@ -104,7 +104,7 @@ class AsyncClient(AsyncSender):
         return await self._ask(calls.subscribe(id, record, replace=replace))
 
     async def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
-        """Add or replace many subscriptions in one transaction. A bad record costs itself alone.
+        """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
 
         Parameters
         ----------

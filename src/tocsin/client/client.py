@@ -119,7 +119,7 @@ class Client(Receiver):
         return self._ask(calls.subscribe(id, record, replace=replace))
 
     def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
-        """Add or replace many subscriptions in one transaction. A bad record costs itself alone.
+        """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
 
         Parameters
         ----------
