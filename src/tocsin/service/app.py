@@ -9,7 +9,16 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tocsin.service.api import Call, Endpoint
-from tocsin.service.calls import deliveries, destinations, events, matching, operations, streams, subscriptions
+from tocsin.service.calls import (
+    checking,
+    deliveries,
+    destinations,
+    events,
+    matching,
+    operations,
+    streams,
+    subscriptions,
+)
 from tocsin.service.guard import EncodedPaths, LoopbackOnly
 from tocsin.service.problems import Problem
 from tocsin.service.service import Service
@@ -18,6 +27,7 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *events.CALLS,
     *subscriptions.CALLS,
     *matching.CALLS,
+    *checking.CALLS,
     *destinations.CALLS,
     *deliveries.CALLS,
     *streams.CALLS,

@@ -21,6 +21,7 @@ def _list(name: str) -> dict[str, Any]:
 
 
 _MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
+_CONDITION: Final = {"type": ["string", "object", "boolean"], "description": "The condition: CQL2 text or JSON"}
 _ERRORS: Final = {
     "type": "array",
     "items": _object(
@@ -72,6 +73,43 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "kind", additionalProperties=False,
     ),
+    "Checked": _object(
+        {
+            "valid": {"type": "boolean"}, "text": _TEXT, "attributes": {"type": "array", "items": _TEXT},
+            "warnings": {"type": "array", "items": _object({"condition": _TEXT, "reason": _TEXT})},
+            "problem": {"type": "object"},
+        },
+        "valid",
+    ),
+    "Condition": _object({"where": _CONDITION}, "where", additionalProperties=False),
+    "DryRan": _object(
+        {
+            "events": _COUNT, "matches": _COUNT, "unreadable": _COUNT,
+            "whole": {"type": "boolean", "description": "Whether all events were looked at that are kept"},
+            "from": _TIME, "to": _TIME,
+            "histogram": _object({"width_s": _NUMBER, "counts": {"type": "array", "items": _COUNT}}),
+            "examples": {"type": "array", "items": _object({"sequence": _COUNT, "published": _TIME, "event": _ANY})},
+        },
+        "events", "matches", "whole", "unreadable", "examples",
+    ),
+    "DryRun": _object(
+        {
+            "where": _CONDITION,
+            "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 100_000},
+            "since_s": {"type": "number", "minimum": 1, "description": "How far back to look"},
+        },
+        "where", additionalProperties=False,
+    ),
+    "Explain": _object(
+        {"id": _ID, "where": _CONDITION, "event": {"type": "object"}}, "event", additionalProperties=False
+    ),
+    "Explained": _object(
+        {
+            "matches": {"type": "boolean"}, "truth": {"type": ["boolean", "null"]}, "text": _TEXT,
+            "holds": {"type": "array"}, "fails": {"type": "array"},
+        },
+        "matches", "truth", "holds", "fails", "text",
+    ),
     "Destinations": _object({"destinations": _list("Destination"), "next": _TEXT}, "destinations"),
     "Event": {"type": "object", "description": "Names and values; nested objects have dotted names in conditions"},
     "Lines": {"type": "string", "description": "One JSON object a line"},
@@ -101,7 +139,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Subscription": _object(
         {
             "id": {**_ID, "readOnly": True},
-            "where": {"type": ["string", "object", "boolean"], "description": "The condition: CQL2 text or JSON"},
+            "where": _CONDITION,
             "language": {"enum": ["cql2-text", "cql2-json"]},
             "score": {**_NUMBER, "default": 1.0},
             "payload": {"description": "Any JSON value; deliveries have it"},
