@@ -24,6 +24,7 @@ from tocsin.cli import (
     pipeline,
     serving,
     storing,
+    tokens,
     updating,
     warming,
 )
@@ -98,6 +99,7 @@ def make_parser() -> Parser:
         updating,
         storing,
         serving,
+        tokens,
         indexes,
         pipeline,
         warming,

@@ -17,9 +17,13 @@ def add_command(commands: Commands) -> None:
         "serve",
         help="serve a folder of subscriptions over HTTP",
         description="Serves the folder of a durable engine over HTTP: subscriptions, matching, publishing, and "
-        "deliveries as server-sent events or by pulling. The folder is made if there is none. It listens on loopback "
-        "only, because there are no tokens yet. SIGTERM and Ctrl-C end it in order.",
-        examples=("tocsin serve alerts/", "tocsin serve alerts/ --port 9000 --retain-days 30"),
+        "deliveries as server-sent events or by pulling. The folder is made if there is none. Without tokens it "
+        "listens on loopback only; `tocsin token create` makes one. SIGTERM and Ctrl-C end it in order.",
+        examples=(
+            "tocsin serve alerts/",
+            "tocsin serve alerts/ --port 9000 --retain-days 30",
+            "tocsin serve alerts/ --public-host alerts.example.org --trusted-proxies 127.0.0.1",
+        ),
     )
     parser.add_argument("folder", metavar="FOLDER", help="the folder of a durable engine")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
@@ -39,7 +43,24 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--body-mb", type=int, default=16, metavar="N", help="the largest body of a request, in megabytes (default: 16)"
     )
+    _add_network(parser)
     parser.set_defaults(run=run)
+
+
+def _add_network(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--public-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name by which clients reach the server, as through a proxy; may be given again",
+    )
+    parser.add_argument(
+        "--trusted-proxies",
+        default="",
+        metavar="A,A",
+        help="addresses or networks of proxies, whose X-Forwarded-For and -Proto are believed",
+    )
 
 
 def run(given: argparse.Namespace) -> int:
@@ -55,9 +76,15 @@ def run(given: argparse.Namespace) -> int:
         retain_bytes=int(max(given.retain_gb, 0) * 2**30),
     )
 
-    def ready(server: Server) -> None:
-        where = f"{server.address} (loopback only: there are no tokens)"
-        print(f"serving {given.folder} at {where}", file=sys.stderr, flush=True)
+    proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
+    options = Options(Path(given.folder), given.host, given.port, given.sync, limits, tuple(given.public_host), proxies)
 
-    serve(Options(Path(given.folder), given.host, given.port, given.sync, limits), ready)
+    def ready(server: Server) -> None:
+        needs = server.authentication.needs_token
+        how = "with tokens" if needs else "loopback only: there are no tokens"
+        print(f"serving {given.folder} at {server.address} ({how})", file=sys.stderr, flush=True)
+        if not options.is_loopback and not proxies:
+            print("tokens cross the network unencrypted unless a TLS proxy is in front", file=sys.stderr, flush=True)
+
+    serve(options, ready)
     return 0

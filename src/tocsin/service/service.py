@@ -39,9 +39,9 @@ class Limits(NamedTuple):
 
 
 class Service:
-    """A durable engine with publishing, deliveries and streams. Made in the event loop that serves it."""
+    """A durable engine with publishing, deliveries and streams, served by an event loop (default: the running one)."""
 
-    def __init__(self, engine: DurableEngine, limits: Limits = Limits()) -> None:  # noqa: B008
+    def __init__(self, engine: DurableEngine, limits: Limits, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.engine, self.limits = engine, limits
         self.transactions = Transactions(engine)
         self.transactions.submit(Prepare()).result()
@@ -55,7 +55,8 @@ class Service:
         self.outbox = Outbox(self.directory)
         addressing = Addressing(engine, self.directory)
         addressing.prepare()
-        self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note)
+        loop = asyncio.get_running_loop() if loop is None else loop
+        self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note, loop)
         self.matcher = Matcher(engine)
         self.in_progress: set[tuple[str, str, str]] = set()  # idempotency keys
         self.streams = 0  # that are open

@@ -12,7 +12,7 @@ from tocsin.service.changes import Guard, PutDestination, RemoveDestination
 from tocsin.service.directory import Destination
 from tocsin.service.kinds import checked_options
 from tocsin.service.names import checked_name
-from tocsin.service.principals import READ, SUBSCRIBE
+from tocsin.service.principals import OPERATE, READ, SUBSCRIBE
 
 PATH: Final = "/v1/destinations"
 _SHOWN: Final = frozenset(("id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"))
@@ -87,9 +87,12 @@ CALLS: Final = (
             Option("after", "the id before the first one"),
             Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
         ),
-        gives="Destinations", problems=(400,),
+        gives="Destinations", problems=(400,), also=(OPERATE,),
     ),
-    Call("GET", f"{PATH}/{{id}}", get, READ, "A destination, with its cursor", gives="Destination", problems=(404,)),
+    Call(
+        "GET", f"{PATH}/{{id}}", get, READ, "A destination, with its cursor", gives="Destination", problems=(404,),
+        also=(OPERATE,),
+    ),
     Call(
         "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Make a destination, or change its options", (_IF_MATCH,), _TAKES,
         "Destination", problems=(400, 409, 412, 413, 415, 422, 507),
