@@ -15,7 +15,8 @@ import httpx
 import tocsin
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.access.tokens import SCOPES
-from tocsin.service.service import Limits, Service
+from tocsin.service.limits import Limits, TenantLimits
+from tocsin.service.service import Service
 from tocsin.service.serving import Options, Server, bound, serving
 
 
@@ -99,7 +100,7 @@ def served(
     **opening: Any,
 ) -> Iterator[Served]:
     """A server with some options of its own, over an engine that is opened with others."""
-    one = Served(folder, Options(folder, limits=limits, **(options or {})), **opening)
+    one = Served(folder, Options(folder, **{"limits": TenantLimits(limits), **(options or {})}), **opening)
     try:
         yield one
     finally:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import sys
 from pathlib import Path
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.errors import MissingExtra
+from tocsin.service.limits import SETTINGS, read_limits
 
 
 def add_command(commands: Commands) -> None:
@@ -34,17 +36,18 @@ def add_command(commands: Commands) -> None:
         default="full",
         help="relaxed: faster, but a power cut may lose the last second (default: full)",
     )
-    parser.add_argument(
-        "--retain-days", type=float, default=7.0, metavar="N", help="how long events are kept (default: 7)"
-    )
-    parser.add_argument(
-        "--retain-gb", type=float, default=10.0, metavar="N", help="how many gigabytes of events are kept (default: 10)"
-    )
-    parser.add_argument(
-        "--body-mb", type=int, default=16, metavar="N", help="the largest body of a request, in megabytes (default: 16)"
-    )
+    _add_limits(parser)
     _add_network(parser)
     parser.set_defaults(run=run)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("limits", "of every tenant, unless --limits has others for it")
+    for one in SETTINGS:
+        default = "none" if math.isinf(one.default) else f"{one.default:g}"
+        option = f"--{one.key.replace('_', '-')}"
+        group.add_argument(option, type=float, metavar="N", help=f"{one.about} (default: {default})")
+    group.add_argument("--limits", metavar="FILE", help="a TOML file with the limits of tenants, as in docs/service.md")
 
 
 def _add_network(parser: argparse.ArgumentParser) -> None:
@@ -65,17 +68,12 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     try:
-        from tocsin.service.service import Limits
         from tocsin.service.serving import Options, Server, serve
     except ModuleNotFoundError as error:
         raise MissingExtra(f"{error.name} is not installed: pip install 'tocsin[service]'") from None
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    limits = Limits(
-        body_bytes=max(given.body_mb, 1) << 20,
-        retain_s=max(given.retain_days, 0) * 86_400,
-        retain_bytes=int(max(given.retain_gb, 0) * 2**30),
-    )
-
+    set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
+    limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
     options = Options(Path(given.folder), given.host, given.port, given.sync, limits, tuple(given.public_host), proxies)
 

@@ -68,13 +68,18 @@ class Call:
 
 
 class Exchange:
-    """A request with who asks, and the service of its tenant, which answers."""
+    """A request with who asks, and the service of its tenant, which answers.
 
-    __slots__ = ("asked", "principal", "request", "service", "shared")
+    Within its own store the tenant of the principal has no name, so that the folder can be moved to another name.
+    """
 
-    def __init__(self, shared: Shared, service: Service, request: Request, principal: Principal, asked: Asked) -> None:
+    __slots__ = ("asked", "principal", "request", "service", "shared", "tenant")
+
+    def __init__(
+        self, shared: Shared, service: Service, request: Request, principal: Principal, tenant: str, asked: Asked
+    ) -> None:
         self.shared, self.service, self.request = shared, service, request
-        self.principal, self.asked = principal, asked
+        self.principal, self.tenant, self.asked = principal, tenant, asked
 
     @property
     def is_allowed(self) -> bool:
@@ -91,7 +96,7 @@ class Exchange:
 
     async def body(self) -> bytes:
         """The body, within the limits."""
-        return await bodies.read_body(self.request, self.service.limits.body_bytes)
+        return await bodies.read_body(self.request, int(self.service.limits.body_bytes))
 
     async def parsed(self, read: Callable[[bytes], Parsed], body: bytes) -> Parsed:
         """What `read` makes of a body. A long one is read on a thread, so that the event loop goes on."""
@@ -151,8 +156,11 @@ class Endpoint:
             raise Problem(405, "method", f"{request.method} is not allowed here", headers={"Allow": allowed})
         if call.scopes:
             shared.authentication.require(principal, call.scopes)
-        service = shared.tenants.get(principal.tenant) or await shared.tenants.opened(principal.tenant)
-        return await call.handle(Exchange(shared, service, request, principal, _asked(request, call.known)))
+        tenant = principal.tenant
+        service = shared.tenants.get(tenant) or await shared.tenants.opened(tenant)
+        if tenant:
+            principal = principal._replace(tenant="")
+        return await call.handle(Exchange(shared, service, request, principal, tenant, _asked(request, call.known)))
 
 
 def _asked(request: Request, known: frozenset[str]) -> Asked:

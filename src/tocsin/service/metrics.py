@@ -100,6 +100,10 @@ class Metrics:
         for one in list(self._service.directory.destinations.values()):
             backlog.add_metric([one.id], one.newest - max(one.acknowledged, one.earliest - 1))
         yield backlog
+        refused = CounterMetricFamily("tocsin_quota_refused", "Requests that a limit refused", labels=["limit"])
+        for limit, count in self._service.quotas.refused.items():
+            refused.add_metric([limit], count)
+        yield refused
 
     def _gauges(self) -> list[tuple[str, str, float]]:
         service, directory = self._service, self._service.directory

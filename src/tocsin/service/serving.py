@@ -22,8 +22,9 @@ from tocsin.service.access.token_file import TokenFile
 from tocsin.service.api import Shared
 from tocsin.service.app import make_app
 from tocsin.service.guard import LOOPBACK
+from tocsin.service.limits import TenantLimits
 from tocsin.service.protocol import LimitedHeads
-from tocsin.service.service import Limits, Service
+from tocsin.service.service import Service
 from tocsin.service.tenants import Tenants
 
 PORT: Final = 8470
@@ -42,7 +43,7 @@ class Options(NamedTuple):
     host: str = "127.0.0.1"
     port: int = PORT  # 0: any that is free
     sync: str = "full"
-    limits: Limits = Limits()
+    limits: TenantLimits = TenantLimits()
     public_hosts: tuple[str, ...] = ()  # names under which a proxy passes requests on
     trusted_proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded headers count
 
@@ -81,7 +82,7 @@ class Server(uvicorn.Server):
 @asynccontextmanager
 async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
     """The tenants of a server, in the running event loop."""
-    tenants = Tenants(engine, lambda name: options.limits, options.sync)
+    tenants = Tenants(engine, options.limits, options.sync)
     noting = asyncio.create_task(_note_uses(authentication))
     try:
         yield tenants

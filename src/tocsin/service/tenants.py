@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -18,9 +18,10 @@ from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.errors import StoreError
 from tocsin.service.access.tokens import tenant_name
+from tocsin.service.limits import TenantLimits
 from tocsin.service.problems import Problem
 from tocsin.service.retention import keep
-from tocsin.service.service import Limits, Service
+from tocsin.service.service import Service
 
 _LOG: Final = logging.getLogger("tocsin.service")
 FOLDER: Final = "tenants"
@@ -34,12 +35,12 @@ class _Open(NamedTuple):
 class Tenants:
     """The services of all tenants. Made in the event loop that serves them, with the engine of the default tenant."""
 
-    def __init__(self, engine: DurableEngine, limits: Callable[[str], Limits], sync: str = "full") -> None:
+    def __init__(self, engine: DurableEngine, limits: TenantLimits, sync: str = "full") -> None:
         self._folder, self._limits, self._sync = engine.folder / FOLDER, limits, sync
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
         self._is_stopping = False
-        self.default = self._keep("", Service(engine, limits("")))
+        self.default = self._keep("", Service(engine, limits.of("")))
 
     def __iter__(self) -> Iterator[tuple[str, Service]]:
         """The tenants that are open, by name."""
@@ -65,7 +66,7 @@ class Tenants:
 
     async def _begin(self, tenant: str) -> Service:
         """Open a tenant on a thread, so that the others do not wait."""
-        loop, limits = asyncio.get_running_loop(), self._limits(tenant)
+        loop, limits = asyncio.get_running_loop(), self._limits.of(tenant)
         folder = self._folder / tenant_name(tenant)
 
         def begun() -> Service:

@@ -30,9 +30,9 @@ async def readyz(exchange: Exchange) -> Response:
 
 async def metrics(exchange: Exchange) -> Response:
     """The metrics of the principal's tenant; an operator of the default tenant sees those of all."""
-    principal, shared = exchange.principal, exchange.shared
-    is_operator = OPERATE in principal.scopes and not principal.tenant
-    shown = list(shared.tenants) if is_operator else [(principal.tenant, exchange.service)]
+    shared = exchange.shared
+    is_operator = OPERATE in exchange.principal.scopes and not exchange.tenant
+    shown = list(shared.tenants) if is_operator else [(exchange.tenant, exchange.service)]
     parts = [(name, service.metrics) for name, service in shown]
     body = text_of(parts, shared.authentication.denied if is_operator else None)
     return Response(body, media_type="text/plain; version=0.0.4; charset=utf-8")
