@@ -122,7 +122,9 @@ def test_a_foreign_tenant_finds_nothing(filled: Clients, call: Call) -> None:
     assert theirs.status_code == nobodys.status_code
     if "{id}" in call.path and call.method != "PUT":
         assert theirs.status_code == 404
-    if not theirs.headers.get("content-type", "").startswith("text/"):
+    if call.path == "/v1/audit":  # its own changes, which this test makes
+        assert {one["token"] for one in theirs.json()["records"]} <= {id_of(filled.foreign)}
+    elif not theirs.headers.get("content-type", "").startswith("text/"):
         assert without(theirs.text, "mine") == without(nobodys.text, "none")
         assert SECRET not in theirs.text
     kept = filled.owner.get("/v1/subscriptions/mine").json()
@@ -142,6 +144,11 @@ class served_alike:  # noqa: N801
 
     def __exit__(self, *_: object) -> None:
         self.__enter__()
+
+
+def id_of(client: httpx.Client) -> str:
+    """The id of a client's token."""
+    return client.headers["Authorization"].split("_")[1]
 
 
 def without(text: str, name: str) -> str:

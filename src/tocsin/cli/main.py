@@ -14,6 +14,7 @@ import tocsin
 from tocsin.cli import (
     INTERRUPTED,
     TERMINATED,
+    auditing,
     check,
     compiling,
     demo,
@@ -100,6 +101,7 @@ def make_parser() -> Parser:
         storing,
         serving,
         tokens,
+        auditing,
         indexes,
         pipeline,
         warming,

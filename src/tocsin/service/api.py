@@ -15,15 +15,18 @@ from starlette.types import Receive, Scope, Send
 
 from tocsin.service import bodies
 from tocsin.service.access.authentication import Authentication
+from tocsin.service.audit import Audited, Sender
 from tocsin.service.changes import FREE, Guard
 from tocsin.service.names import Asked, path_text
 from tocsin.service.principals import NOBODY, Principal
 from tocsin.service.problems import Problem, of_error
 from tocsin.service.service import Service
 from tocsin.service.tenants import Tenants
+from tocsin.store import Change
 
 _LOG: Final = logging.getLogger("tocsin.service")
 _MOST_QUERY: Final = 32
+_MOST_RECORDED: Final = 1000
 _SHORT: Final = 1 << 16
 Parsed = TypeVar("Parsed")
 Schema = Mapping[str, Any]
@@ -89,6 +92,14 @@ class Exchange:
     def confirm(self) -> None:
         """Raise a `Problem` if the sender may not go on."""
         self.shared.authentication.confirm(self.principal)
+
+    async def commit(self, change: Change) -> Any:
+        """Make a change durable, with a record of who made it; returns what its `apply` returns."""
+        request, principal = self.request, self.principal
+        address = request.client.host if request.client is not None else ""
+        path = request.scope["path"][:_MOST_RECORDED]
+        sender = Sender(principal.token, principal.name, address[:_MOST_RECORDED], request.method, path)
+        return await self.service.commit(Audited(change, sender))
 
     def part(self, name: str) -> str:
         """A part of the path."""

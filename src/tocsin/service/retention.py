@@ -12,10 +12,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import StoreError
+from tocsin.service import audit
 from tocsin.service.directory import Directory
-from tocsin.service.hub import now_ms
 from tocsin.service.problems import is_full
 from tocsin.service.readers import used_bytes
+from tocsin.service.times import now_ms
 from tocsin.store import Database
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Trim:
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         connection = database.connection
         connection.execute("DELETE FROM service_answers WHERE given < ?", (self.answers_before,))
+        audit.trim(database)
         total = self.directory.published_bytes
         rows = connection.execute(_BEGIN, (_AT_ONCE,)).fetchall()
         old = list(takewhile(lambda row: row[1] < self.before or total - row[3] >= self.most_bytes, rows))

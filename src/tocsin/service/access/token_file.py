@@ -76,7 +76,7 @@ class TokenFile:
             if known is None:
                 raise InvalidInput(f"there is no token {id!r:.40}; `tocsin token list` has their ids")
             if known.revoked is None:
-                known = replace(known, revoked=_now())
+                known = replace(known, revoked=_now(), revoked_by=_user())
                 self._write({**tokens, id: known})
         return known
 

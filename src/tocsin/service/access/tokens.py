@@ -42,6 +42,7 @@ class Token:
     by: str  # the user who made it
     expires: int | None = None
     revoked: int | None = None
+    revoked_by: str = ""
 
     def is_live(self, now: int) -> bool:
         """Whether it gives access."""
@@ -59,6 +60,7 @@ class Token:
             "by": self.by,
             "expires": self.expires,
             "revoked": self.revoked,
+            "revoked_by": self.revoked_by,
         }
 
 
@@ -78,6 +80,7 @@ def read_entry(entry: Mapping[str, Any]) -> Token:
         str(entry["by"]),
         entry["expires"],
         entry["revoked"],
+        str(entry["revoked_by"]),
     )
 
 

@@ -48,7 +48,7 @@ async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Gua
     kind, options = checked_options(record)
     service = exchange.service
     change = PutDestination(service.directory, exchange.principal.tenant, name, kind, options, guard)
-    is_new, made = await service.commit(change)
+    is_new, made = await exchange.commit(change)
     return answered(document_of(exchange, made), 201 if is_new else 200, {"ETag": made.etag})
 
 
@@ -63,7 +63,7 @@ async def patch(exchange: Exchange) -> Response:
 async def delete(exchange: Exchange) -> Response:
     service = exchange.service
     found = service.destination(exchange.principal, exchange.part("id"))
-    service.hub.deleted(await service.commit(RemoveDestination(service.directory, found, exchange.guard)))
+    service.hub.deleted(await exchange.commit(RemoveDestination(service.directory, found, exchange.guard)))
     return empty()
 
 

@@ -21,13 +21,13 @@ from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, empty
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
-from tocsin.service.hub import time_text
 from tocsin.service.names import amount, only, record_id, subscription_id
 from tocsin.service.pricing import price
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.quotas import require_cheap
 from tocsin.service.service import Service
+from tocsin.service.times import time_text
 
 PATH: Final = "/v1/subscriptions"
 _OWN: Final = frozenset(("destination", "throttle_s", "paused_until", "expires_at"))
@@ -147,7 +147,7 @@ async def _put(exchange: Exchange, id: SubscriptionId, record: dict[str, Any], g
     service.quotas.stored()
     put_one = PutSubscription(service.directory, service.transactions, change, route, guard)
     with service.quotas.room(0 if service.transactions.has(id) else 1):
-        is_new, sequence = await service.commit(put_one)
+        is_new, sequence = await exchange.commit(put_one)
     document: dict[str, Any] = {"id": id, "sequence": sequence}
     if advice:
         document["warnings"] = advice
@@ -198,7 +198,7 @@ def merged(before: Any, changed: Any) -> Any:
 async def delete(exchange: Exchange) -> Response:
     service = exchange.service
     change = service.transactions.remove(_id(exchange))
-    await service.commit(RemoveSubscription(service.directory, change, exchange.guard))
+    await exchange.commit(RemoveSubscription(service.directory, change, exchange.guard))
     return empty()
 
 
@@ -225,7 +225,7 @@ async def bulk(exchange: Exchange) -> Response:
     service.quotas.stored()
     found = await service.in_thread(_bulk, exchange, form, body)
     with service.quotas.room(found.new):
-        accepted, refused = await service.commit(found.change) if found.rows else (0, [])
+        accepted, refused = await exchange.commit(found.change) if found.rows else (0, [])
     errors = [*found.rejects, *(one._replace(row=found.rows[one.row]) for one in refused)]
     errors.sort(key=lambda one: one.row)
     document = {
