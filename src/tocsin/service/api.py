@@ -57,6 +57,7 @@ class Call:
     status: int = 200
     problems: Sequence[int] = ()
     media_type: str = "application/json"
+    gives_for: Mapping[str, str] = field(default_factory=dict)  # schemas of answers in other media types, by these
     also: Sequence[str] = ()  # further scopes, each of which is enough
 
     @property

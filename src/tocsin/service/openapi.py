@@ -65,7 +65,8 @@ def _responses(call: Call) -> dict[str, Any]:
     schema = {"type": "string"} if call.gives is None else _reference(call.gives)
     good: dict[str, Any] = {"description": HTTPStatus(call.status).phrase}
     if call.status != HTTPStatus.NO_CONTENT:
-        good["content"] = {call.media_type: {"schema": schema}}
+        others = {kind: {"schema": _reference(name)} for kind, name in call.gives_for.items()}
+        good["content"] = {call.media_type: {"schema": schema}, **others}
     responses = {str(call.status): good}
     if call.method in ("PUT",):
         responses["201"] = {**good, "description": HTTPStatus.CREATED.phrase}

@@ -80,5 +80,6 @@ CALLS: Final = (
         ),
         {"application/json": "Event", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},
         "Matches", problems=(400, 408, 413, 415, 422, 429),
+        gives_for={"application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},
     ),
 )  # fmt: skip
