@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tocsin.service.times import now_ms, time_text
@@ -41,11 +41,10 @@ class Audited:
 
     change: Change
     sender: Sender
+    is_alone: bool = field(init=False)
 
-    @property
-    def is_alone(self) -> bool:
-        """As of the change."""
-        return self.change.is_alone
+    def __post_init__(self) -> None:
+        self.is_alone = self.change.is_alone
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         last = self.change.write(database, sequence, touched)

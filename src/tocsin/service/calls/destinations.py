@@ -20,11 +20,12 @@ _MOST_PAGE: Final = 1000
 
 
 def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
-    """A destination as the document that a client gets."""
+    """A destination as the document that a client gets. Operators see no options: addresses may be among them."""
+    is_operator = not exchange.principal.scopes.intersection((READ, SUBSCRIBE))
     return {
         "id": one.id,
         "kind": one.kind,
-        **one.options,
+        **({} if is_operator else one.options),
         "epoch": exchange.service.directory.epoch(one),
         "newest": one.newest,
         "acknowledged": one.acknowledged,
