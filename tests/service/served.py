@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,15 +13,19 @@ from typing import Any, NamedTuple
 import httpx
 
 import tocsin
-from tocsin.service.service import Limits, Service
+from tocsin.service.access.token_file import TokenFile
+from tocsin.service.access.tokens import SCOPES
+from tocsin.service.limits import Limits, TenantLimits
+from tocsin.service.service import Service
 from tocsin.service.serving import Options, Server, bound, serving
 
 
 class Served:
     """A running server. `client` is one of it; `service` has its parts."""
 
-    def __init__(self, folder: Path, limits: Limits = Limits(), **options: Any) -> None:  # noqa: B008
-        self._engine = tocsin.Engine.open(folder, **options)
+    def __init__(self, folder: Path, options: Options, **opening: Any) -> None:
+        self.folder = folder
+        self._engine = tocsin.Engine.open(folder, **opening)
         self._listening = bound("127.0.0.1", 0)
         started: list[Server] = []
         has_started = threading.Event()
@@ -32,7 +36,7 @@ class Served:
 
         def run() -> None:
             try:
-                asyncio.run(serving(self._engine, Options(folder, limits=limits), self._listening, ready))
+                asyncio.run(serving(self._engine, options, self._listening, ready))
             finally:
                 has_started.set()
 
@@ -41,18 +45,31 @@ class Served:
         has_started.wait(30)
         self._server = started[0]
         self.service: Service = self._server.service
-        self.client = httpx.Client(base_url=self._server.address, timeout=30, trust_env=False)
+        self.server = self._server
+        self._clients: list[httpx.Client] = []
+        self.client = self.client_of()
+
+    def client_of(self, token: str = "") -> httpx.Client:
+        """A client that shows a token."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._clients.append(httpx.Client(base_url=self._server.address, timeout=30, trust_env=False, headers=headers))
+        return self._clients[-1]
+
+    def token(self, *scopes: str, tenant: str = "") -> str:
+        """A new token with some scopes, by default all."""
+        return TokenFile(self.folder).create(tenant, scopes or SCOPES)[1]
 
     def stop(self) -> None:
         """End the server in order."""
         self._server.should_exit = True
         self._thread.join(30)
         assert not self._thread.is_alive()
-        self.client.close()
+        for one in self._clients:
+            one.close()
         self._engine.close()
         self._listening.close()
 
-    # What many tests do
+    # What many tests do, with `client`
 
     def destination(self, name: str = "d") -> None:
         assert self.client.put(f"/v1/destinations/{name}", json={"kind": "stream"}).status_code in (200, 201)
@@ -75,8 +92,15 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, limits: Limits = Limits(), **options: Any) -> Iterator[Served]:  # noqa: B008
-    one = Served(folder, limits, **options)
+def served(
+    folder: Path,
+    limits: Limits = Limits(),  # noqa: B008
+    *,
+    options: Mapping[str, Any] | None = None,
+    **opening: Any,
+) -> Iterator[Served]:
+    """A server with some options of its own, over an engine that is opened with others."""
+    one = Served(folder, Options(folder, **{"limits": TenantLimits(limits), **(options or {})}), **opening)
     try:
         yield one
     finally:

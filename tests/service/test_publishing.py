@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tests.service.served import Served, served
-from tocsin.service.service import Limits
+from tocsin.service.limits import Limits
 
 CLOUD = {"specversion": "1.0", "id": "1", "source": "/shop", "type": "offer"}
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.service.served import Served, events_of, served
 from tocsin.service import retention
-from tocsin.service.service import Limits
+from tocsin.service.limits import Limits
 
 PATH = "/v1/destinations/d"
 

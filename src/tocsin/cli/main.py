@@ -14,6 +14,7 @@ import tocsin
 from tocsin.cli import (
     INTERRUPTED,
     TERMINATED,
+    auditing,
     check,
     compiling,
     demo,
@@ -24,6 +25,7 @@ from tocsin.cli import (
     pipeline,
     serving,
     storing,
+    tokens,
     updating,
     warming,
 )
@@ -98,6 +100,8 @@ def make_parser() -> Parser:
         updating,
         storing,
         serving,
+        tokens,
+        auditing,
         indexes,
         pipeline,
         warming,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import sys
 from pathlib import Path
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.errors import MissingExtra
+from tocsin.service.limits import SETTINGS, read_limits
 
 
 def add_command(commands: Commands) -> None:
@@ -17,9 +19,13 @@ def add_command(commands: Commands) -> None:
         "serve",
         help="serve a folder of subscriptions over HTTP",
         description="Serves the folder of a durable engine over HTTP: subscriptions, matching, publishing, and "
-        "deliveries as server-sent events or by pulling. The folder is made if there is none. It listens on loopback "
-        "only, because there are no tokens yet. SIGTERM and Ctrl-C end it in order.",
-        examples=("tocsin serve alerts/", "tocsin serve alerts/ --port 9000 --retain-days 30"),
+        "deliveries as server-sent events or by pulling. The folder is made if there is none. Without tokens it "
+        "listens on loopback only; `tocsin token create` makes one. SIGTERM and Ctrl-C end it in order.",
+        examples=(
+            "tocsin serve alerts/",
+            "tocsin serve alerts/ --port 9000 --retain-days 30",
+            "tocsin serve alerts/ --public-host alerts.example.org --trusted-proxies 127.0.0.1",
+        ),
     )
     parser.add_argument("folder", metavar="FOLDER", help="the folder of a durable engine")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
@@ -30,34 +36,53 @@ def add_command(commands: Commands) -> None:
         default="full",
         help="relaxed: faster, but a power cut may lose the last second (default: full)",
     )
-    parser.add_argument(
-        "--retain-days", type=float, default=7.0, metavar="N", help="how long events are kept (default: 7)"
-    )
-    parser.add_argument(
-        "--retain-gb", type=float, default=10.0, metavar="N", help="how many gigabytes of events are kept (default: 10)"
-    )
-    parser.add_argument(
-        "--body-mb", type=int, default=16, metavar="N", help="the largest body of a request, in megabytes (default: 16)"
-    )
+    _add_limits(parser)
+    _add_network(parser)
     parser.set_defaults(run=run)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("limits", "of every tenant, unless --limits has others for it")
+    for one in SETTINGS:
+        default = "none" if math.isinf(one.default) else f"{one.default:g}"
+        option = f"--{one.key.replace('_', '-')}"
+        group.add_argument(option, type=float, metavar="N", help=f"{one.about} (default: {default})")
+    group.add_argument("--limits", metavar="FILE", help="a TOML file with the limits of tenants, as in docs/service.md")
+
+
+def _add_network(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--public-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name by which clients reach the server, as through a proxy; may be given again",
+    )
+    parser.add_argument(
+        "--trusted-proxies",
+        default="",
+        metavar="A,A",
+        help="addresses or networks of proxies, whose X-Forwarded-For and -Proto are believed",
+    )
 
 
 def run(given: argparse.Namespace) -> int:
     try:
-        from tocsin.service.service import Limits
         from tocsin.service.serving import Options, Server, serve
     except ModuleNotFoundError as error:
         raise MissingExtra(f"{error.name} is not installed: pip install 'tocsin[service]'") from None
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    limits = Limits(
-        body_bytes=max(given.body_mb, 1) << 20,
-        retain_s=max(given.retain_days, 0) * 86_400,
-        retain_bytes=int(max(given.retain_gb, 0) * 2**30),
-    )
+    set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
+    limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
+    proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
+    options = Options(Path(given.folder), given.host, given.port, given.sync, limits, tuple(given.public_host), proxies)
 
     def ready(server: Server) -> None:
-        where = f"{server.address} (loopback only: there are no tokens)"
-        print(f"serving {given.folder} at {where}", file=sys.stderr, flush=True)
+        needs = server.authentication.needs_token
+        how = "with tokens" if needs else "loopback only: there are no tokens"
+        print(f"serving {given.folder} at {server.address} ({how})", file=sys.stderr, flush=True)
+        if not options.is_loopback and not proxies:
+            print("tokens cross the network unencrypted unless a TLS proxy is in front", file=sys.stderr, flush=True)
 
-    serve(Options(Path(given.folder), given.host, given.port, given.sync, limits), ready)
+    serve(options, ready)
     return 0

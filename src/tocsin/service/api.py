@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -14,14 +14,19 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tocsin.service import bodies
+from tocsin.service.access.authentication import Authentication
+from tocsin.service.audit import Audited, Sender
 from tocsin.service.changes import FREE, Guard
 from tocsin.service.names import Asked, path_text
-from tocsin.service.principals import Principal, authenticated
+from tocsin.service.principals import NOBODY, Principal
 from tocsin.service.problems import Problem, of_error
 from tocsin.service.service import Service
+from tocsin.service.tenants import Tenants
+from tocsin.store import Change
 
 _LOG: Final = logging.getLogger("tocsin.service")
 _MOST_QUERY: Final = 32
+_MOST_RECORDED: Final = 1000
 _SHORT: Final = 1 << 16
 Parsed = TypeVar("Parsed")
 Schema = Mapping[str, Any]
@@ -44,7 +49,7 @@ class Call:
     method: str
     path: str
     handle: Callable[[Exchange], Awaitable[Response]]
-    scope: str | None  # None: open to everyone who may connect
+    scope: str | None  # None: it needs no token
     about: str
     options: Sequence[Option] = ()
     takes: Mapping[str, str] = field(default_factory=dict)  # names of schemas by media type of the body
@@ -52,6 +57,13 @@ class Call:
     status: int = 200
     problems: Sequence[int] = ()
     media_type: str = "application/json"
+    gives_for: Mapping[str, str] = field(default_factory=dict)  # schemas of answers in other media types, by these
+    also: Sequence[str] = ()  # further scopes, each of which is enough
+
+    @property
+    def scopes(self) -> Sequence[str]:
+        """The scopes that allow it: one of them is enough. None: it is open to everyone who may connect."""
+        return () if self.scope is None else (self.scope, *self.also)
 
     @property
     def known(self) -> frozenset[str]:
@@ -60,12 +72,35 @@ class Call:
 
 
 class Exchange:
-    """A request with who asks, and the service that answers."""
+    """A request with who asks, and the service of its tenant, which answers.
 
-    __slots__ = ("asked", "principal", "request", "service")
+    Within its own store the tenant of the principal has no name, so that the folder can be moved to another name.
+    """
 
-    def __init__(self, service: Service, request: Request, principal: Principal, asked: Asked) -> None:
-        self.service, self.request, self.principal, self.asked = service, request, principal, asked
+    __slots__ = ("asked", "principal", "request", "service", "shared", "tenant")
+
+    def __init__(
+        self, shared: Shared, service: Service, request: Request, principal: Principal, tenant: str, asked: Asked
+    ) -> None:
+        self.shared, self.service, self.request = shared, service, request
+        self.principal, self.tenant, self.asked = principal, tenant, asked
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the sender may still go on. A call that waits asks again."""
+        return self.shared.authentication.is_live(self.principal)
+
+    def confirm(self) -> None:
+        """Raise a `Problem` if the sender may not go on."""
+        self.shared.authentication.confirm(self.principal)
+
+    async def commit(self, change: Change) -> Any:
+        """Make a change durable, with a record of who made it; returns what its `apply` returns."""
+        request, principal = self.request, self.principal
+        address = request.client.host if request.client is not None else ""
+        path = request.scope["path"][:_MOST_RECORDED]
+        sender = Sender(principal.token, principal.name, address[:_MOST_RECORDED], request.method, path)
+        return await self.service.commit(Audited(change, sender))
 
     def part(self, name: str) -> str:
         """A part of the path."""
@@ -73,7 +108,7 @@ class Exchange:
 
     async def body(self) -> bytes:
         """The body, within the limits."""
-        return await bodies.read_body(self.request, self.service.limits.body_bytes)
+        return await bodies.read_body(self.request, int(self.service.limits.body_bytes))
 
     async def parsed(self, read: Callable[[bytes], Parsed], body: bytes) -> Parsed:
         """What `read` makes of a body. A long one is read on a thread, so that the event loop goes on."""
@@ -96,12 +131,20 @@ class Exchange:
         return Guard(tags, none is not None)
 
 
+class Shared(NamedTuple):
+    """What all calls share."""
+
+    tenants: Tenants
+    authentication: Authentication
+
+
 class Endpoint:
     """The calls of one path as an ASGI application."""
 
-    def __init__(self, service: Service, calls: Sequence[Call]) -> None:
-        self._service = service
+    def __init__(self, shared: Shared, calls: Sequence[Call]) -> None:
+        self._shared = shared
         self._calls = {call.method: call for call in calls}
+        self._is_open = not any(call.scopes for call in calls)
         if "GET" in self._calls:
             self._calls.setdefault("HEAD", self._calls["GET"])
 
@@ -117,14 +160,19 @@ class Endpoint:
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
+        shared = self._shared
+        principal = NOBODY if self._is_open else shared.authentication.principal(request.headers)
         call = self._calls.get(request.method)
         if call is None:
             allowed = ", ".join(self._calls)
             raise Problem(405, "method", f"{request.method} is not allowed here", headers={"Allow": allowed})
-        principal = authenticated(request.headers)
-        if call.scope is not None:
-            principal.require(call.scope)
-        return await call.handle(Exchange(self._service, request, principal, _asked(request, call.known)))
+        if call.scopes:
+            shared.authentication.require(principal, call.scopes)
+        tenant = principal.tenant
+        service = shared.tenants.get(tenant) or await shared.tenants.opened(tenant)
+        if tenant:
+            principal = principal._replace(tenant="")
+        return await call.handle(Exchange(shared, service, request, principal, tenant, _asked(request, call.known)))
 
 
 def _asked(request: Request, known: frozenset[str]) -> Asked:

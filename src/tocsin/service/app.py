@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from starlette.datastructures import Headers
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tocsin.service.api import Call, Endpoint
+from tocsin.service.access.authentication import Authentication
+from tocsin.service.api import Call, Endpoint, Shared
 from tocsin.service.calls import (
+    audit,
     checking,
     deliveries,
     destinations,
@@ -19,9 +22,8 @@ from tocsin.service.calls import (
     streams,
     subscriptions,
 )
-from tocsin.service.guard import EncodedPaths, LoopbackOnly
+from tocsin.service.guard import LOOPBACK, EncodedPaths, Guarded
 from tocsin.service.problems import Problem
-from tocsin.service.service import Service
 
 _OF_RESOURCES: Final[Sequence[Call]] = (
     *events.CALLS,
@@ -31,21 +33,34 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *destinations.CALLS,
     *deliveries.CALLS,
     *streams.CALLS,
+    *audit.CALLS,
 )
 CALLS: Final[Sequence[Call]] = (*_OF_RESOURCES, *operations.calls(_OF_RESOURCES))
 
 
-async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": 1003})
-        return
-    await Problem(404, "unknown", "there is nothing at this path").response()(scope, receive, send)
+class _Nothing:
+    """The answer for paths without a call: that there is nothing, to those who may know it."""
+
+    def __init__(self, authentication: Authentication) -> None:
+        self._authentication = authentication
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1003})
+            return
+        try:
+            self._authentication.principal(Headers(scope=scope))
+            problem = Problem(404, "unknown", "there is nothing at this path")
+        except Problem as denied:
+            problem = denied
+        await problem.response()(scope, receive, send)
 
 
-def make_app(service: Service) -> ASGIApp:
-    """The application of a service."""
+def make_app(shared: Shared, hosts: frozenset[str] | None = LOOPBACK) -> ASGIApp:
+    """The application of a server, which answers to some `hosts`; None: to any."""
     paths: dict[str, list[Call]] = {}
     for call in CALLS:
         paths.setdefault(call.path, []).append(call)
-    routes = [Route(path, Endpoint(service, calls)) for path, calls in paths.items()]
-    return LoopbackOnly(EncodedPaths(Router(routes, redirect_slashes=False, default=_nothing)))
+    routes = [Route(path, Endpoint(shared, calls)) for path, calls in paths.items()]
+    router = Router(routes, redirect_slashes=False, default=_Nothing(shared.authentication))
+    return Guarded(EncodedPaths(router), hosts)

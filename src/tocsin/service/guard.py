@@ -1,7 +1,7 @@
 """What is checked before a request reaches a call: the host that it names, and the page that sent it.
 
-A server without tokens listens on loopback. A page in the user's browser could reach it there, under a name of the
-page's own that resolves to loopback (DNS rebinding), or by a request to another origin.
+A page in the user's browser could reach a server on loopback. It sends requests to another origin, or under a name of
+its own that resolves to loopback (DNS rebinding). Such a page knows no token. The checks are made nevertheless.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tocsin.service.problems import Problem
 
-_LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
+LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _LOOKED_AT: Final = (b"host", b"origin", b"sec-fetch-site")
 _MOST_PATH: Final = 8192
 
@@ -29,10 +29,10 @@ def host_of(authority: str) -> str:
         return ""
 
 
-class LoopbackOnly:
-    """Refuses requests that name another host, or come from a page of another origin."""
+class Guarded:
+    """Refuses requests that name a host not among `hosts` (None: any), or come from a page of another origin."""
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str] = _LOOPBACK) -> None:
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
         self._app, self._hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,12 +45,13 @@ class LoopbackOnly:
 
     def _problem(self, headers: Iterable[tuple[bytes, bytes]]) -> Problem | None:
         hosts, origins, sites = ([value for name, value in headers if name == one] for one in _LOOKED_AT)
-        if len(hosts) != 1 or host_of(hosts[0].decode("latin-1")) not in self._hosts:
-            return Problem(421, "host", "without tokens this server answers only to localhost, 127.0.0.1 and [::1]")
+        named = host_of(hosts[0].decode("latin-1")) if len(hosts) == 1 else ""
+        if not named or (self._hosts is not None and named not in self._hosts):
+            return Problem(421, "host", "this server does not answer to that name; --public-host adds a name")
         host = hosts[0].lower()
         is_other = any(one.lower() not in (b"http://" + host, b"https://" + host) for one in origins)
         if is_other or any(one not in (b"none", b"same-origin") for one in sites):
-            return Problem(403, "origin", "without tokens this server takes no requests from pages of other origins")
+            return Problem(403, "origin", "this server takes no requests from pages of other origins")
         return None
 
 

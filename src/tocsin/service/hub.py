@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import deque
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.outbox import MOST_SUBSCRIPTIONS, Stored
 from tocsin.service.readers import Readers, deliveries
+from tocsin.service.times import time_text
 
 _TAIL: Final = 500
 _TAIL_BYTES: Final = 1 << 20
@@ -30,12 +29,6 @@ class Told(NamedTuple):
     sequence: int
     document: bytes
     published: int
-
-
-def time_text(milliseconds: int) -> str:
-    """A time as RFC 3339 has it, in UTC."""
-    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
 
 
 class Watch:
@@ -154,8 +147,3 @@ class Hub:
             link = f"/v1/destinations/{quote(name, safe='')}/deliveries/{one.sequence}/subscriptions?part=1"
             parts.append(f',"more":{json.dumps(link)},"count":{one.subscribed}')
         return Told(one.sequence, ("".join(parts) + "}").encode(), one.published)
-
-
-def now_ms() -> int:
-    """The time in milliseconds since 1970."""
-    return int(time.time() * 1000)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client import generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from tocsin.service.units import Published
 
@@ -61,8 +61,6 @@ class Metrics:
         self._expired = [0, 0]  # acknowledged, others
         self._took = [0] * (len(_SECONDS) + 1)
         self._took_s = 0.0
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
 
     def published(self, counts: Counts) -> None:
         """Add to the counts."""
@@ -83,12 +81,8 @@ class Metrics:
         self._took[bisect_left(_SECONDS, took)] += 1
         self._took_s += took
 
-    def describe(self) -> list[Any]:
-        """Nothing is asked for when the registry is made."""
-        return []
-
     def collect(self) -> Iterator[Any]:
-        """All metrics, for the registry."""
+        """All metrics at this moment."""
         for (name, about), count in zip(_COUNTERS.items(), self._counts, strict=True):
             yield CounterMetricFamily(f"tocsin_{name}", about, count)
         expired = CounterMetricFamily(
@@ -106,6 +100,10 @@ class Metrics:
         for one in list(self._service.directory.destinations.values()):
             backlog.add_metric([one.id], one.newest - max(one.acknowledged, one.earliest - 1))
         yield backlog
+        refused = CounterMetricFamily("tocsin_quota_refused", "Requests that a limit refused", labels=["limit"])
+        for limit, count in self._service.quotas.refused.items():
+            refused.add_metric([limit], count)
+        yield refused
 
     def _gauges(self) -> list[tuple[str, str, float]]:
         service, directory = self._service, self._service.directory
@@ -120,7 +118,33 @@ class Metrics:
             ("ready", "1 if the service takes changes", 0 if service.not_ready() else 1),
         ]
 
-    def text(self) -> bytes:
-        """All metrics as Prometheus reads them."""
-        text: bytes = generate_latest(self._registry)
-        return text
+
+class _Families:
+    """Metrics, in the form in which they are written."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def text_of(parts: Sequence[tuple[str, Metrics]], denied: Mapping[int, int] | None = None) -> bytes:
+    """The metrics of some tenants as Prometheus reads them, and how many requests were denied, by status.
+
+    The label `tenant` is left out for the default one, which is the same to Prometheus as an empty label.
+    """
+    families: dict[str, Metric] = {}
+    for tenant, metrics in parts:
+        for family in metrics.collect():
+            one = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            label = {"tenant": tenant} if tenant else {}
+            one.samples += [sample._replace(labels={**label, **sample.labels}) for sample in family.samples]
+    if denied is not None:
+        one = CounterMetricFamily("tocsin_denied", "Requests without a token, or a scope, by status", labels=["status"])
+        for status, count in denied.items():
+            one.add_metric([str(status)], count)
+        families[one.name] = one
+        families["tocsin_tenants"] = GaugeMetricFamily("tocsin_tenants", "Tenants that are open", len(parts))
+    text: bytes = generate_latest(_Families(families.values()))
+    return text

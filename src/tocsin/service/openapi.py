@@ -33,7 +33,10 @@ def document(calls: Sequence[Call]) -> dict[str, Any]:
             "summary": "Matches events against standing subscriptions, and delivers the matches.",
         },
         "paths": paths,
-        "components": {"schemas": SCHEMAS},
+        "components": {
+            "schemas": SCHEMAS,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "`tocsin token create`"}},
+        },
     }
 
 
@@ -50,6 +53,8 @@ def _operation(call: Call) -> dict[str, Any]:
         "parameters": parameters,
         "responses": _responses(call),
     }
+    if call.scopes:  # none is needed where there are no tokens
+        operation["security"] = [{"token": [scope]} for scope in call.scopes] + [{}]
     if call.takes:
         content = {kind: {"schema": _reference(name)} for kind, name in call.takes.items()}
         operation["requestBody"] = {"required": True, "content": content}
@@ -60,11 +65,13 @@ def _responses(call: Call) -> dict[str, Any]:
     schema = {"type": "string"} if call.gives is None else _reference(call.gives)
     good: dict[str, Any] = {"description": HTTPStatus(call.status).phrase}
     if call.status != HTTPStatus.NO_CONTENT:
-        good["content"] = {call.media_type: {"schema": schema}}
+        others = {kind: {"schema": _reference(name)} for kind, name in call.gives_for.items()}
+        good["content"] = {call.media_type: {"schema": schema}, **others}
     responses = {str(call.status): good}
     if call.method in ("PUT",):
         responses["201"] = {**good, "description": HTTPStatus.CREATED.phrase}
-    for status in call.problems:
+    denied = (401, 403) if call.scopes else ()
+    for status in sorted({*call.problems, *denied, 421}):
         content = {MEDIA_TYPE: {"schema": _reference("Problem")}}
         responses[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
     return responses
@@ -86,8 +93,8 @@ def page(calls: Sequence[Call]) -> str:
         rows = [(one.name, one.about) for one in call.options]
         rows += [("body", f"{name} ({kind})") for kind, name in call.takes.items()]
         rows += [("answer", f"{call.status}, {call.gives or call.media_type}")]
-        if call.scope:
-            rows.append(("scope", call.scope))
+        if call.scopes:
+            rows.append(("scope", " or ".join(call.scopes)))
         parts += [f"<tr><td><code>{escape(name)}</code></td><td>{escape(about)}</td></tr>" for name, about in rows]
         parts.append("</table>")
     return "".join(parts)

@@ -1,15 +1,14 @@
-"""The principal of a request, with a tenant and scopes. `authenticated` makes it from the headers."""
+"""The principal of a request: a tenant, scopes, and the token that shows them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from starlette.datastructures import Headers
-
+from tocsin.service.access.tokens import ADMIN, OPERATE, PUBLISH, READ, SCOPES, SUBSCRIBE
 from tocsin.service.problems import Problem
 
-PUBLISH, SUBSCRIBE, READ, ADMIN, OPERATE = "publish", "subscribe", "read", "admin", "operate"
-SCOPES: Final = frozenset((PUBLISH, SUBSCRIBE, READ, ADMIN, OPERATE))
+__all__ = ["ADMIN", "EVERYBODY", "NOBODY", "OPERATE", "PUBLISH", "READ", "SCOPES", "SUBSCRIBE", "Principal"]
 
 
 class Principal(NamedTuple):
@@ -17,17 +16,18 @@ class Principal(NamedTuple):
 
     tenant: str
     scopes: frozenset[str]
+    token: str = ""  # its id
+    name: str = ""  # the token's
 
-    def require(self, scope: str) -> None:
-        """Raise a `Problem` unless the principal has a scope."""
-        if scope not in self.scopes:
-            raise Problem(403, "forbidden", f"this needs the scope {scope}")
+    def require(self, scopes: Sequence[str]) -> None:
+        """Raise a `Problem` unless the principal has one of some scopes."""
+        if not self.scopes.intersection(scopes):
+            challenge = f'Bearer realm="tocsin", error="insufficient_scope", scope="{scopes[0]}"'
+            detail = f"this needs the scope {' or '.join(scopes)}"
+            raise Problem(403, "forbidden", detail, headers={"WWW-Authenticate": challenge})
 
 
-EVERYBODY: Final = Principal("", SCOPES)
+EVERYBODY: Final = Principal("", frozenset(SCOPES))
 """Anyone who reaches a server without tokens, which listens on loopback only."""
-
-
-def authenticated(headers: Headers) -> Principal:
-    """The principal of a request."""
-    return EVERYBODY
+NOBODY: Final = Principal("", frozenset())
+"""The sender of a request that needs no token."""

@@ -28,7 +28,7 @@ Waiting = tuple[Unit, "asyncio.Future[list[Outcome]]"]
 
 
 class Publisher:
-    """Matches and publishes units. In the event loop, `told` gets the new deliveries, and `noted` errors."""
+    """Matches and publishes units. In the event loop `loop`, `told` gets the new deliveries, and `noted` errors."""
 
     def __init__(
         self,
@@ -37,6 +37,7 @@ class Publisher:
         transactions: Transactions,
         told: Callable[[list[Stored]], None],
         noted: Callable[[BaseException], None],
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._addressing, self._outbox, self._transactions = addressing, outbox, transactions
         self._told, self._noted = told, noted
@@ -45,7 +46,7 @@ class Publisher:
         self._awake = threading.Condition()
         self._slots = threading.Semaphore(_IN_FLIGHT)
         self._is_closed = False
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
         self._thread = threading.Thread(target=self._run, name="tocsin-publish", daemon=True)
         self._thread.start()
 

@@ -68,3 +68,12 @@ def deliveries(connection: sqlite3.Connection, destination: int, after: int, lim
         size += sum(len(row[4]) + len(row[5]) for row in rows)
         after, limit = rows[-1][1], limit - some
     return found
+
+
+def used_bytes(connection: sqlite3.Connection) -> int:
+    """The size of the database without its free pages."""
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    used: int = (pages - free) * size
+    return used

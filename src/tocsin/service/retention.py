@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import StoreError
+from tocsin.service import audit
 from tocsin.service.directory import Directory
-from tocsin.service.hub import now_ms
 from tocsin.service.problems import is_full
+from tocsin.service.readers import used_bytes
+from tocsin.service.times import now_ms
 from tocsin.store import Database
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ class Trim:
 
     directory: Directory
     before: int  # published earlier, in milliseconds
-    most_bytes: int
+    most_bytes: float
     answers_before: int
     is_alone = False
     _earliest: dict[int, int] = field(default_factory=dict)
@@ -41,6 +44,7 @@ class Trim:
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         connection = database.connection
         connection.execute("DELETE FROM service_answers WHERE given < ?", (self.answers_before,))
+        audit.trim(database)
         total = self.directory.published_bytes
         rows = connection.execute(_BEGIN, (_AT_ONCE,)).fetchall()
         old = list(takewhile(lambda row: row[1] < self.before or total - row[3] >= self.most_bytes, rows))
@@ -96,9 +100,16 @@ async def keep(service: Service) -> None:
                 await service.commit(Probe())
             while not await _trim(service):
                 await asyncio.sleep(0)
+            await _measure(service)
         except StoreError as error:
             if not is_full(error):
                 _LOG.warning("retention failed, and is tried again: %s", error)
+
+
+async def _measure(service: Service) -> None:
+    """Look how large the store is, if there is a limit."""
+    if not math.isinf(service.limits.store_bytes):
+        service.quotas.store_bytes = await service.readers.read(used_bytes)
 
 
 async def _trim(service: Service) -> bool:

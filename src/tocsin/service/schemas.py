@@ -29,6 +29,24 @@ _ERRORS: Final = {
     ),
 }
 SCHEMAS: Final[dict[str, Any]] = {
+    "Audit": _object(
+        {
+            "records": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "number": _COUNT, "time": _TIME, "token": {**_TEXT, "description": "The id of the token"},
+                        "name": _TEXT, "address": _TEXT, "method": _TEXT, "path": _TEXT,
+                        "first": {**_COUNT, "description": "The number of the first change of subscriptions"},
+                        "last": {**_COUNT, "description": "The number of the last one"},
+                    },
+                    "number", "time", "token", "name", "address", "method", "path",
+                ),
+            },
+            "next": _COUNT,
+        },
+        "records",
+    ),
     "Anything": {"type": "object"},
     "Acknowledged": _object({"acknowledged": _COUNT, "newest": _COUNT}, "acknowledged", "newest"),
     "Acknowledgement": _object({"sequence": _COUNT, "epoch": _TEXT}, "sequence", additionalProperties=False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.durable.transactions import Transactions
@@ -13,12 +13,14 @@ from tocsin.errors import StoreError
 from tocsin.service.addressing import Addressing
 from tocsin.service.directory import BeginHistory, Destination, Directory, read_directory
 from tocsin.service.hub import Hub
+from tocsin.service.limits import Limits
 from tocsin.service.matching import Matcher
 from tocsin.service.metrics import LARGE_WAL, Metrics
 from tocsin.service.outbox import Outbox
 from tocsin.service.principals import Principal
 from tocsin.service.problems import is_full, unknown
 from tocsin.service.publishing import Publisher
+from tocsin.service.quotas import Quotas
 from tocsin.service.readers import Readers
 from tocsin.service.tables import Prepare
 from tocsin.store import Change
@@ -28,21 +30,12 @@ _THREADS: Final = 16
 """Threads for parsing: conditions and bulks."""
 
 
-class Limits(NamedTuple):
-    """What a request, and the service, may take."""
-
-    body_bytes: int = 16 << 20
-    streams: int = 10_000
-    retain_s: float = 7 * 86_400
-    retain_bytes: int = 10 << 30
-    answers_s: float = 86_400  # how long idempotency keys are kept
-
-
 class Service:
-    """A durable engine with publishing, deliveries and streams. Made in the event loop that serves it."""
+    """A durable engine with publishing, deliveries and streams, served by an event loop (default: the running one)."""
 
-    def __init__(self, engine: DurableEngine, limits: Limits = Limits()) -> None:  # noqa: B008
+    def __init__(self, engine: DurableEngine, limits: Limits, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.engine, self.limits = engine, limits
+        self.quotas = Quotas(limits, engine)
         self.transactions = Transactions(engine)
         self.transactions.submit(Prepare()).result()
         identity = self.transactions.identity
@@ -55,7 +48,8 @@ class Service:
         self.outbox = Outbox(self.directory)
         addressing = Addressing(engine, self.directory)
         addressing.prepare()
-        self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note)
+        loop = asyncio.get_running_loop() if loop is None else loop
+        self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note, loop)
         self.matcher = Matcher(engine)
         self.in_progress: set[tuple[str, str, str]] = set()  # idempotency keys
         self.streams = 0  # that are open

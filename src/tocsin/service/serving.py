@@ -17,16 +17,22 @@ import uvicorn
 from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.errors import InvalidInput
+from tocsin.service.access.authentication import Authentication
+from tocsin.service.access.token_file import TokenFile
+from tocsin.service.api import Shared
 from tocsin.service.app import make_app
+from tocsin.service.guard import LOOPBACK
+from tocsin.service.limits import TenantLimits
 from tocsin.service.protocol import LimitedHeads
-from tocsin.service.retention import keep
-from tocsin.service.service import Limits, Service
+from tocsin.service.service import Service
+from tocsin.service.tenants import Tenants
 
 PORT: Final = 8470
 _LOG: Final = logging.getLogger("tocsin.service")
 _KEEP_ALIVE_S: Final = 75
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
+_USES_S: Final = 60.0
 _COLLECTOR: Final = (50_000, 20, 50)
 
 
@@ -37,53 +43,87 @@ class Options(NamedTuple):
     host: str = "127.0.0.1"
     port: int = PORT  # 0: any that is free
     sync: str = "full"
-    limits: Limits = Limits()
+    limits: TenantLimits = TenantLimits()
+    public_hosts: tuple[str, ...] = ()  # names under which a proxy passes requests on
+    trusted_proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded headers count
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches the address."""
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def hosts(self) -> frozenset[str] | None:
+        """The names that requests may give the server; None: any, as of a server that others reach by its address."""
+        named = frozenset(one.lower().rstrip(".") for one in self.public_hosts)
+        return LOOPBACK | named if named or self.is_loopback else None
 
 
 class Server(uvicorn.Server):
     """A server that wakes its streams before it waits for connections to end. `should_exit` ends it."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, address: str) -> None:
+    def __init__(self, config: uvicorn.Config, tenants: Tenants, authentication: Authentication, address: str) -> None:
         super().__init__(config)
-        self.service, self.address = service, address
+        self.tenants, self.authentication, self.address = tenants, authentication, address
+
+    @property
+    def service(self) -> Service:
+        """The service of the default tenant."""
+        return self.tenants.default
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.service.hub.stop()
+        self.tenants.stop()
         await super().shutdown(sockets)
 
 
 @asynccontextmanager
-async def running(engine: DurableEngine, limits: Limits = Limits()) -> AsyncIterator[Service]:  # noqa: B008
-    """A service over an engine, in the running event loop, with its retention."""
-    service = Service(engine, limits)
-    keeping = asyncio.create_task(keep(service))
+async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
+    """The tenants of a server, in the running event loop."""
+    tenants = Tenants(engine, options.limits, options.sync)
+    noting = asyncio.create_task(_note_uses(authentication))
     try:
-        yield service
+        yield tenants
     finally:
-        service.hub.stop()
-        keeping.cancel()
+        noting.cancel()
         with suppress(asyncio.CancelledError):
-            await keeping
-        await asyncio.to_thread(service.close)
+            await noting
+        await tenants.close()
+        await asyncio.to_thread(authentication.write_uses)
 
 
-def require_loopback(host: str) -> None:
-    """Raise `InvalidInput` for an address that others reach: there are no tokens yet."""
-    try:
-        is_loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_loopback = False
-    if not is_loopback:
+async def _note_uses(authentication: Authentication) -> None:
+    while True:
+        await asyncio.sleep(_USES_S)
+        await asyncio.to_thread(authentication.write_uses)
+
+
+def check(options: Options) -> None:
+    """Raise `InvalidInput` for options that are wrong, or would let everybody in."""
+    if not 0 <= options.port < 65_536:
+        raise InvalidInput(f"--port is {options.port}; it is a number from 0 to 65535")
+    for one in options.trusted_proxies:
+        try:
+            is_everybody = ipaddress.ip_network(one, strict=False).prefixlen == 0
+        except ValueError:
+            raise InvalidInput(
+                f"--trusted-proxies has {one!r:.60}; it has addresses such as 10.0.0.1, or networks such"
+                " as 10.0.0.0/8, with commas between"
+            ) from None
+        if is_everybody:
+            raise InvalidInput(f"--trusted-proxies has {one}, which is everybody; name the proxies")
+    if not options.is_loopback and not TokenFile(options.folder).read():
         raise InvalidInput(
-            f"--host is {host!r:.60}; without tokens the server listens on loopback only, 127.0.0.1 or ::1"
+            f"--host is {options.host!r:.60}; without tokens the server listens on loopback only, 127.0.0.1 or ::1. "
+            f"`tocsin token create {options.folder} --scope read,publish,subscribe` makes a token"
         )
 
 
 def serve(options: Options, ready: Callable[[Server], None]) -> None:
     """Serve a folder until a signal; `ready` gets the server before requests are taken."""
-    require_loopback(options.host)
-    if not 0 <= options.port < 65_536:
-        raise InvalidInput(f"--port is {options.port}; it is a number from 0 to 65535")
+    check(options)
     listening = bound(options.host, options.port)
     with listening:
         engine = Engine.open(options.folder, sync=options.sync)
@@ -112,14 +152,16 @@ async def serving(
     engine: DurableEngine, options: Options, listening: socket.socket, ready: Callable[[Server], None]
 ) -> None:
     """Serve an open engine on a socket."""
-    async with running(engine, options.limits) as service:
+    authentication = Authentication(engine.folder, always=not options.is_loopback)
+    async with running(engine, options, authentication) as tenants:
         config = uvicorn.Config(
-            make_app(service), http=LimitedHeads, ws="none", lifespan="off", log_config=None, access_log=False,
-            server_header=False, timeout_keep_alive=_KEEP_ALIVE_S, timeout_graceful_shutdown=_GRACE_S, backlog=_BACKLOG,
-            proxy_headers=False,
+            make_app(Shared(tenants, authentication), options.hosts), http=LimitedHeads, ws="none", lifespan="off",
+            log_config=None, access_log=False, server_header=False, timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=_GRACE_S, backlog=_BACKLOG, proxy_headers=bool(options.trusted_proxies),
+            forwarded_allow_ips=list(options.trusted_proxies),
         )  # fmt: skip
         host, port = listening.getsockname()[:2]
-        server = Server(config, service, f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        server = Server(config, tenants, authentication, f"http://{f'[{host}]' if ':' in host else host}:{port}")
         listening.listen(_BACKLOG)  # from now on requests wait
         ready(server)
         await server.serve([listening])

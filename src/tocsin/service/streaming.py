@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,8 +40,8 @@ class Source:
 class Stream(Response):
     """The answer that never ends by itself. It has no queue: what is not sent yet is in the database."""
 
-    def __init__(self, service: Service, sources: Sequence[Source]) -> None:
-        self._service, self._sources = service, sources
+    def __init__(self, service: Service, sources: Sequence[Source], is_allowed: Callable[[], bool]) -> None:
+        self._service, self._sources, self._is_allowed = service, sources, is_allowed
         self._woken = asyncio.Event()
         self._is_gone = False
         self.background = None
@@ -81,6 +81,8 @@ class Stream(Response):
         await self._sent(self._opening())
         while not self._is_gone and not hub.is_stopping:
             self._woken.clear()
+            if not self._is_allowed():  # its token was revoked, or has expired
+                return
             if await self._forward():
                 continue
             if not self._remaining():

@@ -6,6 +6,7 @@
     service_deliveries    destination (its number), sequence, event, and the first 1,000 subscriptions (JSON)
     service_more          further subscriptions of a delivery, 1,000 a part
     service_answers       answers to requests with an idempotency key
+    service_audit         who changed what, when and from where: `audit`
 
 `docs/format.md` describes them.
 """
@@ -45,6 +46,10 @@ _SCHEMA: Final = (
         tenant TEXT NOT NULL, route TEXT NOT NULL, key TEXT NOT NULL, digest BLOB NOT NULL, answer TEXT NOT NULL,
         given INTEGER NOT NULL, PRIMARY KEY (tenant, route, key)
     ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS service_audit (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, token TEXT NOT NULL, name TEXT NOT NULL,
+        address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, first INTEGER, last INTEGER NOT NULL
+    ) STRICT""",
     "CREATE INDEX IF NOT EXISTS service_answers_by_time ON service_answers (given)",
     "CREATE INDEX IF NOT EXISTS service_routes_by_destination ON service_routes (destination)",
 )

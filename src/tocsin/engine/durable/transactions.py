@@ -32,6 +32,10 @@ class Transactions:
         """The type of the ids, str or int; None while there are no subscriptions."""
         return self._engine._store.kind
 
+    def has(self, id: SubscriptionId) -> bool:
+        """Whether there is a subscription, as far as memory has all changes."""
+        return self._engine._store.has(id)
+
     def submit(self, change: Change) -> Future[Any]:
         """Hand a change over; the result is there when it is durable, and in memory."""
         return self._committer.submit(change)

@@ -16,10 +16,10 @@ from tocsin.language import Explanation, parse_any, parse_json, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import Expression, attributes
 from tocsin.service.api import Call, Exchange, answered
-from tocsin.service.hub import now_ms, time_text
 from tocsin.service.names import amount, only, subscription_id, whole
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid, of_expression
+from tocsin.service.times import now_ms, time_text
 
 _MOST_EVENTS: Final = 1_000_000
 _AT_ONCE: Final = 2_000

@@ -69,6 +69,7 @@ async def _awaited(exchange: Exchange, target: Destination, after: int, limit: i
             except TimeoutError:
                 break
             woken.clear()
+            exchange.confirm()
             if target.number not in service.directory.destinations:
                 raise unknown("destination", target.id)
             found = await service.hub.after(target, after, limit)

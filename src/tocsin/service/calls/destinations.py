@@ -12,7 +12,7 @@ from tocsin.service.changes import Guard, PutDestination, RemoveDestination
 from tocsin.service.directory import Destination
 from tocsin.service.kinds import checked_options
 from tocsin.service.names import checked_name
-from tocsin.service.principals import READ, SUBSCRIBE
+from tocsin.service.principals import OPERATE, READ, SUBSCRIBE
 
 PATH: Final = "/v1/destinations"
 _SHOWN: Final = frozenset(("id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"))
@@ -20,11 +20,12 @@ _MOST_PAGE: Final = 1000
 
 
 def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
-    """A destination as the document that a client gets."""
+    """A destination as the document that a client gets. Operators see no options: addresses may be among them."""
+    is_operator = not exchange.principal.scopes.intersection((READ, SUBSCRIBE))
     return {
         "id": one.id,
         "kind": one.kind,
-        **one.options,
+        **({} if is_operator else one.options),
         "epoch": exchange.service.directory.epoch(one),
         "newest": one.newest,
         "acknowledged": one.acknowledged,
@@ -48,7 +49,7 @@ async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Gua
     kind, options = checked_options(record)
     service = exchange.service
     change = PutDestination(service.directory, exchange.principal.tenant, name, kind, options, guard)
-    is_new, made = await service.commit(change)
+    is_new, made = await exchange.commit(change)
     return answered(document_of(exchange, made), 201 if is_new else 200, {"ETag": made.etag})
 
 
@@ -63,7 +64,7 @@ async def patch(exchange: Exchange) -> Response:
 async def delete(exchange: Exchange) -> Response:
     service = exchange.service
     found = service.destination(exchange.principal, exchange.part("id"))
-    service.hub.deleted(await service.commit(RemoveDestination(service.directory, found, exchange.guard)))
+    service.hub.deleted(await exchange.commit(RemoveDestination(service.directory, found, exchange.guard)))
     return empty()
 
 
@@ -87,9 +88,12 @@ CALLS: Final = (
             Option("after", "the id before the first one"),
             Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
         ),
-        gives="Destinations", problems=(400,),
+        gives="Destinations", problems=(400,), also=(OPERATE,),
     ),
-    Call("GET", f"{PATH}/{{id}}", get, READ, "A destination, with its cursor", gives="Destination", problems=(404,)),
+    Call(
+        "GET", f"{PATH}/{{id}}", get, READ, "A destination, with its cursor", gives="Destination", problems=(404,),
+        also=(OPERATE,),
+    ),
     Call(
         "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Make a destination, or change its options", (_IF_MATCH,), _TAKES,
         "Destination", problems=(400, 409, 412, 413, 415, 422, 507),

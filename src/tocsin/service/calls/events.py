@@ -28,6 +28,7 @@ _FORMS: Final = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW, bodies.CLOUD
 
 async def publish(exchange: Exchange) -> Response:
     form, headers = bodies.media_type(exchange.request, _FORMS), exchange.request.headers
+    exchange.service.quotas.stored()
     given = _given_key(exchange)
     body = await exchange.body()
     if form == bodies.JSON and not cloudevents.is_binary(headers):
@@ -65,6 +66,7 @@ async def _single(exchange: Exchange, event: Mapping[str, Any], text: str, key: 
     if key is not None and not key.digest:
         key = key._replace(digest=digest_of(body))
     unit = Unit(exchange.principal.tenant, [text], record=event, key=key)
+    exchange.service.quotas.events(1)
     with _in_progress(exchange, key), exchange.service.metrics.publishing():
         (outcome,) = await exchange.service.publisher.publish(unit)
     if isinstance(outcome, Problem):
@@ -158,6 +160,7 @@ def _cloud_unit(exchange: Exchange, body: bytes) -> Unit:
 async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
     """Publish units one after the other, so that what is answered is an unbroken beginning if one is refused."""
     outcomes: list[Outcome] = []
+    exchange.service.quotas.events(sum(len(unit.texts) for unit in units))
     for unit in units:
         with _in_progress(exchange, unit.key):
             found = await exchange.service.publisher.publish(unit)

@@ -29,25 +29,28 @@ async def match(exchange: Exchange) -> Response:
     form, ranking = bodies.media_type(exchange.request, forms), ranking_of(exchange.asked)
     if exchange.asked.flag("explain"):
         return await _explained(exchange, form, ranking)
-    body, matcher = await exchange.body(), exchange.service.matcher
+    body, matcher, quotas = await exchange.body(), exchange.service.matcher, exchange.service.quotas
     if form == bodies.JSON:
+        quotas.events(1)
         matches = await matcher.match(await exchange.parsed(bodies.event_object, body), ranking)
         return raw(f'{{"matches":{matches}}}'.encode())
     if form == bodies.LINES:
         lines, answers = await exchange.parsed(bodies.Lines, body), []
+        quotas.events(len(lines))
         for first in range(0, len(lines), _AT_ONCE):
             answers.append(await matcher.lines(lines.chunk(first, first + _AT_ONCE), ranking, first))
         return raw(b"".join(answers), media_type="application/x-ndjson")
-    answer = await matcher.run(_table, exchange, body, ranking)
+    table = await exchange.service.in_thread(arrow.read_table, body)
+    quotas.events(len(table))
+    answer = await matcher.run(_table, exchange, table, ranking)
     return raw(answer, media_type=arrow.MEDIA_TYPE)
 
 
-def _table(exchange: Exchange, body: bytes, ranking: Ranking | None) -> bytes:
+def _table(exchange: Exchange, table: pa.Table, ranking: Ranking | None) -> bytes:
     """The answer to an Arrow stream: `event`, `subscription`, with a ranking `score`, and `payload`.
 
     The metadata of its schema has what could not be read.
     """
-    table = arrow.read_table(body)
     answer = exchange.service.engine.match_batch(table, ranking=ranking, payload=True, threads=1)
     errors = [{"row": one.row, "field": one.field or None, "reason": one.reason[:2000]} for one in answer.errors]
     found = answer.table.replace_schema_metadata({ERRORS: json.dumps(errors[:_MOST_ERRORS])} if errors else None)
@@ -62,6 +65,7 @@ async def _explained(exchange: Exchange, form: str, ranking: Ranking | None) -> 
     if form != bodies.JSON or ranking is not None:
         raise invalid("explain is for one event as JSON, without a ranking", field="explain")
     event = await exchange.parsed(bodies.event_object, await exchange.body())
+    exchange.service.quotas.events(1)
 
     def explained() -> list[dict[str, Any]]:
         engine, answers = exchange.service.engine, []
@@ -83,6 +87,7 @@ CALLS: Final = (
             Option("explain", f"also tell what holds, for the first {_MOST_EXPLAINED} matches", {"type": "boolean"}),
         ),
         {"application/json": "Event", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},
-        "Matches", problems=(400, 408, 413, 415, 422),
+        "Matches", problems=(400, 408, 413, 415, 422, 429),
+        gives_for={"application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},
     ),
 )  # fmt: skip

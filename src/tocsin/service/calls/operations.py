@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from starlette.responses import Response
 
 from tocsin.service import openapi
 from tocsin.service.api import Call, Exchange, answered
-from tocsin.service.principals import OPERATE
+from tocsin.service.metrics import text_of
+from tocsin.service.principals import OPERATE, READ
 from tocsin.service.problems import Problem
 
 
@@ -17,14 +19,23 @@ async def healthz(exchange: Exchange) -> Response:
 
 
 async def readyz(exchange: Exchange) -> Response:
-    reason = exchange.service.not_ready()
+    reason = exchange.shared.tenants.not_ready()
     if reason:
         raise Problem(503, "not-ready", reason)
-    return answered({"status": "ready", "sequence": exchange.service.engine.sequence})
+    status: dict[str, Any] = {"status": "ready"}
+    if not exchange.shared.authentication.needs_token:  # how many changes there were is not for everybody
+        status["sequence"] = exchange.service.engine.sequence
+    return answered(status)
 
 
 async def metrics(exchange: Exchange) -> Response:
-    return Response(exchange.service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    """The metrics of the principal's tenant; an operator of the default tenant sees those of all."""
+    shared = exchange.shared
+    is_operator = OPERATE in exchange.principal.scopes and not exchange.tenant
+    shown = list(shared.tenants) if is_operator else [(exchange.tenant, exchange.service)]
+    parts = [(name, service.metrics) for name, service in shown]
+    body = text_of(parts, shared.authentication.denied if is_operator else None)
+    return Response(body, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def calls(others: Sequence[Call]) -> list[Call]:
@@ -40,7 +51,7 @@ def calls(others: Sequence[Call]) -> list[Call]:
     own = [
         Call("GET", "/healthz", healthz, None, "Whether the process answers", gives="Status"),
         Call("GET", "/readyz", readyz, None, "Whether it takes changes", gives="Status", problems=(503,)),
-        Call("GET", "/metrics", metrics, OPERATE, "Metrics for Prometheus", media_type="text/plain"),
+        Call("GET", "/metrics", metrics, OPERATE, "Metrics for Prometheus", media_type="text/plain", also=(READ,)),
         Call("GET", "/openapi.json", document, None, "This interface as an OpenAPI 3.1 document", gives="Anything"),
         Call("GET", "/docs", page, None, "This interface as a page", media_type="text/html"),
     ]

@@ -33,12 +33,11 @@ async def several(exchange: Exchange) -> Response:
 
 def _stream(exchange: Exchange, targets: Sequence[Destination]) -> Response:
     service = exchange.service
-    if service.streams >= service.limits.streams:
-        raise Problem(429, "streams", f"{service.limits.streams:,} streams are open", headers={"Retry-After": "5"})
+    service.quotas.streams(service.streams)
     last = exchange.request.headers.get("last-event-id") or None
     start = exchange.asked.text("from")
     sources = _resumed(exchange, targets, last) if last else [_begun(target, start) for target in targets]
-    return Stream(service, sources)
+    return Stream(service, sources, lambda: exchange.is_allowed)
 
 
 def _begun(target: Destination, start: str | None) -> Source:

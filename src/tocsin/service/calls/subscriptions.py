@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
 
@@ -19,11 +21,13 @@ from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, empty
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
-from tocsin.service.hub import time_text
 from tocsin.service.names import amount, only, record_id, subscription_id
+from tocsin.service.pricing import price
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
+from tocsin.service.quotas import require_cheap
 from tocsin.service.service import Service
+from tocsin.service.times import time_text
 
 PATH: Final = "/v1/subscriptions"
 _OWN: Final = frozenset(("destination", "throttle_s", "paused_until", "expires_at"))
@@ -140,9 +144,10 @@ async def _put(exchange: Exchange, id: SubscriptionId, record: dict[str, Any], g
         raise invalid("id is another one than in the path", field="id")
     route, asked = _route(exchange, record), _engine_record(id, record)
     change, advice = await service.in_thread(_change, service, asked)
-    is_new, sequence = await service.commit(
-        PutSubscription(service.directory, service.transactions, change, route, guard)
-    )
+    service.quotas.stored()
+    put_one = PutSubscription(service.directory, service.transactions, change, route, guard)
+    with service.quotas.room(0 if service.transactions.has(id) else 1):
+        is_new, sequence = await exchange.commit(put_one)
     document: dict[str, Any] = {"id": id, "sequence": sequence}
     if advice:
         document["warnings"] = advice
@@ -156,6 +161,8 @@ def _change(service: Service, record: Mapping[str, Any]) -> tuple[Put, list[str]
         change = service.transactions.put(record)
     except RecordError as error:
         raise _explained(error, where) from None
+    if not math.isinf(service.limits.subscription_cost):
+        require_cheap(price(change.parsed), service.limits)
     advice = advice_on(parse_any(where), where) if isinstance(where, str) else []
     return change, [f"{one.condition}: {one.reason}" for one in advice]
 
@@ -191,7 +198,7 @@ def merged(before: Any, changed: Any) -> Any:
 async def delete(exchange: Exchange) -> Response:
     service = exchange.service
     change = service.transactions.remove(_id(exchange))
-    await service.commit(RemoveSubscription(service.directory, change, exchange.guard))
+    await exchange.commit(RemoveSubscription(service.directory, change, exchange.guard))
     return empty()
 
 
@@ -215,9 +222,11 @@ async def bulk(exchange: Exchange) -> Response:
     form = bodies.media_type(exchange.request, frozenset((bodies.LINES, bodies.ARROW)), bodies.LINES)
     body = await exchange.body()
     service = exchange.service
-    change, rows, rejects = await service.in_thread(_bulk, exchange, form, body)
-    accepted, refused = await service.commit(change) if rows else (0, [])
-    errors = [*rejects, *(one._replace(row=rows[one.row]) for one in refused)]
+    service.quotas.stored()
+    found = await service.in_thread(_bulk, exchange, form, body)
+    with service.quotas.room(found.new):
+        accepted, refused = await exchange.commit(found.change) if found.rows else (0, [])
+    errors = [*found.rejects, *(one._replace(row=found.rows[one.row]) for one in refused)]
     errors.sort(key=lambda one: one.row)
     document = {
         "accepted": accepted,
@@ -243,8 +252,17 @@ def _records(form: str, body: bytes) -> Iterator[tuple[int, Any]]:
             yield row, problem
 
 
-def _bulk(exchange: Exchange, form: str, body: bytes) -> tuple[PutSubscriptions, list[int], list[Reject]]:
-    """The change that a bulk asks for, the rows of its records, and what was refused before."""
+class _Bulk(NamedTuple):
+    """The change that a bulk asks for, the rows of its records, what was refused before, and how many ids are new."""
+
+    change: PutSubscriptions
+    rows: list[int]
+    rejects: list[Reject]
+    new: int
+
+
+def _bulk(exchange: Exchange, form: str, body: bytes) -> _Bulk:
+    """Check the records of a bulk."""
     records: list[dict[str, Any]] = []
     routes: list[tuple[SubscriptionId, Route]] = []
     rows: list[int] = []
@@ -253,22 +271,30 @@ def _bulk(exchange: Exchange, form: str, body: bytes) -> tuple[PutSubscriptions,
         try:
             if isinstance(record, Problem):
                 raise record
-            record = {name: value for name, value in record.items() if value is not None}
-            bodies.fields(record, "id")
-            id = record_id(record["id"])
-            only(record, _FIELDS | {"id", "sequence"}, "subscription")
-            routes.append((id, _route(exchange, record)))
-            try:
-                records.append(_engine_record(id, record))
-            except Problem:
-                routes.pop()
-                raise
+            own, route = _checked(exchange, record)
+            records.append(own)
+            routes.append((own["id"], route))
             rows.append(row)
         except Problem as problem:
             rejects.append(Reject(row, None, str(problem.more.get("field") or ""), problem.detail))
     service = exchange.service
-    put_all = service.transactions.put_all(records)
-    return PutSubscriptions(service.directory, service.transactions, put_all, routes), rows, rejects
+    change = PutSubscriptions(service.directory, service.transactions, service.transactions.put_all(records), routes)
+    new = {id for id, _ in routes if not service.transactions.has(id)} if service.quotas.counts_subscriptions else ()
+    return _Bulk(change, rows, rejects, len(new))
+
+
+def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any], Route]:
+    """The part of a record that the engine keeps, and the route."""
+    record = {name: value for name, value in record.items() if value is not None}
+    bodies.fields(record, "id")
+    id = record_id(record["id"])
+    only(record, _FIELDS | {"id", "sequence"}, "subscription")
+    own, route = _engine_record(id, record), _route(exchange, record)
+    service = exchange.service
+    if not math.isinf(service.limits.subscription_cost):
+        with suppress(RecordError):  # the change refuses it, with the reason
+            require_cheap(price(service.transactions.put(own).parsed), service.limits)
+    return own, route
 
 
 _TAKES: Final = {"application/json": "Subscription"}
@@ -286,17 +312,17 @@ CALLS: Final = (
     Call(
         "POST", PATH, bulk, SUBSCRIBE, "Add or replace many subscriptions; one bad record costs itself alone",
         takes={"application/x-ndjson": "Lines", "application/vnd.apache.arrow.stream": "Arrow"},
-        gives="Report", problems=(400, 409, 413, 415, 422, 507),
+        gives="Report", problems=(400, 409, 413, 415, 422, 429, 507),
     ),
     Call("GET", f"{PATH}/{{id}}", get, READ, "A subscription", gives="Subscription", problems=(404, 422)),
     Call(
         "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Add or replace a subscription", (_IF_MATCH, _IF_NONE), _TAKES,
-        "Changed", problems=(400, 409, 412, 413, 415, 422, 507),
+        "Changed", problems=(400, 409, 412, 413, 415, 422, 429, 507),
     ),
     Call(
         "PATCH", f"{PATH}/{{id}}", patch, SUBSCRIBE, "Change members of a subscription (a JSON merge patch)",
         (_IF_MATCH,), {"application/merge-patch+json": "Subscription", "application/json": "Subscription"},
-        "Changed", problems=(400, 404, 409, 412, 413, 415, 422, 507),
+        "Changed", problems=(400, 404, 409, 412, 413, 415, 422, 429, 507),
     ),
     Call(
         "DELETE", f"{PATH}/{{id}}", delete, SUBSCRIBE, "Remove a subscription", (_IF_MATCH,), status=204,

@@ -81,6 +81,11 @@ class ChainedExpressions:
         """The attributes that the expressions refer to, by number."""
         return self._writer.pools.attributes.items
 
+    @property
+    def uncovered(self) -> int:
+        """How many expressions have no cover, so that every event is tested with them."""
+        return len(self._uncovered)
+
     def want(self, wanted: Wanted) -> None:
         """Report all attributes to another `wanted`, from now on."""
         names = self.attributes

@@ -1,0 +1,112 @@
+"""The limits of tenants: a table of settings, each an option of `tocsin serve` and a key of a TOML file.
+
+[default]
+events_per_s = 1000
+
+[tenants.acme]
+events_per_s = 50
+subscriptions = 10000
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tocsin.errors import InvalidInput
+from tocsin.service.access.tokens import tenant_name
+
+
+class Limits(NamedTuple):
+    """What the requests of a tenant, and what is kept of it, may take. Infinity: no limit."""
+
+    body_bytes: float = 16 << 20
+    streams: float = 10_000
+    retain_s: float = 7 * 86_400
+    retain_bytes: float = 10 << 30
+    answers_s: float = 86_400  # how long idempotency keys are kept
+    events_per_s: float = math.inf  # published or matched, on average
+    burst: float = math.inf  # events at once; infinity: those of ten seconds
+    subscriptions: float = math.inf
+    subscription_cost: float = math.inf
+    store_bytes: float = math.inf
+
+
+class Setting(NamedTuple):
+    """A limit that users set, in units of their own. `least` is the smallest value that makes sense."""
+
+    key: str
+    field: str
+    unit: float
+    about: str
+    least: float = 1
+
+    @property
+    def default(self) -> float:
+        """The value that it has if nobody sets it."""
+        value: float = Limits._field_defaults[self.field] / self.unit
+        return value
+
+
+SETTINGS: Final = (
+    Setting("body_mb", "body_bytes", 1 << 20, "the largest body of a request, in megabytes", 0.001),
+    Setting("retain_days", "retain_s", 86_400, "how long events are kept", 0),
+    Setting("retain_gb", "retain_bytes", 1 << 30, "how many gigabytes of events are kept, before the oldest go", 0),
+    Setting("streams", "streams", 1, "how many streams are open at once"),
+    Setting("events_per_s", "events_per_s", 1, "events a second that are published or matched", 0.001),
+    Setting("burst", "burst", 1, "events that may come at once, above that rate"),
+    Setting("subscriptions", "subscriptions", 1, "how many subscriptions there are", 0),
+    Setting("subscription_cost", "subscription_cost", 1, "what one subscription may cost: docs/service.md has prices"),
+    Setting("store_gb", "store_bytes", 1 << 30, "the size of the store from which nothing more is taken", 0.001),
+)
+_KNOWN: Final = {one.key: one for one in SETTINGS}
+
+
+def limited(before: Limits, given: Mapping[str, Any], where: str) -> Limits:
+    """Limits with some settings of a document changed; raises `InvalidInput`, which names `where` they are."""
+    changed = {}
+    for key, value in given.items():
+        setting = _KNOWN.get(key)
+        if setting is None:
+            raise InvalidInput(f"{where} has no limit {key!r:.40}; there are {', '.join(_KNOWN)}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not setting.least <= value < math.inf:
+            raise InvalidInput(f"{where}: {key} is {value!r:.40}; it is a number from {setting.least:g} on")
+        changed[setting.field] = value * setting.unit
+    return before._replace(**changed)
+
+
+@dataclass(frozen=True)
+class TenantLimits:
+    """The limits of each tenant by name."""
+
+    default: Limits = field(default_factory=Limits)
+    named: Mapping[str, Limits] = field(default_factory=dict)
+
+    def of(self, tenant: str) -> Limits:
+        """The limits of a tenant."""
+        return self.named.get(tenant, self.default)
+
+
+def read_limits(path: Path | None, options: Mapping[str, float]) -> TenantLimits:
+    """The limits of a file, if there is one. Options of the command replace its defaults, and not those of a tenant."""
+    document: dict[str, Any] = {}
+    if path is not None:
+        try:
+            document = tomllib.loads(path.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"{path} cannot be read: {error}") from None
+    for name, value in document.items():
+        if name not in ("default", "tenants") or not isinstance(value, dict):
+            raise InvalidInput(f"{path} has {name!r:.40}; it has the tables [default] and [tenants.NAME]")
+    default = limited(Limits(), document.get("default", {}), f"{path}, [default]")
+    default = limited(default, options, "the command")
+    named = {}
+    for name, table in document.get("tenants", {}).items():
+        if not isinstance(table, dict):
+            raise InvalidInput(f"{path} has tenants.{name:.40}; write [tenants.{name:.40}]")
+        named[tenant_name(name)] = limited(default, table, f"{path}, [tenants.{name}]")
+    return TenantLimits(default, named)

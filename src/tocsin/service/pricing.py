@@ -1,0 +1,49 @@
+"""The price of a subscription: what its condition costs to evaluate, and whether an index finds it.
+
+The delta of an engine decides the second. It tests a condition on each event unless an event must have a certain
+attribute to satisfy it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tocsin.columns.events.wanted import Wanted
+from tocsin.columns.expressions.recipes import RecipeBook
+from tocsin.index.boolean.chains.chains import ChainedExpressions
+from tocsin.language import Instance
+from tocsin.model.expression import (
+    AnyElement,
+    Arithmetic,
+    Between,
+    Call,
+    Comparison,
+    Expression,
+    In,
+    IsNull,
+    Like,
+    walk_all,
+)
+from tocsin.records import Parsed
+
+UNINDEXED: Final = 100
+"""Of a condition that every event is tested with."""
+_PRICES: Final[dict[type, int]] = {
+    Comparison: 1, In: 1, Between: 1, IsNull: 1, Arithmetic: 1, Like: 10, Call: 10, AnyElement: 10,
+}  # fmt: skip
+_CHARACTERS: Final = 100
+"""So many characters cost 1: long lists, and shapes with many corners."""
+
+
+def price(parsed: Parsed) -> int:
+    """The price of a subscription. Cost: tens of microseconds a predicate."""
+    tree = parsed.where.tree() if isinstance(parsed.where, Instance) else parsed.where
+    parts = sum(_PRICES.get(type(node), 0) for node in walk_all(tree))
+    return parts + len(parsed.source) // _CHARACTERS + (UNINDEXED if is_unindexed(tree) else 0)
+
+
+def is_unindexed(tree: Expression) -> bool:
+    """Whether every event is tested with a condition."""
+    chains = ChainedExpressions(RecipeBook(), Wanted([]))
+    chains.add(tree)
+    return chains.uncovered > 0

@@ -1,0 +1,97 @@
+"""What a tenant has used of its limits. All of this runs in the event loop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from tocsin.engine.durable.engine import DurableEngine
+from tocsin.service.limits import Limits
+from tocsin.service.problems import Problem, invalid
+
+_BURST_S: Final = 10.0
+"""How many seconds of events may come at once, unless a burst is set."""
+_LATER_S: Final = 60
+"""When to try again where only a deletion helps."""
+_MOST_WAIT_S: Final = 3600
+
+
+class Bucket:
+    """A token bucket. What is taken while it has something may overdraw it, so that a bulk is taken whole."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate, self._size = rate, max(burst, 1.0)
+        self._left, self._at = self._size, time.monotonic()
+
+    def take(self, count: int) -> float:
+        """Take some; returns 0, or after how many seconds there is something again."""
+        now = time.monotonic()
+        self._left = min(self._size, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1:
+            return (1 - self._left) / self._rate
+        self._left -= count
+        return 0.0
+
+
+class Quotas:
+    """The limits of a tenant, and what counts towards them."""
+
+    def __init__(self, limits: Limits, engine: DurableEngine) -> None:
+        self._limits, self._engine = limits, engine
+        burst = limits.events_per_s * _BURST_S if math.isinf(limits.burst) else limits.burst
+        self._bucket = None if math.isinf(limits.events_per_s) else Bucket(limits.events_per_s, burst)
+        self._coming = 0  # subscriptions whose commit is under way
+        self.store_bytes = 0  # as of the last look
+        self.refused: Counter[str] = Counter()
+
+    @property
+    def counts_subscriptions(self) -> bool:
+        """Whether there is a limit of their number."""
+        return not math.isinf(self._limits.subscriptions)
+
+    def events(self, count: int) -> None:
+        """Raise a `Problem` if too many events came lately."""
+        wait = 0.0 if self._bucket is None else self._bucket.take(count)
+        if wait:
+            limit = f"{self._limits.events_per_s:g} events a second are allowed"
+            raise self._refused("events_per_s", limit, wait)
+
+    def stored(self) -> None:
+        """Raise a `Problem` if the store is full."""
+        if self.store_bytes >= self._limits.store_bytes:
+            limit = f"the store has the {self._limits.store_bytes / 2**30:g} GB that are allowed"
+            raise self._refused("store_gb", f"{limit}; delete something, or wait until events are too old", _LATER_S)
+
+    def streams(self, count: int) -> None:
+        """Raise a `Problem` if so many streams are open already that there is no room for another one."""
+        if count >= self._limits.streams:
+            raise self._refused("streams", f"{self._limits.streams:,g} streams are open", 5)
+
+    @contextmanager
+    def room(self, count: int) -> Iterator[None]:
+        """Keep room for new subscriptions while they are committed; raises a `Problem` if there is none."""
+        if count and len(self._engine) + self._coming + count > self._limits.subscriptions:
+            limit = f"{self._limits.subscriptions:,g} subscriptions are allowed, and there are {len(self._engine):,}"
+            raise self._refused("subscriptions", f"{limit}; remove some", _LATER_S)
+        self._coming += count
+        try:
+            yield
+        finally:
+            self._coming -= count
+
+    def _refused(self, limit: str, detail: str, wait: float) -> Problem:
+        self.refused[limit] += 1
+        seconds = min(math.ceil(wait), _MOST_WAIT_S)
+        return Problem(429, "quota", detail, headers={"Retry-After": str(seconds)}, limit=limit)
+
+
+def require_cheap(cost: int, limits: Limits) -> None:
+    """Raise a `Problem` for a subscription that costs too much."""
+    if cost > limits.subscription_cost:
+        detail = f"the condition costs {cost:,}, and {limits.subscription_cost:,g} is allowed; see the prices of docs"
+        raise invalid(detail, field="where", cost=cost, limit="subscription_cost")

@@ -1,0 +1,114 @@
+"""The tenants of a server: each has a service of its own, over a durable engine in a folder of its own.
+
+    FOLDER/                  the default tenant, whose name is empty
+    FOLDER/tenants/NAME/     every other one
+
+A tenant is opened by its first request, and stays open. Nothing below this module knows of tenants.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from tocsin.engine import Engine
+from tocsin.engine.durable.engine import DurableEngine
+from tocsin.errors import StoreError
+from tocsin.service.access.tokens import tenant_name
+from tocsin.service.limits import TenantLimits
+from tocsin.service.problems import Problem
+from tocsin.service.retention import keep
+from tocsin.service.service import Service
+
+_LOG: Final = logging.getLogger("tocsin.service")
+FOLDER: Final = "tenants"
+
+
+class _Open(NamedTuple):
+    service: Service
+    keeping: asyncio.Task[None]
+
+
+class Tenants:
+    """The services of all tenants. Made in the event loop that serves them, with the engine of the default tenant."""
+
+    def __init__(self, engine: DurableEngine, limits: TenantLimits, sync: str = "full") -> None:
+        self._folder, self._limits, self._sync = engine.folder / FOLDER, limits, sync
+        self._open: dict[str, _Open] = {}
+        self._opening: dict[str, asyncio.Task[Service]] = {}
+        self._is_stopping = False
+        self.default = self._keep("", Service(engine, limits.of("")))
+
+    def __iter__(self) -> Iterator[tuple[str, Service]]:
+        """The tenants that are open, by name."""
+        return iter([(name, one.service) for name, one in self._open.items()])
+
+    def get(self, tenant: str) -> Service | None:
+        """The service of a tenant that is open."""
+        known = self._open.get(tenant)
+        return None if known is None else known.service
+
+    async def opened(self, tenant: str) -> Service:
+        """The service of a tenant, which is opened, and made if there is none."""
+        known = self.get(tenant)
+        if known is not None:
+            return known
+        if self._is_stopping:
+            raise Problem(503, "stopping", "the server is stopping", headers={"Retry-After": "1"})
+        task = self._opening.get(tenant)
+        if task is None:  # who comes meanwhile waits for the same
+            task = self._opening[tenant] = asyncio.create_task(self._begin(tenant))
+            task.add_done_callback(lambda _: self._opening.pop(tenant, None))
+        return await asyncio.shield(task)
+
+    async def _begin(self, tenant: str) -> Service:
+        """Open a tenant on a thread, so that the others do not wait."""
+        loop, limits = asyncio.get_running_loop(), self._limits.of(tenant)
+        folder = self._folder / tenant_name(tenant)
+
+        def begun() -> Service:
+            engine = Engine.open(folder, sync=self._sync)
+            try:
+                return Service(engine, limits, loop)
+            except BaseException:
+                engine.close()
+                raise
+
+        try:
+            return self._keep(tenant, await asyncio.to_thread(begun))
+        except StoreError as error:
+            _LOG.error("the tenant %s cannot be opened: %s", tenant, error)
+            raise Problem(503, "store", "the store cannot be opened", headers={"Retry-After": "10"}) from error
+
+    def _keep(self, tenant: str, service: Service) -> Service:
+        self._open[tenant] = _Open(service, asyncio.create_task(keep(service)))
+        return service
+
+    def not_ready(self) -> str:
+        """Why some tenant takes no changes; empty if all do."""
+        return next((reason for _, service in self if (reason := service.not_ready())), "")
+
+    def stop(self) -> None:
+        """Wake all streams, to end."""
+        self._is_stopping = True
+        for _, service in self:
+            service.hub.stop()
+
+    async def close(self) -> None:
+        """Publish what waits, and end all threads. The engine of the default tenant stays open."""
+        self.stop()
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
+        self.stop()  # those that were being opened, too
+        for one in self._open.values():
+            one.keeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await one.keeping
+        await asyncio.gather(*(asyncio.to_thread(self._end, one.service) for one in self._open.values()))
+
+    def _end(self, service: Service) -> None:
+        service.close()
+        if service is not self.default:
+            service.engine.close()

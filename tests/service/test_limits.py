@@ -1,0 +1,190 @@
+"""Limits of each tenant: what is beyond them is refused with a reason, and the others do not notice."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.served import Served, served
+from tocsin.errors import InvalidInput
+from tocsin.records import parsed_record
+from tocsin.service import retention
+from tocsin.service.limits import SETTINGS, Limits, TenantLimits, read_limits
+from tocsin.service.pricing import UNINDEXED, price
+from tocsin.service.quotas import Bucket
+
+LINES = {"Content-Type": "application/x-ndjson"}
+
+
+def refused(answer: Any, limit: str) -> bool:
+    """Whether a limit refused a request, and says when to try again."""
+    if answer.status_code != 429:
+        return False
+    assert answer.json()["limit"] == limit and 1 <= int(answer.headers["retry-after"]) <= 3600
+    return True
+
+
+def test_a_rate_is_kept_and_bursts_are_taken(tmp_path: Path) -> None:
+    with served(tmp_path, Limits(events_per_s=0.5, burst=10)) as server:
+        statuses = [server.publish({"n": 1}).status_code for _ in range(10)]
+        assert statuses == [202] * 10
+        over = [server.client.post("/v1/match", json={"n": 1}) for _ in range(10)]  # matching counts, too
+        assert any(refused(one, "events_per_s") for one in over)
+        time.sleep(2.5)
+        assert server.publish({"n": 1}).status_code == 202
+        assert 'tocsin_quota_refused_total{limit="events_per_s"}' in server.client.get("/metrics").text
+
+
+def test_a_bulk_is_taken_whole_and_paid_for_later(tmp_path: Path) -> None:
+    with served(tmp_path, Limits(events_per_s=1, burst=10)) as server:
+        assert server.lines([{"n": 1}] * 1000).json()["accepted"] == 1000
+        answer = server.publish({"n": 1})
+
+        assert refused(answer, "events_per_s") and 900 <= int(answer.headers["retry-after"]) <= 1000
+
+
+def test_a_bucket_fills_at_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    bucket = Bucket(10, 5)
+    taken = 0
+    for step in range(1000):
+        now[0] = step / 100
+        taken += not bucket.take(1)
+
+    assert 10 * 10 <= taken <= 10 * 10 + 5
+
+
+def test_subscriptions_are_counted_and_can_be_replaced(tmp_path: Path) -> None:
+    with served(tmp_path, Limits(subscriptions=3)) as server:
+        bulk = [{"id": f"s{number}", "where": "n = 1"} for number in range(4)]
+        assert refused(server.lines(bulk, "/v1/subscriptions"), "subscriptions")
+        assert server.lines(bulk[:3] * 2, "/v1/subscriptions").json()["accepted"] == 3
+        assert refused(server.subscribe("s9", "n = 1"), "subscriptions")
+        assert server.subscribe("s1", "n = 2").status_code == 200
+        assert server.lines(bulk[:3], "/v1/subscriptions").json()["accepted"] == 3
+        assert server.client.delete("/v1/subscriptions/s0").status_code == 204
+        assert server.subscribe("s9", "n = 1").status_code == 201
+
+
+def test_racing_clients_do_not_exceed_the_count(tmp_path: Path) -> None:
+    with served(tmp_path, Limits(subscriptions=5)) as server, ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda number: server.subscribe(f"s{number}", "n = 1"), range(40)))
+        assert len(server.service.engine) == 5
+
+
+@pytest.mark.parametrize(
+    ("where", "cost"),
+    [
+        ("a = 1", 1),
+        ("a = 1 AND b < 3", 2),
+        ("a LIKE '%x%'", 10),
+        ("a LIKE '%x%' OR b LIKE '%y%'", 20),
+        ("S_INTERSECTS(place, BBOX(0, 0, 1, 1))", 10),
+        ("a IS NULL", 1 + UNINDEXED),
+        ("a = 1 OR b IS NULL", 2 + UNINDEXED),
+        ("TRUE", UNINDEXED),
+        (f"a IN ({', '.join(map(str, range(1000)))})", 1 + 48),
+    ],
+)
+def test_patterns_and_unindexed_conditions_cost_more(where: str, cost: int) -> None:
+    assert price(parsed_record({"id": "s", "where": where}, None)) == cost
+
+
+def test_costly_subscriptions_are_refused_with_their_price(tmp_path: Path) -> None:
+    with served(tmp_path, Limits(subscription_cost=50)) as server:
+        costly = server.subscribe("s", "a IS NULL")
+        assert (costly.status_code, costly.json()["cost"], costly.json()["field"]) == (422, 101, "where")
+        assert server.subscribe("s", "a = 1").status_code == 201
+        assert server.client.patch("/v1/subscriptions/s", json={"where": "TRUE"}).status_code == 422
+        bulk = [{"id": "t", "where": "TRUE"}, {"id": "u", "where": "a = 1"}, {"id": "v", "where": "a ="}]
+        report = server.lines(bulk, "/v1/subscriptions").json()
+        assert (report["accepted"], [one["row"] for one in report["errors"]]) == (1, [0, 2])
+
+
+def test_streams_are_counted(tmp_path: Path) -> None:
+    with served(tmp_path, Limits(streams=1)) as server:
+        server.destination()
+        with server.client.stream("GET", "/v1/destinations/d/stream") as response:
+            lines = response.iter_lines()
+            next(lines)
+            assert refused(server.client.get("/v1/destinations/d/stream"), "streams")
+
+
+def test_a_full_store_takes_nothing_until_something_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "_PERIOD_S", 0.05)
+    with served(tmp_path, Limits(store_bytes=400_000)) as server:
+        deadline = time.monotonic() + 20
+        while not refused(answer := server.publish({"text": "x" * 20_000}), "store_gb"):
+            assert answer.status_code == 202 and time.monotonic() < deadline
+        assert refused(server.subscribe("s", "n = 1"), "store_gb")
+        assert refused(server.lines([{"id": "s", "where": "n = 1"}], "/v1/subscriptions"), "store_gb")
+        assert server.client.post("/v1/match", json={"n": 1}).status_code == 200
+        server.service.limits = server.service.limits._replace(retain_bytes=1000)
+        while refused(server.publish({"n": 1}), "store_gb"):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_bodies_have_the_size_of_their_tenant(tmp_path: Path) -> None:
+    limits = TenantLimits(Limits(), {"small": Limits(body_bytes=100)})
+    with served(tmp_path, options={"limits": limits}) as server:
+        body = {"text": "x" * 200}
+        small, other = (server.client_of(server.token(tenant=name)) for name in ("small", "other"))
+        assert small.post("/v1/events", json=body).status_code == 413
+        assert other.post("/v1/events", json=body).status_code == 202
+
+
+def test_one_tenants_rate_is_its_own(tmp_path: Path) -> None:
+    with served(tmp_path, Limits(events_per_s=0.01, burst=2)) as server:
+        one, other = (server.client_of(server.token(tenant=name)) for name in ("one", "other"))
+        assert [one.post("/v1/events", json={}).status_code for _ in range(4)] == [202, 202, 429, 429]
+        assert other.post("/v1/events", json={}).status_code == 202
+
+
+def test_a_file_has_limits_by_tenant_and_options_replace_its_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text("[default]\nbody_mb = 2\nstreams = 5\n[tenants.acme]\nbody_mb = 0.5\nevents_per_s = 9\n")
+    limits = read_limits(file, {"body_mb": 1.0, "retain_days": 0})
+
+    assert limits.of("other") == Limits(body_bytes=1 << 20, streams=5, retain_s=0)
+    assert limits.of("acme") == limits.default._replace(body_bytes=1 << 19, events_per_s=9)
+    assert read_limits(None, {}).default == Limits()
+    assert {one.field for one in SETTINGS} == set(Limits._fields) - {"answers_s"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[default]\nbody = 1",
+        "[default]\nbody_mb = 0",
+        "[default]\nbody_mb = -1",
+        "[default]\nbody_mb = inf",
+        "[default]\nbody_mb = nan",
+        "[default]\nbody_mb = true",
+        "[default]\nbody_mb = '1'",
+        "[tenants]\nacme = 1",
+        "[tenants.'..']\nstreams = 1",
+        "[other]\n",
+        "streams = 1",
+        "[",
+    ],
+)
+def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text(text)
+    with pytest.raises(InvalidInput):
+        read_limits(file, {})
+    with pytest.raises(InvalidInput):
+        read_limits(tmp_path / "none.toml", {})
+
+
+def test_without_limits_nothing_is_counted(server: Served) -> None:
+    assert math.isinf(server.service.limits.subscriptions) and not server.service.quotas.counts_subscriptions
+    assert server.client.post("/v1/subscriptions", content=json.dumps({"id": 1, "where": "TRUE"}), headers=LINES).json()

@@ -1,0 +1,56 @@
+"""Where the server listens, which names it answers to, and whom it believes who a client is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.served import served
+from tocsin.errors import InvalidInput
+from tocsin.service.access.token_file import TokenFile
+from tocsin.service.serving import Options, check
+
+
+def test_without_tokens_only_loopback_is_listened_on(tmp_path: Path) -> None:
+    for host in ("127.0.0.1", "::1", "localhost", "127.8.9.1"):
+        check(Options(tmp_path, host))
+    for host in ("0.0.0.0", "::", "10.1.2.3", "example.org"):
+        with pytest.raises(InvalidInput, match="token create"):
+            check(Options(tmp_path, host))
+    TokenFile(tmp_path).create("", ["read"])
+    for host in ("0.0.0.0", "::", "10.1.2.3"):
+        check(Options(tmp_path, host))
+
+
+@pytest.mark.parametrize("given", ["*", "x", "0.0.0.0/0", "::/0", "10.0.0.1:80", "10.0.0.0/33"])
+def test_proxies_are_named(tmp_path: Path, given: str) -> None:
+    with pytest.raises(InvalidInput, match="--trusted-proxies"):
+        check(Options(tmp_path, trusted_proxies=("10.0.0.1", given)))
+
+
+@pytest.mark.parametrize(
+    ("options", "host", "status"),
+    [
+        ({}, "alerts.example.org", 421),
+        ({"public_hosts": ("Alerts.example.org.",)}, "alerts.example.org", 200),
+        ({"public_hosts": ("alerts.example.org",)}, "alerts.example.org:8470", 200),
+        ({"public_hosts": ("alerts.example.org",)}, "localhost", 200),
+        ({"public_hosts": ("alerts.example.org",)}, "other.example.org", 421),
+        ({"host": "0.0.0.0"}, "other.example.org", 200),
+        ({"host": "0.0.0.0", "public_hosts": ("alerts.example.org",)}, "other.example.org", 421),
+    ],
+)
+def test_names_of_the_server(tmp_path: Path, options: dict[str, Any], host: str, status: int) -> None:
+    with served(tmp_path, options=options) as server:
+        assert server.client.get("/healthz", headers={"Host": host}).status_code == status
+        other = {"Host": host, "Origin": "https://evil.example"}
+        assert server.client.get("/healthz", headers=other).status_code in (403, 421)
+
+
+def test_a_server_that_others_reach_never_opens(tmp_path: Path) -> None:
+    """Even if its tokens are gone."""
+    with served(tmp_path, options={"host": "0.0.0.0"}) as server:
+        assert server.client.get("/v1/destinations").status_code == 401
+        assert server.client.get("/healthz").status_code == 200
