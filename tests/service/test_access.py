@@ -23,6 +23,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/v1/destinations/{id}"): {"kind": "stream"},
     ("PATCH", "/v1/destinations/{id}"): {},
     ("POST", "/v1/destinations/{id}/ack"): {"sequence": 1},
+    ("POST", "/v1/check"): {"where": "n = 1"},
+    ("POST", "/v1/explain"): {"where": "n = 1", "event": {"n": 1}},
+    ("POST", "/v1/dry-run"): {"where": "n >= 0"},
 }
 """A good body of each call that takes one."""
 OPTIONS = {
