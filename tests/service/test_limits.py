@@ -115,6 +115,8 @@ def test_streams_are_counted(tmp_path: Path) -> None:
             lines = response.iter_lines()
             next(lines)
             assert refused(server.client.get("/v1/destinations/d/stream"), "streams")
+            assert refused(server.client.get("/v1/destinations/d/deliveries", params={"wait": 5}), "streams")
+            assert server.client.get("/v1/destinations/d/deliveries").status_code == 200
 
 
 def test_a_full_store_takes_nothing_until_something_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

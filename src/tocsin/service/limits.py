@@ -56,7 +56,7 @@ SETTINGS: Final = (
     Setting("body_mb", "body_bytes", 1 << 20, "the largest body of a request, in megabytes", 0.001),
     Setting("retain_days", "retain_s", 86_400, "how long events are kept", 0),
     Setting("retain_gb", "retain_bytes", 1 << 30, "how many gigabytes of events are kept, before the oldest go", 0),
-    Setting("streams", "streams", 1, "how many streams are open at once"),
+    Setting("streams", "streams", 1, "how many streams and waiting pulls are open at once"),
     Setting("events_per_s", "events_per_s", 1, "events a second that are published or matched", 0.001),
     Setting("burst", "burst", 1, "events that may come at once, above that rate"),
     Setting("subscriptions", "subscriptions", 1, "how many subscriptions there are", 0),

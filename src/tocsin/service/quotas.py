@@ -68,7 +68,7 @@ class Quotas:
             raise self._refused("store_gb", f"{limit}; delete something, or wait until events are too old", _LATER_S)
 
     def streams(self, count: int) -> None:
-        """Raise a `Problem` if so many streams are open already that there is no room for another one."""
+        """Raise a `Problem` if so many streams and waiting pulls are open that there is no room for another one."""
         if count >= self._limits.streams:
             raise self._refused("streams", f"{self._limits.streams:,g} streams are open", 5)
 

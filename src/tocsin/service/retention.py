@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import math
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -101,7 +102,7 @@ async def keep(service: Service) -> None:
             while not await _trim(service):
                 await asyncio.sleep(0)
             await _measure(service)
-        except StoreError as error:
+        except (StoreError, sqlite3.Error) as error:
             if not is_full(error):
                 _LOG.warning("retention failed, and is tried again: %s", error)
 

@@ -53,6 +53,7 @@ class Service:
         self.matcher = Matcher(engine)
         self.in_progress: set[tuple[str, str, str]] = set()  # idempotency keys
         self.streams = 0  # that are open
+        self.polls = 0  # pulls that wait
         self.trouble = ""  # why the last change was refused by the disk; empty if it was not
         self.metrics = Metrics(self)
         self._threads = ThreadPoolExecutor(_THREADS, "tocsin-parse")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from tocsin.engine import Engine
@@ -102,10 +101,10 @@ class Tenants:
         self.stop()
         await asyncio.gather(*self._opening.values(), return_exceptions=True)
         self.stop()  # those that were being opened, too
-        for one in self._open.values():
-            one.keeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await one.keeping
+        keeping = [one.keeping for one in self._open.values()]
+        for task in keeping:
+            task.cancel()
+        await asyncio.gather(*keeping, return_exceptions=True)
         await asyncio.gather(*(asyncio.to_thread(self._end, one.service) for one in self._open.values()))
 
     def _end(self, service: Service) -> None:

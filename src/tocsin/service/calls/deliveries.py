@@ -58,8 +58,10 @@ async def _awaited(exchange: Exchange, target: Destination, after: int, limit: i
     found = await service.hub.after(target, after, limit)
     if found or not wait:
         return _dense(target, found, after)
+    service.quotas.streams(service.streams + service.polls)
     woken, clock = asyncio.Event(), asyncio.get_running_loop().time() + wait
     service.hub.watch([target], woken)
+    service.polls += 1
     try:
         while not found and not service.hub.is_stopping:
             try:
@@ -74,6 +76,7 @@ async def _awaited(exchange: Exchange, target: Destination, after: int, limit: i
                 raise unknown("destination", target.id)
             found = await service.hub.after(target, after, limit)
     finally:
+        service.polls -= 1
         service.hub.leave([target], woken)
     return _dense(target, found, after)
 
@@ -134,7 +137,7 @@ CALLS: Final = (
             _WAIT,
             Option("epoch", "the history that `after` is of; 410 if there is another one"),
         ),
-        gives="Deliveries", problems=(400, 404, 409, 410),
+        gives="Deliveries", problems=(400, 404, 409, 410, 429),
     ),
     Call(
         "POST", f"{PATH}/{{id}}/ack", acknowledge, SUBSCRIBE, "Move the cursor: all up to a number are done",

@@ -33,7 +33,7 @@ async def several(exchange: Exchange) -> Response:
 
 def _stream(exchange: Exchange, targets: Sequence[Destination]) -> Response:
     service = exchange.service
-    service.quotas.streams(service.streams)
+    service.quotas.streams(service.streams + service.polls)
     last = exchange.request.headers.get("last-event-id") or None
     start = exchange.asked.text("from")
     sources = _resumed(exchange, targets, last) if last else [_begun(target, start) for target in targets]
