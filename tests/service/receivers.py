@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from tests.service.served import Served
 from tests.service.waiting import awaited
-from tocsin.service.hub import now_ms
+from tocsin.service.times import now_ms
 
 
 class Posted(NamedTuple):
@@ -144,6 +144,11 @@ def hook(server: Served, url: str, name: str = "w", *, where: str | None = "n >=
     if where is not None:
         assert server.subscribe(f"s-{name}", where, destination=name).status_code in (200, 201)
     return answer.json()
+
+
+def publish(server: Served, count: int, first: int = 0) -> None:
+    answer = server.lines([{"n": number} for number in range(first, first + count)])
+    assert answer.json()["accepted"] == count
 
 
 def shown(server: Served, name: str = "w") -> Any:

@@ -11,7 +11,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tocsin.service.access.authentication import Authentication
 from tocsin.service.api import Call, Endpoint, Shared
-from tocsin.service.calls import audit, deliveries, destinations, events, matching, operations, streams, subscriptions
+from tocsin.service.calls import (
+    audit,
+    deliveries,
+    destinations,
+    events,
+    matching,
+    operations,
+    streams,
+    subscriptions,
+    webhooks,
+)
 from tocsin.service.guard import LOOPBACK, EncodedPaths, Guarded
 from tocsin.service.problems import Problem
 
@@ -22,6 +32,7 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *destinations.CALLS,
     *deliveries.CALLS,
     *streams.CALLS,
+    *webhooks.CALLS,
     *audit.CALLS,
 )
 CALLS: Final[Sequence[Call]] = (*_OF_RESOURCES, *operations.calls(_OF_RESOURCES))

@@ -34,6 +34,8 @@ class Limits(NamedTuple):
     subscriptions: float = math.inf
     subscription_cost: float = math.inf
     store_bytes: float = math.inf
+    outbox: float = 1_000_000  # deliveries that wait for a webhook
+    outbox_bytes: float = 1 << 30
 
 
 class Setting(NamedTuple):

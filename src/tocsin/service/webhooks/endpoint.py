@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 
 
 class Resolver:
-    """Looks names up, on threads of its own. Who asks for a name that is being looked up waits for the same answer."""
+    """Looks names up, on threads of its own. All who ask for a name at the same time wait for one look-up."""
 
     def __init__(self, lookup: Lookup = socket.getaddrinfo) -> None:
         self.lookup = lookup
