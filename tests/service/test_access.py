@@ -23,6 +23,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/v1/destinations/{id}"): {"kind": "stream"},
     ("PATCH", "/v1/destinations/{id}"): {},
     ("POST", "/v1/destinations/{id}/ack"): {"sequence": 1},
+    ("POST", "/v1/destinations/{id}/replay"): {"from": 1},
+    ("POST", "/v1/destinations/{id}/rotate-secret"): {},
 }
 """A good body of each call that takes one."""
 OPTIONS = {
