@@ -5,14 +5,18 @@ from __future__ import annotations
 import doctest
 import re
 import shutil
+import socket
 import subprocess
+import sys
 from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.pages import ROOT
+from tests.service.receivers import hook
 from tests.service.served import Served
+from tests.service.waiting import awaited
 
 PAGE: Final = (ROOT / "docs" / "service.md").read_text("utf-8")
 _BLOCK: Final = re.compile(
@@ -36,4 +40,31 @@ def test_the_page_shows_what_curl_prints(server: Served) -> None:
         assert doctest.OutputChecker().check_output(shown, printed, _OPTIONS), f"{commands}\nprints\n{printed}"
         compared += 1
 
-    assert compared == 4
+    assert compared == 5
+
+
+def test_the_receiver_of_the_page_verifies_what_is_posted(server: Served) -> None:
+    (program,) = re.findall(r"^```python no-run\n(from http.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    secret = "whsec_" + "A" * 32
+    program = program.replace("whsec_...", secret).replace("8000", str(port))
+    process = subprocess.Popen([sys.executable, "-uc", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        awaited(lambda: _listens(port))
+        hook(server, f"http://127.0.0.1:{port}/", secret=secret)
+        for number in range(2):
+            server.publish({"n": number})
+        assert process.stdout is not None
+        printed = [process.stdout.readline().decode() for _ in range(2)]
+    finally:
+        process.kill()
+        process.communicate()
+
+    assert [line.split(" ", 1)[1] for line in printed] == ["{'n': 0} ['s-w']\n", "{'n': 1} ['s-w']\n"]
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.service.served import Served, events_of, served
+from tests.service.waiting import awaited
 from tocsin.service import retention
 from tocsin.service.limits import Limits
 
@@ -18,13 +18,6 @@ PATH = "/v1/destinations/d"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "_PERIOD_S", 0.05)
-
-
-def awaited(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def ready(server: Served) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import httpx
 
+from tests.service.receivers import Reply, receiver
 from tests.service.served import Served, events_of, served
+from tests.service.waiting import awaited
 
 
 def filled(client: httpx.Client, secret: str) -> None:
@@ -98,3 +100,19 @@ def test_streams_of_all_tenants_end_with_the_server(tmp_path: Path) -> None:
         server.server.should_exit = True
 
         assert list(events) == []
+
+
+def test_webhooks_of_a_tenant_go_on_when_the_server_starts(tmp_path: Path) -> None:
+    """Nobody needs to ask for the tenant first."""
+    with receiver(lambda posted: Reply(500)) as one:
+        with served(tmp_path) as server:
+            client = server.client_of(server.token(tenant="acme"))
+            record = {"kind": "webhook", "url": one.url, "allow_private": True}
+            assert client.put("/v1/destinations/w", json=record).status_code == 201
+            client.put("/v1/subscriptions/s", json={"where": "n >= 0", "destination": "w"})
+            client.post("/v1/events", json={"n": 1})
+            awaited(lambda: client.get("/v1/destinations/w").json()["state"] == "failing")
+            client.post("/v1/destinations/w/enable")
+        one.reply = lambda posted: Reply()
+        with served(tmp_path):
+            awaited(lambda: one.numbers()[-2:] == [1, 1])

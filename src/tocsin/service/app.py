@@ -21,6 +21,7 @@ from tocsin.service.calls import (
     operations,
     streams,
     subscriptions,
+    webhooks,
 )
 from tocsin.service.guard import LOOPBACK, EncodedPaths, Guarded
 from tocsin.service.problems import Problem
@@ -33,6 +34,7 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *destinations.CALLS,
     *deliveries.CALLS,
     *streams.CALLS,
+    *webhooks.CALLS,
     *audit.CALLS,
 )
 CALLS: Final[Sequence[Call]] = (*_OF_RESOURCES, *operations.calls(_OF_RESOURCES))

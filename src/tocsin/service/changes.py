@@ -148,6 +148,12 @@ class PutDestination:
     is_alone = False
     _row: tuple[int, int, int, int] | None = None  # number, version, acknowledged, earliest
 
+    @property
+    def number(self) -> int:
+        """The number of the destination, once it is written."""
+        assert self._row is not None
+        return self._row[0]
+
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         connection = database.connection
         found = connection.execute(
@@ -207,7 +213,7 @@ class RemoveDestination:
         count = connection.execute(statement, (number,)).fetchone()[0]
         if count:
             raise conflict(f"{count:,} subscriptions name it; change or delete them first", subscriptions=count)
-        for table in ("service_deliveries", "service_more"):
+        for table in ("service_deliveries", "service_more", "service_letters", "service_webhooks"):
             connection.execute(f"DELETE FROM {table} WHERE destination = ?", (number,))
         connection.execute("DELETE FROM service_destinations WHERE number = ?", (number,))
         return sequence

@@ -29,6 +29,8 @@ class Told(NamedTuple):
     sequence: int
     document: bytes
     published: int
+    event: int
+    key: str
 
 
 class Watch:
@@ -146,4 +148,4 @@ class Hub:
         if one.subscribed > MOST_SUBSCRIPTIONS:
             link = f"/v1/destinations/{quote(name, safe='')}/deliveries/{one.sequence}/subscriptions?part=1"
             parts.append(f',"more":{json.dumps(link)},"count":{one.subscribed}')
-        return Told(one.sequence, ("".join(parts) + "}").encode(), one.published)
+        return Told(one.sequence, ("".join(parts) + "}").encode(), one.published, one.event, key)

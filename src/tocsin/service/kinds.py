@@ -7,25 +7,30 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.service.names import only
 from tocsin.service.problems import invalid
+from tocsin.service.webhooks import options as webhook
 
 
 class Kind(NamedTuple):
-    """A kind of destination. `check` gives the options of a record as they are stored, or raises a `Problem`."""
+    """A kind of destination. `check` gives the options of a record as they are stored, or raises a `Problem`.
+
+    Its second argument says whether the sender of the request is an admin.
+    """
 
     name: str
     fields: frozenset[str]
-    check: Callable[[Mapping[str, Any]], dict[str, Any]]
+    check: Callable[[Mapping[str, Any], bool], dict[str, Any]]
 
 
 KINDS: Final = {
     one.name: one
     for one in (
-        Kind("stream", frozenset(), lambda record: {}),  # read by streams and pulls alone
+        Kind("stream", frozenset(), lambda record, is_admin: {}),  # read by streams and pulls alone
+        Kind("webhook", webhook.FIELDS, lambda record, is_admin: webhook.checked(record, is_admin=is_admin)),
     )
 }
 
 
-def checked_options(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def checked_options(record: Mapping[str, Any], *, is_admin: bool) -> tuple[str, dict[str, Any]]:
     """The kind and the options of a destination's record."""
     name = record.get("kind")
     kind = KINDS.get(name) if isinstance(name, str) else None
@@ -33,4 +38,4 @@ def checked_options(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         known = " or ".join(KINDS)
         raise invalid(f"kind is {str(name)!r:.40}; it is {known}", field="kind")
     only(record, kind.fields | {"kind"}, f"destination of kind {kind.name}")
-    return kind.name, kind.check(record)
+    return kind.name, kind.check(record, is_admin)

@@ -104,6 +104,7 @@ class Metrics:
         for limit, count in self._service.quotas.refused.items():
             refused.add_metric([limit], count)
         yield refused
+        yield from self._service.webhooks.collect()
 
     def _gauges(self) -> list[tuple[str, str, float]]:
         service, directory = self._service, self._service.directory

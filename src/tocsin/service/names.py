@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
@@ -135,3 +136,17 @@ def amount(value: object, field: str, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise invalid(f"{field} is {str(value)[:40]}; it is a number from {least:g} to {most:g}", field=field)
     return float(value)
+
+
+def instant(record: Mapping[str, Any], field: str) -> int | None:
+    """A time of a JSON document in milliseconds: RFC 3339, with its offset from UTC. None if it is not given."""
+    value = record.get(field)
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None:
+            raise ValueError(value)
+        return int(moment.timestamp() * 1000)
+    except (TypeError, ValueError, OverflowError):
+        raise invalid(f"{field} is a time such as 2026-01-31T12:00:00Z", field=field) from None

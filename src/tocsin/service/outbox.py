@@ -12,6 +12,8 @@ from tocsin.model.subscription import SubscriptionId
 from tocsin.service.directory import Directory
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.units import Event, Key, Published, Unit
+from tocsin.service.webhooks.letters import OVERFLOW, Letter, put_letters
+from tocsin.service.webhooks.registry import Filling, Webhooks
 from tocsin.store import Database
 
 MOST_SUBSCRIPTIONS: Final = 1000
@@ -38,6 +40,7 @@ class _Pending:
     transaction: object
     last_event: int
     published_bytes: int
+    filling: Filling
     newest: dict[int, int] = field(default_factory=dict)
     told: dict[SubscriptionId, float] = field(default_factory=dict)
     answers: dict[tuple[str, str, str], tuple[bytes, list[Outcome]]] = field(default_factory=dict)
@@ -46,15 +49,19 @@ class _Pending:
 class Outbox:
     """Assigns the numbers of events and deliveries. Only the committing thread uses it."""
 
-    def __init__(self, directory: Directory) -> None:
-        self.directory = directory
+    def __init__(self, directory: Directory, webhooks: Webhooks) -> None:
+        self.directory, self.webhooks = directory, webhooks
         self.told: dict[SubscriptionId, float] = {}  # when a throttled subscription was last told
-        self._pending = _Pending(None, 0, 0)
+        self._pending = self._nothing(None)
+
+    def _nothing(self, transaction: object) -> _Pending:
+        last, size = self.directory.last_event, self.directory.published_bytes
+        return _Pending(transaction, last, size, Filling(self.webhooks))
 
     def pending(self, transaction: object) -> _Pending:
         """What is assigned in a transaction, which its set of touched ids tells."""
         if self._pending.transaction is not transaction:
-            self._pending = _Pending(transaction, self.directory.last_event, self.directory.published_bytes)
+            self._pending = self._nothing(transaction)
         return self._pending
 
 
@@ -114,6 +121,10 @@ class Publish:
             return invalid(event.refused.reason, field=event.refused.field or None)
         if (before := self._repeated(database, unit, event.key)) is not None:
             return before[0]
+        full = pending.filling.refusing({*event.deliveries, *(one.destination for one in event.throttled)})
+        if full is not None:
+            detail = f"the outbox of the destination {full} is full; publish the event later"
+            return Problem(429, "outbox-full", detail, headers={"Retry-After": "5"})
         self._throttle(event, now, pending)
         pending.last_event += 1
         number, pairs = pending.last_event, list[str]()
@@ -128,6 +139,8 @@ class Publish:
             pairs.append(f"[{destination},{own}]")
             one = Stored(destination, own, number, len(fragments), _listed(fragments), event.text, now)
             self._stored.append(one)
+            if pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
+                rows.dead.append((destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now)))
             pending.published_bytes += rows.add(one, fragments)
         rows.events.append(
             (number, unit.tenant, now, event.text, event.matches, f"[{','.join(pairs)}]", pending.published_bytes)
@@ -156,6 +169,7 @@ class Publish:
         for number, newest in pending.newest.items():
             directory.destinations[number].newest = newest
         self.outbox.told.update(pending.told)
+        pending.filling.apply()
         return self._outcomes, self._stored
 
 
@@ -165,6 +179,7 @@ class _Rows:
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
         self.answers: list[tuple[Any, ...]] = []
+        self.dead: list[tuple[int, int, Letter]] = []  # destination, number, and why it is not sent
         self._deliveries: list[tuple[Any, ...]] = []
         self._more: list[tuple[Any, ...]] = []
 
@@ -185,6 +200,8 @@ class _Rows:
         put("INSERT INTO service_deliveries VALUES (?, ?, ?, ?, ?)", self._deliveries)
         if self._more:
             put("INSERT INTO service_more VALUES (?, ?, ?, ?)", self._more)
+        for destination, number, letter in self.dead:
+            put_letters(database.connection, destination, [(number, letter)])
         if self.answers:
             put("INSERT OR REPLACE INTO service_answers VALUES (?, ?, ?, ?, ?, ?)", self.answers)
 

@@ -18,6 +18,8 @@ from tocsin.service.directory import Directory
 from tocsin.service.problems import is_full
 from tocsin.service.readers import used_bytes
 from tocsin.service.times import now_ms
+from tocsin.service.webhooks.letters import KEPT_MS, Expired, expire, forget_letters
+from tocsin.service.webhooks.registry import Webhooks
 from tocsin.store import Database
 
 if TYPE_CHECKING:
@@ -37,15 +39,18 @@ class Trim:
     before: int  # published earlier, in milliseconds
     most_bytes: float
     answers_before: int
+    webhooks: Webhooks
     is_alone = False
     _earliest: dict[int, int] = field(default_factory=dict)
     _counts: tuple[int, int] = (0, 0)
     _floor: int = 0
+    _expired: Expired | None = None
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         connection = database.connection
         connection.execute("DELETE FROM service_answers WHERE given < ?", (self.answers_before,))
         audit.trim(database)
+        forget_letters(connection, now_ms() - KEPT_MS)
         total = self.directory.published_bytes
         rows = connection.execute(_BEGIN, (_AT_ONCE,)).fetchall()
         old = list(takewhile(lambda row: row[1] < self.before or total - row[3] >= self.most_bytes, rows))
@@ -54,10 +59,12 @@ class Trim:
         return sequence
 
     def _delete(self, database: Database, old: Sequence[tuple[int, int, str, int]]) -> None:
-        pairs = [(destination, number) for row in old for destination, number in json.loads(row[2])]
+        deleted = [(destination, number, row[0]) for row in old for destination, number in json.loads(row[2])]
+        pairs = [(destination, number) for destination, number, _ in deleted]
         known = self.directory.destinations
         acknowledged = sum(number <= known[one].acknowledged for one, number in pairs if one in known)
         self._counts = acknowledged, len(pairs) - acknowledged
+        self._expired = expire(database.connection, self.webhooks.targets(), deleted, now_ms())
         for destination, number in pairs:
             self._earliest[destination] = max(self._earliest.get(destination, 0), number + 1)
         run = database.connection.executemany
@@ -74,6 +81,8 @@ class Trim:
         for destination, number in self._earliest.items():
             if destination in self.directory.destinations:
                 self.directory.destinations[destination].earliest = number
+        if self._expired is not None:
+            self.webhooks.expired(self._expired)
         if self._floor:
             self.directory.first_event = self._floor + 1
         return self._counts, not self._floor
@@ -93,18 +102,19 @@ class Probe:
 
 
 async def keep(service: Service) -> None:
-    """Trim once a second, and again at once while there is more."""
-    while True:
-        await asyncio.sleep(_PERIOD_S)
-        try:
-            if service.trouble:
-                await service.commit(Probe())
-            while not await _trim(service):
-                await asyncio.sleep(0)
-            await _measure(service)
-        except (StoreError, sqlite3.Error) as error:
-            if not is_full(error):
-                _LOG.warning("retention failed, and is tried again: %s", error)
+    """Send what webhooks are due. Trim once a second, and again at once while there is more."""
+    async with service.senders.running():
+        while True:
+            await asyncio.sleep(_PERIOD_S)
+            try:
+                if service.trouble:
+                    await service.commit(Probe())
+                while not await _trim(service):
+                    await asyncio.sleep(0)
+                await _measure(service)
+            except (StoreError, sqlite3.Error) as error:
+                if not is_full(error):
+                    _LOG.warning("retention failed, and is tried again: %s", error)
 
 
 async def _measure(service: Service) -> None:
@@ -116,7 +126,7 @@ async def _measure(service: Service) -> None:
 async def _trim(service: Service) -> bool:
     now, limits = now_ms(), service.limits
     before, answers = now - int(limits.retain_s * 1000), now - int(limits.answers_s * 1000)
-    change = Trim(service.directory, before, limits.retain_bytes, answers)
+    change = Trim(service.directory, before, limits.retain_bytes, answers, service.webhooks)
     (acknowledged, unacknowledged), is_done = await service.commit(change)
     service.metrics.expired(acknowledged, unacknowledged)
     return bool(is_done)

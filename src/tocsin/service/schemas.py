@@ -28,6 +28,23 @@ _ERRORS: Final = {
         {"row": _COUNT, "id": _ANY, "field": {"type": ["string", "null"]}, "reason": _TEXT}, "row", "reason"
     ),
 }
+_WEBHOOK: Final[dict[str, Any]] = {
+    "url": {**_TEXT, "description": "Where deliveries are posted: http or https"},
+    "secret": {**_TEXT, "description": "whsec_ and base64; one is made, and shown once, if there is none"},
+    "order": {"enum": ["strict", "any"], "default": "strict"},
+    "allow_private": {"type": "boolean", "description": "Whether the URL may lead to a private address; for admins"},
+    "rate_per_s": {**_NUMBER, "description": "The most requests in a second"},
+    "digest_s": {**_NUMBER, "description": "Deliveries of so many seconds come in one request"},
+    "max_attempts": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
+    "on_full": {"enum": ["dead-letter", "reject"], "default": "dead-letter"},
+    "paused_until": {**_TIME, "description": "Until then, nothing is sent"},
+    "failures_to": {**_TEXT, "description": "The destination that is told when this one is disabled"},
+    "state": {"enum": ["well", "failing", "disabled"], "readOnly": True},
+    "reason": {**_TEXT, "readOnly": True, "description": "Why the last request failed"},
+    "failing_since": {**_TIME, "readOnly": True},
+    "disabled_at": {**_TIME, "readOnly": True},
+    "waiting": {**_COUNT, "readOnly": True, "description": "Deliveries that wait to be sent"},
+}
 SCHEMAS: Final[dict[str, Any]] = {
     "Audit": _object(
         {
@@ -81,7 +98,8 @@ SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Destination": _object(
         {
-            "kind": {"enum": ["stream"]},
+            "kind": {"enum": ["stream", "webhook"]},
+            **_WEBHOOK,
             "id": {**_TEXT, "readOnly": True},
             "epoch": {**_TEXT, "readOnly": True},
             "newest": {**_COUNT, "readOnly": True},
@@ -129,6 +147,24 @@ SCHEMAS: Final[dict[str, Any]] = {
         "matches", "truth", "holds", "fails", "text",
     ),
     "Destinations": _object({"destinations": _list("Destination"), "next": _TEXT}, "destinations"),
+    "DeadLetters": _object(
+        {
+            "dead_letters": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "sequence": _COUNT, "key": _TEXT, "reason": _TEXT, "attempts": _COUNT, "since": _TIME,
+                        "cause": {"enum": ["overflow", "refused", "attempts", "expired"]},
+                        "status": {"type": ["integer", "null"], "description": "The HTTP status, if there was one"},
+                        "delivery": {"description": "null once retention has deleted it"},
+                    },
+                    "sequence", "key", "cause", "delivery",
+                ),
+            },
+            "next": _COUNT,
+        },
+        "dead_letters",
+    ),
     "Event": {"type": "object", "description": "Names and values; nested objects have dotted names in conditions"},
     "Lines": {"type": "string", "description": "One JSON object a line"},
     "Matches": _object({"matches": {"type": "array", "items": _object(_MATCH, "id", "score", "payload")}}, "matches"),
@@ -149,6 +185,16 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "sequence", "matches",
     ),
+    "Replay": _object(
+        {
+            "from": {**_COUNT, "description": "The number of the first delivery that comes again"},
+            "since": {**_TIME, "description": "Or the time from which on they were published"},
+        },
+        additionalProperties=False,
+    ),
+    "Retried": _object({"sequence": _COUNT}, "sequence"),
+    "Rotated": _object({"secret": _TEXT, "secrets": _COUNT, "old_until": _TIME}, "secrets"),
+    "Rotation": _object({"secret": _TEXT, "keep_s": _NUMBER}, additionalProperties=False),
     "Report": _object(
         {"accepted": _COUNT, "rejected": _COUNT, "errors": _ERRORS, "sequence": _COUNT},
         "accepted", "rejected", "errors",

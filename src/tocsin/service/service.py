@@ -23,6 +23,8 @@ from tocsin.service.publishing import Publisher
 from tocsin.service.quotas import Quotas
 from tocsin.service.readers import Readers
 from tocsin.service.tables import Prepare
+from tocsin.service.webhooks.registry import Webhooks
+from tocsin.service.webhooks.senders import Senders
 from tocsin.store import Change
 
 Result = TypeVar("Result")
@@ -42,10 +44,12 @@ class Service:
         self.directory: Directory = self.transactions.read(
             lambda database: read_directory(database.connection, identity)
         )
+        self.webhooks = Webhooks(self.directory, limits.outbox, limits.outbox_bytes)
+        self.transactions.read(lambda database: self.webhooks.read(database.connection))
         self.transactions.submit(BeginHistory(self.directory)).result()
         self.readers = Readers(engine.folder)
         self.hub = Hub(self.directory, self.readers)
-        self.outbox = Outbox(self.directory)
+        self.outbox = Outbox(self.directory, self.webhooks)
         addressing = Addressing(engine, self.directory)
         addressing.prepare()
         loop = asyncio.get_running_loop() if loop is None else loop
@@ -56,6 +60,7 @@ class Service:
         self.polls = 0  # pulls that wait
         self.trouble = ""  # why the last change was refused by the disk; empty if it was not
         self.metrics = Metrics(self)
+        self.senders = Senders(self)
         self._threads = ThreadPoolExecutor(_THREADS, "tocsin-parse")
 
     async def in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:

@@ -83,13 +83,13 @@ class Server(uvicorn.Server):
 async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
     """The tenants of a server, in the running event loop."""
     tenants = Tenants(engine, options.limits, options.sync)
-    noting = asyncio.create_task(_note_uses(authentication))
+    beside = [asyncio.create_task(_note_uses(authentication)), asyncio.create_task(tenants.resume())]
     try:
         yield tenants
     finally:
-        noting.cancel()
-        with suppress(asyncio.CancelledError):
-            await noting
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
         await tenants.close()
         await asyncio.to_thread(authentication.write_uses)
 

@@ -7,6 +7,8 @@
     service_more          further subscriptions of a delivery, 1,000 a part
     service_answers       answers to requests with an idempotency key
     service_audit         who changed what, when and from where: `audit`
+    service_webhooks      secrets and health of a destination of kind webhook (JSON)
+    service_letters       its deliveries that failed: dead (why; empty if it is tried again), attempts, due and more
 
 `docs/format.md` describes them.
 """
@@ -50,6 +52,15 @@ _SCHEMA: Final = (
         number INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, token TEXT NOT NULL, name TEXT NOT NULL,
         address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, first INTEGER, last INTEGER NOT NULL
     ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS service_webhooks (
+        destination INTEGER PRIMARY KEY, secrets TEXT NOT NULL, health TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS service_letters (
+        destination INTEGER NOT NULL, sequence INTEGER NOT NULL, event INTEGER NOT NULL, dead TEXT NOT NULL,
+        attempts INTEGER NOT NULL, due INTEGER NOT NULL, reason TEXT NOT NULL, status INTEGER, since INTEGER NOT NULL,
+        PRIMARY KEY (destination, sequence)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS service_letters_by_time ON service_letters (since)",
     "CREATE INDEX IF NOT EXISTS service_answers_by_time ON service_answers (given)",
     "CREATE INDEX IF NOT EXISTS service_routes_by_destination ON service_routes (destination)",
 )

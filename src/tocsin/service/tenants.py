@@ -3,7 +3,8 @@
     FOLDER/                  the default tenant, whose name is empty
     FOLDER/tenants/NAME/     every other one
 
-A tenant is opened by its first request, and stays open. Nothing below this module knows of tenants.
+Tenants are opened when the server starts, one after the other, because their webhooks have work; one that is new, by
+its first request. They stay open. Nothing below this module knows of tenants.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from tocsin.engine import Engine
@@ -62,6 +64,15 @@ class Tenants:
             task = self._opening[tenant] = asyncio.create_task(self._begin(tenant))
             task.add_done_callback(lambda _: self._opening.pop(tenant, None))
         return await asyncio.shield(task)
+
+    async def resume(self) -> None:
+        """Open all tenants that there are. One that cannot be opened is logged, and tried again by its requests."""
+        for name in await asyncio.to_thread(self._existing):
+            with suppress(Problem):
+                await self.opened(name)
+
+    def _existing(self) -> list[str]:
+        return sorted(one.parent.name for one in self._folder.glob("*/store.db"))
 
     async def _begin(self, tenant: str) -> Service:
         """Open a tenant on a thread, so that the others do not wait."""

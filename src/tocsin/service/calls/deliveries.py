@@ -91,6 +91,8 @@ def _dense(target: Destination, found: list[Told], after: int) -> list[Told]:
 async def acknowledge(exchange: Exchange) -> Response:
     service = exchange.service
     target = service.destination(exchange.principal, exchange.part("id"))
+    if service.webhooks.of(target) is not None:
+        raise conflict("the sender of a webhook moves its cursor; a replay moves it back")
     record = await exchange.document()
     only(record, frozenset(("sequence", "epoch")), "acknowledgement")
     if "sequence" not in record:
@@ -102,21 +104,27 @@ async def acknowledge(exchange: Exchange) -> Response:
     return answered({"acknowledged": done, "newest": target.newest})
 
 
+def delivery_number(exchange: Exchange, what: str) -> int:
+    """The number of a delivery in a path."""
+    text = exchange.part("sequence")
+    if not text.isascii() or not text.isdecimal() or len(text) > 15:
+        raise unknown(what, text)
+    return int(text)
+
+
 async def more(exchange: Exchange) -> Response:
     """Further subscriptions of a delivery that has many."""
     service = exchange.service
     target = service.destination(exchange.principal, exchange.part("id"))
-    text, part = exchange.part("sequence"), exchange.asked.number("part", 1, 0, MOST_NUMBER)
-    if not text.isascii() or not text.isdecimal() or len(text) > 15:
-        raise unknown("delivery", text)
-    values = (target.number, int(text))
+    number, part = delivery_number(exchange, "delivery"), exchange.asked.number("part", 1, 0, MOST_NUMBER)
+    values = (target.number, number)
     first = "SELECT subscriptions, count FROM service_deliveries WHERE destination = ? AND sequence = ?"
     others = "SELECT subscriptions FROM service_more WHERE destination = ? AND sequence = ? AND part = ?"
     head, own = await service.readers.read(
         lambda one: (one.execute(first, values).fetchone(), one.execute(others, (*values, part)).fetchone())
     )
     if head is None or (own is None and part):
-        raise unknown("delivery", text)
+        raise unknown("delivery", number)
     document: dict[str, Any] = {"count": head[1], "part": part}
     if (part + 1) * _MOST_PAGE < head[1]:
         document["next"] = part + 1

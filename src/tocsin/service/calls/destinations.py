@@ -12,10 +12,20 @@ from tocsin.service.changes import Guard, PutDestination, RemoveDestination
 from tocsin.service.directory import Destination
 from tocsin.service.kinds import checked_options
 from tocsin.service.names import checked_name
-from tocsin.service.principals import OPERATE, READ, SUBSCRIBE
+from tocsin.service.principals import ADMIN, OPERATE, READ, SUBSCRIBE
+from tocsin.service.problems import invalid
+from tocsin.service.times import time_text
+from tocsin.service.webhooks.changes import PutWebhook
+from tocsin.service.webhooks.registry import KIND, state_of
+from tocsin.service.webhooks.signing import checked_secret
 
 PATH: Final = "/v1/destinations"
-_SHOWN: Final = frozenset(("id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"))
+_SHOWN: Final = frozenset(
+    (
+        *("id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"),
+        *("state", "reason", "failing_since", "disabled_at", "waiting"),
+    )
+)
 _MOST_PAGE: Final = 1000
 
 
@@ -31,7 +41,21 @@ def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
         "acknowledged": one.acknowledged,
         "earliest": one.earliest,
         "subscriptions": one.subscriptions,
+        **_health_of(exchange, one, is_operator=is_operator),
     }
+
+
+def _health_of(exchange: Exchange, one: Destination, *, is_operator: bool) -> dict[str, Any]:
+    """How a webhook does. The reason may quote what the endpoint answered."""
+    found = exchange.service.webhooks.of(one)
+    if found is None:
+        return {}
+    health = found.health
+    document: dict[str, Any] = {"state": state_of(health), "waiting": found.waiting}
+    if health.failures and not is_operator:
+        document["reason"] = health.reason
+    times = {"failing_since": health.since, "disabled_at": health.disabled}
+    return document | {name: time_text(moment) for name, moment in times.items() if moment is not None}
 
 
 async def get(exchange: Exchange) -> Response:
@@ -46,11 +70,25 @@ async def put(exchange: Exchange) -> Response:
 
 async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Guard) -> Response:
     record = {field: value for field, value in record.items() if field not in _SHOWN}
-    kind, options = checked_options(record)
-    service = exchange.service
+    secret = checked_secret(record.pop("secret")) if record.get("kind") == KIND and "secret" in record else None
+    kind, options = checked_options(record, is_admin=ADMIN in exchange.principal.scopes)
+    _require_other(exchange, name, options.get("failures_to"))
+    service, made = exchange.service, None
     change = PutDestination(service.directory, exchange.principal.tenant, name, kind, options, guard)
-    is_new, made = await exchange.commit(change)
-    return answered(document_of(exchange, made), 201 if is_new else 200, {"ETag": made.etag})
+    if kind == KIND:
+        is_new, target, made = await exchange.commit(PutWebhook(change, service.webhooks, secret))
+        service.senders.changed(target)
+    else:
+        is_new, target = await exchange.commit(change)
+    document = document_of(exchange, target) | ({} if made is None else {"secret": made})
+    return answered(document, 201 if is_new else 200, {"ETag": target.etag})
+
+
+def _require_other(exchange: Exchange, name: str, other: str | None) -> None:
+    if other is not None and (
+        other == name or (exchange.principal.tenant, other) not in exchange.service.directory.named
+    ):
+        raise invalid("failures_to is the id of another destination, which exists", field="failures_to")
 
 
 async def patch(exchange: Exchange) -> Response:

@@ -7,7 +7,6 @@ import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
@@ -21,7 +20,7 @@ from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, empty
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
-from tocsin.service.names import amount, only, record_id, subscription_id
+from tocsin.service.names import amount, instant, only, record_id, subscription_id
 from tocsin.service.pricing import price
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
@@ -44,20 +43,6 @@ FROM subscriptions AS s LEFT JOIN service_routes AS r ON r.id = s.id
 """
 
 
-def _milliseconds(record: Mapping[str, Any], field: str) -> int | None:
-    """A time of a record: RFC 3339, with its offset from UTC."""
-    value = record.get(field)
-    if value is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-        if moment.tzinfo is None:
-            raise ValueError(value)
-        return int(moment.timestamp() * 1000)
-    except (TypeError, ValueError, OverflowError):
-        raise invalid(f"{field} is a time such as 2026-01-31T12:00:00Z", field=field) from None
-
-
 def _route(exchange: Exchange, record: Mapping[str, Any]) -> Route:
     """Where and when a subscription's matches go."""
     name, throttle = record.get("destination"), record.get("throttle_s")
@@ -70,7 +55,7 @@ def _route(exchange: Exchange, record: Mapping[str, Any]) -> Route:
             raise invalid(f"there is no destination {str(name)!r:.80}; make it first", field="destination")
         number = found.number
     seconds = None if throttle is None else amount(throttle, "throttle_s", 0.001, _YEAR_S)
-    return Route(number, seconds, _milliseconds(record, "paused_until"), _milliseconds(record, "expires_at"))
+    return Route(number, seconds, instant(record, "paused_until"), instant(record, "expires_at"))
 
 
 def _engine_record(id: SubscriptionId, record: Mapping[str, Any]) -> dict[str, Any]:

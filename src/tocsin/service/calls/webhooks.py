@@ -1,0 +1,182 @@
+"""Webhooks: secrets, endpoints that failed, dead letters, and deliveries that come again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from tocsin.service import bodies
+from tocsin.service.api import Call, Exchange, Option, answered, raw
+from tocsin.service.calls.deliveries import delivery_number
+from tocsin.service.calls.destinations import PATH, document_of
+from tocsin.service.directory import Destination
+from tocsin.service.names import MOST_NUMBER, amount, instant, only, whole
+from tocsin.service.outbox import Stored
+from tocsin.service.principals import READ, SUBSCRIBE
+from tocsin.service.problems import conflict, invalid
+from tocsin.service.times import time_text
+from tocsin.service.webhooks.changes import Enable, Replay, RetryLetter, Rotate
+from tocsin.service.webhooks.letters import Letter
+from tocsin.service.webhooks.registry import Webhook
+from tocsin.service.webhooks.signing import checked_secret, new_secret
+
+_MOST_PAGE: Final = 1000
+_MOST_BYTES: Final = 4 << 20
+_MOST_KEPT_S: Final = 30 * 86_400.0
+_KEPT_S: Final = 86_400.0
+_LETTERS: Final = """
+SELECT l.*, d.count, d.subscriptions, e.event, e.published FROM service_letters AS l
+LEFT JOIN service_deliveries AS d ON d.destination = l.destination AND d.sequence = l.sequence
+LEFT JOIN service_events AS e ON e.sequence = d.event
+WHERE l.destination = ? AND l.sequence > ? AND l.dead <> '' ORDER BY l.sequence LIMIT ?
+"""
+_PUBLISHED: Final = """
+SELECT e.published FROM service_deliveries AS d JOIN service_events AS e ON e.sequence = d.event
+WHERE d.destination = ? AND d.sequence = ?
+"""
+
+
+def _webhook(exchange: Exchange) -> Webhook:
+    target = exchange.service.destination(exchange.principal, exchange.part("id"))
+    found = exchange.service.webhooks.of(target)
+    if found is None:
+        raise conflict(f"it is of kind {target.kind}; only a webhook has this")
+    return found
+
+
+async def _document(exchange: Exchange, *known: str) -> dict[str, Any]:
+    """The body, which may be left out."""
+    bodies.media_type(exchange.request, frozenset((bodies.JSON,)))
+    body = await exchange.body()
+    record = await exchange.parsed(bodies.json_object, body) if body else {}
+    only(record, frozenset(known), "request of this kind")
+    return record
+
+
+async def rotate(exchange: Exchange) -> Response:
+    service, found = exchange.service, _webhook(exchange)
+    record = await _document(exchange, "secret", "keep_s")
+    kept_s = amount(record.get("keep_s", _KEPT_S), "keep_s", 0, _MOST_KEPT_S)
+    secret = checked_secret(record["secret"]) if "secret" in record else new_secret()
+    known = await exchange.commit(Rotate(found, secret, service.senders.clock(), int(kept_s * 1000)))
+    document: dict[str, Any] = {"secrets": len(known)}
+    if len(known) > 1 and known[1].until is not None:
+        document["old_until"] = time_text(known[1].until)
+    return answered(document | ({} if "secret" in record else {"secret": secret}))
+
+
+async def enable(exchange: Exchange) -> Response:
+    found = _webhook(exchange)
+    await exchange.service.senders.flush()  # what failed before does not count any more
+    await exchange.commit(Enable(found))
+    exchange.service.senders.changed(found.target)
+    return answered(document_of(exchange, found.target))
+
+
+async def replay(exchange: Exchange) -> Response:
+    service = exchange.service
+    target = service.destination(exchange.principal, exchange.part("id"))
+    record = await _document(exchange, "from", "since")
+    if len(record) != 1:
+        raise invalid("from is the number of the first delivery that comes again, or since the time", field="from")
+    if "from" in record:
+        first = whole(record["from"], "from", 1, MOST_NUMBER)
+    else:
+        since = instant(record, "since")
+        if since is None:
+            raise invalid("since is a time such as 2026-01-31T12:00:00Z", field="since")
+        low, high = target.earliest, target.newest + 1
+        first = await service.readers.read(lambda one: _since(one, target.number, low, high, since))
+        first = min(first, target.acknowledged + 1)
+    webhook = service.webhooks.of(target)
+    done: int = await exchange.commit(Replay(service.directory, target, first, webhook))
+    service.senders.changed(target)
+    return answered({"acknowledged": done, "newest": target.newest})
+
+
+def _since(connection: sqlite3.Connection, destination: int, low: int, high: int, since: int) -> int:
+    """The first number from `low` on, and before `high`, whose event was published at a time or later."""
+    while low < high:
+        middle = (low + high) // 2
+        found = connection.execute(_PUBLISHED, (destination, middle)).fetchone()
+        if found is None or found[0] < since:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+async def dead_letters(exchange: Exchange) -> Response:
+    target = _webhook(exchange).target
+    limit, after = exchange.asked.number("limit", 100, 1, _MOST_PAGE), exchange.asked.number("after", 0, 0, MOST_NUMBER)
+    values = (target.number, after, limit + 1)
+    rows = await exchange.service.readers.read(lambda one: one.execute(_LETTERS, values).fetchall())
+    parts, size = list[bytes](), 0
+    for row in rows[:limit]:
+        parts.append(_letter(exchange, target, row))
+        size += len(parts[-1])
+        if size > _MOST_BYTES:
+            break
+    more = f',"next":{rows[len(parts) - 1][1]}' if len(rows) > len(parts) else ""
+    return raw(b'{"dead_letters":[%s]%s}' % (b",".join(parts), more.encode()))
+
+
+def _letter(exchange: Exchange, target: Destination, row: Sequence[Any]) -> bytes:
+    """A dead letter as JSON. Its delivery is null once retention has deleted it."""
+    letter, delivery = Letter(*row[2:9]), b"null"
+    if row[11] is not None:
+        stored = Stored(target.number, row[1], letter.event, row[9], row[10], row[11], row[12])
+        delivery = exchange.service.hub.document(stored).document
+    document = {
+        "sequence": row[1],
+        "key": exchange.service.directory.key(letter.event, target.number),
+        "cause": letter.dead,
+        "reason": letter.reason,
+        "status": letter.status,
+        "attempts": letter.attempts,
+        "since": time_text(letter.since),
+    }
+    return json.dumps(document)[:-1].encode() + b', "delivery": %s}' % delivery
+
+
+async def retry(exchange: Exchange) -> Response:
+    found, number = _webhook(exchange), delivery_number(exchange, "dead letter")
+    await exchange.commit(RetryLetter(found, number))
+    exchange.service.senders.changed(found.target)
+    return answered({"sequence": number}, 202)
+
+
+_NUMBER: Final = {"type": "integer", "minimum": 0}
+_PROBLEMS: Final = (400, 404, 409, 413, 415, 422, 507)
+CALLS: Final = (
+    Call(
+        "POST", f"{PATH}/{{id}}/enable", enable, SUBSCRIBE, "Send again to a webhook that was disabled, or failed",
+        gives="Destination", problems=(404, 409, 507),
+    ),
+    Call(
+        "POST", f"{PATH}/{{id}}/rotate-secret", rotate, SUBSCRIBE,
+        "Sign with a new secret, and for a day (`keep_s`) with the old one, too",
+        takes={"application/json": "Rotation"}, gives="Rotated", problems=_PROBLEMS,
+    ),
+    Call(
+        "POST", f"{PATH}/{{id}}/replay", replay, SUBSCRIBE,
+        "Move the cursor back to a number or a time, so that deliveries come again",
+        takes={"application/json": "Replay"}, gives="Acknowledged", problems=(*_PROBLEMS, 410),
+    ),
+    Call(
+        "GET", f"{PATH}/{{id}}/dead-letters", dead_letters, READ, "Deliveries of a webhook that were given up",
+        (
+            Option("after", "the number before the first one", _NUMBER),
+            Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
+        ),
+        gives="DeadLetters", problems=(400, 404, 409),
+    ),
+    Call(
+        "POST", f"{PATH}/{{id}}/dead-letters/{{sequence}}/retry", retry, SUBSCRIBE, "Send a dead letter again",
+        gives="Retried", status=202, problems=(404, 409, 410, 507),
+    ),
+)  # fmt: skip

@@ -1,0 +1,182 @@
+"""Changes of webhooks by their owners: made, rotated, enabled, and deliveries that are sent again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tocsin.service.changes import PutDestination
+from tocsin.service.directory import Destination, Directory
+from tocsin.service.problems import Problem, conflict, unknown
+from tocsin.service.webhooks.registry import Webhook, Webhooks, outbox_size, secrets_of
+from tocsin.service.webhooks.schedule import WELL
+from tocsin.service.webhooks.signing import MOST_SECRETS, Secret, new_secret, valid
+from tocsin.store import Database
+
+_SECRETS: Final = "SELECT secrets FROM service_webhooks WHERE destination = ?"
+_PUT_SECRETS: Final = "UPDATE service_webhooks SET secrets = ? WHERE destination = ?"
+
+
+def _stored_secrets(connection: sqlite3.Connection, number: int) -> tuple[Secret, ...] | None:
+    found = connection.execute(_SECRETS, (number,)).fetchone()
+    return None if found is None else secrets_of(found[0])
+
+
+def _require(connection: sqlite3.Connection, target: Destination) -> None:
+    """Raise a `Problem` if a destination was deleted meanwhile."""
+    statement = "SELECT 1 FROM service_destinations WHERE number = ?"
+    if connection.execute(statement, (target.number,)).fetchone() is None:
+        raise unknown("destination", target.id)
+
+
+@dataclass(slots=True)
+class PutWebhook:
+    """Add a webhook, or change its options. Returns whether it is new, the destination, and a secret that was made."""
+
+    put: PutDestination
+    webhooks: Webhooks
+    secret: str | None
+    is_alone = False
+    _secrets: tuple[Secret, ...] = ()
+    _made: str | None = None
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        last = self.put.write(database, sequence, touched)
+        number, connection = self.put.number, database.connection
+        known = _stored_secrets(connection, number)
+        if known is None:
+            self._made = None if self.secret else new_secret()
+            self._secrets = (Secret(self.secret or self._made or ""),)
+            row = (number, json.dumps(self._secrets), json.dumps(WELL))
+            connection.execute("INSERT INTO service_webhooks VALUES (?, ?, ?)", row)
+        elif self.secret and known[0].text != self.secret:
+            self._secrets = (Secret(self.secret),)
+            connection.execute(_PUT_SECRETS, (json.dumps(self._secrets), number))
+        else:
+            self._secrets = known
+        return last
+
+    def apply(self) -> tuple[bool, Destination, str | None]:
+        is_new, target = self.put.apply()
+        one = self.webhooks.known.get(target.number)
+        if one is None:
+            self.webhooks.known[target.number] = Webhook(target, self._secrets)
+        else:
+            one.secrets = self._secrets
+        return is_new, target, self._made
+
+
+@dataclass(slots=True)
+class Rotate:
+    """Sign with a new secret, and for some time with those before, too."""
+
+    webhook: Webhook
+    secret: str
+    now: int
+    kept_ms: int
+    is_alone = False
+    _secrets: tuple[Secret, ...] = ()
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        target = self.webhook.target
+        known = _stored_secrets(database.connection, target.number)
+        if known is None:
+            raise unknown("destination", target.id)
+        until = self.now + self.kept_ms
+        old = [Secret(one.text, min(until, one.until or until)) for one in known if one.text != self.secret]
+        self._secrets = (Secret(self.secret), *valid(old, self.now))[:MOST_SECRETS]
+        database.connection.execute(_PUT_SECRETS, (json.dumps(self._secrets), target.number))
+        return sequence
+
+    def apply(self) -> Sequence[Secret]:
+        self.webhook.secrets = self._secrets
+        return self._secrets
+
+
+@dataclass(slots=True)
+class Enable:
+    """Send again at once to an endpoint that failed."""
+
+    webhook: Webhook
+    is_alone = False
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        target, connection = self.webhook.target, database.connection
+        _require(connection, target)
+        health = "UPDATE service_webhooks SET health = ? WHERE destination = ?"
+        connection.execute(health, (json.dumps(WELL), target.number))
+        letters = "UPDATE service_letters SET attempts = 0, due = 0 WHERE destination = ? AND dead = ''"
+        connection.execute(letters, (target.number,))
+        return sequence
+
+    def apply(self) -> None:
+        self.webhook.health = WELL
+        self.webhook.revision += 1
+
+
+@dataclass(slots=True)
+class Replay:
+    """Move the cursor of a destination back, so that all deliveries from a number on come again."""
+
+    directory: Directory
+    target: Destination
+    first: int
+    webhook: Webhook | None
+    is_alone = True
+    _size: tuple[int, int] = (0, 0)
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        target, connection = self.target, database.connection
+        _require(connection, target)
+        if self.first < target.earliest:
+            detail = f"the deliveries before {target.earliest} are not kept any more"
+            raise Problem(410, "gone", detail, earliest=target.earliest)
+        if self.first > target.acknowledged + 1:
+            detail = f"the cursor is at {target.acknowledged}; a replay moves it back, and leaves nothing out"
+            raise conflict(detail, acknowledged=target.acknowledged)
+        after = self.first - 1
+        statement = "UPDATE service_destinations SET acknowledged = ? WHERE number = ?"
+        connection.execute(statement, (after, target.number))
+        if self.webhook is not None:
+            self.webhook.begin_anew()
+            statement = "DELETE FROM service_letters WHERE destination = ? AND sequence > ?"
+            connection.execute(statement, (target.number, after))
+            self._size = outbox_size(connection, target.number, after)
+        return sequence
+
+    def apply(self) -> int:
+        self.target.acknowledged = self.first - 1
+        if self.webhook is not None:
+            self.webhook.waiting, self.webhook.waiting_bytes = self._size
+            self.webhook.begin_anew()
+        return self.target.acknowledged
+
+
+@dataclass(slots=True)
+class RetryLetter:
+    """Send a dead letter again."""
+
+    webhook: Webhook
+    number: int
+    is_alone = False
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        target, connection = self.webhook.target, database.connection
+        place = (target.number, self.number)
+        statement = "SELECT dead FROM service_letters WHERE destination = ? AND sequence = ?"
+        found = connection.execute(statement, place).fetchone()
+        if found is None:
+            raise unknown("dead letter", self.number)
+        statement = "SELECT 1 FROM service_deliveries WHERE destination = ? AND sequence = ?"
+        if connection.execute(statement, place).fetchone() is None:
+            raise Problem(410, "gone", "retention deleted the delivery; only this record of it is left")
+        statement = "UPDATE service_letters SET dead = '', attempts = 0, due = 0 WHERE destination = ? AND sequence = ?"
+        connection.execute(statement, place)
+        return sequence
+
+    def apply(self) -> None:
+        self.webhook.waiting += 1
+        self.webhook.revision += 1

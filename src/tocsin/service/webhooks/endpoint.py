@@ -1,0 +1,168 @@
+"""Requests to a URL, over connections to addresses that were checked.
+
+Each attempt resolves the name and checks all its addresses. The connection goes to one of these addresses, and not to
+the name, so that a second look-up cannot lead elsewhere (DNS rebinding). `Host` and TLS have the name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import httpx
+
+from tocsin.service.webhooks.addresses import refusal
+from tocsin.service.webhooks.urls import Url, parsed_url
+
+TIMEOUT_S: Final = 15.0
+_CONNECT_S: Final = 5.0
+_MOST_ANSWER: Final = 4096
+_MOST_TRIED: Final = 3
+_LOOKUPS: Final = 32
+_CONNECTIONS: Final = httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=30.0)
+Lookup = Callable[..., Sequence[Any]]
+
+
+class Unreachable(Exception):
+    """No answer came; the reason is the message."""
+
+
+class Answer(NamedTuple):
+    """What an endpoint answered."""
+
+    status: int
+    retry_after: str | None
+    text: str  # the beginning of the body
+
+
+class Resolver:
+    """Looks names up, on threads of its own. All who ask for a name at the same time wait for one look-up."""
+
+    def __init__(self, lookup: Lookup = socket.getaddrinfo) -> None:
+        self.lookup = lookup
+        self._threads = ThreadPoolExecutor(_LOOKUPS, "tocsin-resolve")
+        self._asked: dict[tuple[str, int], asyncio.Future[Sequence[Any]]] = {}
+
+    async def addresses(self, url: Url) -> list[str]:
+        """The addresses of a URL's host; raises `Unreachable`."""
+        if url.is_address:
+            return [url.host]
+        name = (url.host, url.port)
+        if (asked := self._asked.get(name)) is None:
+            call = asyncio.get_running_loop().run_in_executor(self._threads, self._look, *name)
+            asked = self._asked[name] = call
+            asked.add_done_callback(lambda done: self._answered(name, done))
+        try:
+            found = await asyncio.shield(asked)
+        except (OSError, UnicodeError) as error:
+            raise Unreachable(f"the name {url.host} has no address ({error})") from None
+        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
+        if not addresses:
+            raise Unreachable(f"the name {url.host} has no address")
+        return addresses
+
+    def _answered(self, name: tuple[str, int], done: asyncio.Future[Sequence[Any]]) -> None:
+        self._asked.pop(name, None)
+        if not done.cancelled():
+            done.exception()  # it was looked at, also if everybody gave up meanwhile
+
+    def _look(self, host: str, port: int) -> Sequence[Any]:
+        return self.lookup(host, port, type=socket.SOCK_STREAM)
+
+    def close(self) -> None:
+        """Let the threads end; nobody waits for a name server that does not answer."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+@lru_cache(1)
+def trusted() -> ssl.SSLContext:
+    """Whose certificates are trusted: those of certifi, or of SSL_CERT_FILE."""
+    return httpx.create_ssl_context()
+
+
+class Endpoint:
+    """A URL to which deliveries are posted. It follows no redirect, keeps no cookies and knows no proxy."""
+
+    def __init__(
+        self, url: str, resolver: Resolver, *, allow_private: bool = False, context: ssl.SSLContext | None = None
+    ) -> None:
+        self._url, self._resolver, self._allow_private = parsed_url(url), resolver, allow_private
+        self._context = context
+        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._last = ""  # the address of the last connection
+
+    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The answer to a request, or `Unreachable`. It takes at most 15 s in all."""
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                return await self._post(headers, body)
+        except TimeoutError:
+            raise Unreachable(f"there was no answer within {TIMEOUT_S:g} s") from None
+
+    async def _post(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        addresses = await self._resolver.addresses(self._url)
+        for one in addresses:
+            if reason := refusal(one, allow_private=self._allow_private):
+                raise Unreachable(f"the name {self._url.host} leads to {reason}")
+        addresses.sort(key=lambda one: one != self._last)  # its connection may be open still
+        for place, address in enumerate(addresses[:_MOST_TRIED], 1):
+            try:
+                answer = await self._sent(address, headers, body)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                if place == len(addresses[:_MOST_TRIED]):
+                    raise Unreachable(f"{address} cannot be connected to ({error or type(error).__name__})") from None
+            except (httpx.HTTPError, OSError) as error:
+                raise Unreachable(f"the connection failed ({type(error).__name__}: {error})") from None
+            else:
+                self._last = address
+                return answer
+        raise AssertionError("there is at least one address")
+
+    async def _sent(self, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        if self._transport is None:
+            context = self._context or trusted()
+            self._transport = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=_CONNECTIONS)
+        extensions: dict[str, Any] = {
+            "timeout": {"connect": _CONNECT_S, "read": TIMEOUT_S, "write": TIMEOUT_S, "pool": TIMEOUT_S}
+        }
+        if not self._url.is_address:
+            extensions["sni_hostname"] = self._url.host
+        request = httpx.Request(
+            "POST",
+            self._url.at(address),
+            headers={"host": self._url.authority, "accept-encoding": "identity", **headers},
+            content=body,
+            extensions=extensions,
+        )
+        response = await self._transport.handle_async_request(request)
+        try:
+            text = await _beginning(response)
+        finally:
+            await response.aclose()
+        return Answer(response.status_code, response.headers.get("retry-after"), text)
+
+    async def close(self) -> None:
+        """Close the connections; the next request opens others."""
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            with suppress(httpx.HTTPError, OSError):
+                await transport.aclose()
+
+
+async def _beginning(response: httpx.Response) -> str:
+    """At most the first 4 KB of the body. One that breaks off is not an error: the status was told."""
+    parts: list[bytes] = []
+    size = 0
+    with suppress(httpx.HTTPError):
+        async for part in response.stream:  # type: ignore[union-attr]
+            parts.append(part[: _MOST_ANSWER - size])
+            size += len(parts[-1])
+            if size >= _MOST_ANSWER:
+                break
+    return b"".join(parts).decode(errors="replace")

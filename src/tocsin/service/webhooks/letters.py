@@ -1,0 +1,104 @@
+"""Letters: deliveries of a webhook that failed. They are tried again, or dead.
+
+A letter has the number of its delivery, which stays in the outbox until retention deletes it. A letter that is dead
+stays longer, as the record of what was not delivered.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from tocsin.service.directory import Destination
+
+OVERFLOW, REFUSED, ATTEMPTS, EXPIRED = "overflow", "refused", "attempts", "expired"
+"""Why a letter is dead: the outbox was full, the endpoint refused it, all tries failed, retention deleted it."""
+KEPT_MS: Final = 30 * 86_400_000
+"""How long the record of a dead letter is kept."""
+_AT_ONCE: Final = 1000
+_PUT: Final = "INSERT OR REPLACE INTO service_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SIZE: Final = """
+SELECT length(d.subscriptions) + length(e.event) FROM service_deliveries AS d
+JOIN service_events AS e ON e.sequence = d.event WHERE d.destination = ? AND d.sequence = ?
+"""
+
+
+class Letter(NamedTuple):
+    """A delivery that failed. Times are milliseconds since 1970."""
+
+    event: int
+    dead: str  # why it is not tried again; empty if it is
+    attempts: int
+    due: int  # when it is tried again
+    reason: str  # of the last failure
+    status: int | None  # that the endpoint answered
+    since: int  # when it failed last
+
+
+def put_letters(connection: sqlite3.Connection, destination: int, letters: Iterable[tuple[int, Letter]]) -> None:
+    """Write letters by the number of their delivery."""
+    connection.executemany(_PUT, [(destination, number, *letter) for number, letter in letters])
+
+
+def drop_letters(connection: sqlite3.Connection, destination: int, numbers: Iterable[int]) -> None:
+    """Delete letters whose deliveries were delivered."""
+    statement = "DELETE FROM service_letters WHERE destination = ? AND sequence = ?"
+    connection.executemany(statement, [(destination, number) for number in numbers])
+
+
+def waiting_letters(connection: sqlite3.Connection, destination: int) -> dict[int, Letter]:
+    """The letters that are tried again, by number."""
+    statement = "SELECT * FROM service_letters WHERE destination = ? AND dead = ''"
+    rows = connection.execute(statement, (destination,)).fetchall()
+    return {row[1]: Letter(*row[2:]) for row in rows}
+
+
+def lettered(connection: sqlite3.Connection, destination: int, first: int, last: int) -> set[int]:
+    """The numbers that have letters."""
+    statement = "SELECT sequence FROM service_letters WHERE destination = ? AND sequence BETWEEN ? AND ?"
+    return {number for (number,) in connection.execute(statement, (destination, first, last)).fetchall()}
+
+
+def forget_letters(connection: sqlite3.Connection, before: int) -> None:
+    """Delete old records of dead letters, some at once."""
+    connection.execute(
+        "DELETE FROM service_letters WHERE (destination, sequence) IN ("
+        "SELECT destination, sequence FROM service_letters WHERE dead <> '' AND since < ? LIMIT ?)",
+        (before, _AT_ONCE),
+    )
+
+
+class Expired(NamedTuple):
+    """Deliveries that retention deletes before they were delivered."""
+
+    counts: Counter[int]  # by destination
+    sizes: Counter[int]
+
+
+def expire(
+    connection: sqlite3.Connection,
+    webhooks: Mapping[int, Destination],
+    deleted: Sequence[tuple[int, int, int]],  # destination, number, event
+    now: int,
+) -> Expired:
+    """Make dead letters of what is deleted and was not delivered. Called before it is deleted."""
+    expired = Expired(Counter(), Counter())
+    of: dict[int, dict[int, int]] = {}
+    for destination, sequence, event in deleted:
+        if destination in webhooks:
+            of.setdefault(destination, {})[sequence] = event
+    for number, own in of.items():
+        waiting = waiting_letters(connection, number)
+        known = lettered(connection, number, min(own), max(own))
+        lost: dict[int, Letter] = {}
+        for sequence, event in own.items():
+            if sequence in waiting:
+                lost[sequence] = waiting[sequence]._replace(dead=EXPIRED, since=now)
+            elif sequence > webhooks[number].acknowledged and sequence not in known:
+                lost[sequence] = Letter(event, EXPIRED, 0, 0, "retention deleted it", None, now)
+        put_letters(connection, number, lost.items())
+        expired.counts[number] = len(lost)
+        expired.sizes[number] = sum(connection.execute(_SIZE, (number, one)).fetchone()[0] for one in lost)
+    return expired

@@ -1,0 +1,101 @@
+"""The options of a webhook: checked when a destination is made, and read by its sender."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from tocsin.service.names import amount, checked_name, instant, whole
+from tocsin.service.problems import Problem, invalid
+from tocsin.service.webhooks.schedule import TRIES
+from tocsin.service.webhooks.urls import checked_url
+
+STRICT, ANY = "strict", "any"
+DEAD_LETTER, REJECT = "dead-letter", "reject"
+FIELDS: Final = frozenset(
+    (
+        *("url", "order", "allow_private", "rate_per_s", "digest_s", "max_attempts", "on_full", "paused_until"),
+        "failures_to",
+    )
+)
+AT_ONCE: Final = 16
+"""Requests that an endpoint with `order: any` gets at once."""
+_MOST_ATTEMPTS: Final = 100
+_MOST_RATE: Final = 10_000.0
+_DAY_S: Final = 86_400.0
+
+
+class Options(NamedTuple):
+    """What the sender reads of a destination's options."""
+
+    url: str
+    is_strict: bool
+    allow_private: bool
+    gap_ms: float  # between the beginnings of two requests
+    digest_ms: int
+    max_attempts: int
+    paused_until: int  # milliseconds
+    failures_to: str | None
+
+    @property
+    def slots(self) -> int:
+        """Requests at once."""
+        return 1 if self.is_strict else AT_ONCE
+
+
+def options_of(stored: Mapping[str, Any]) -> Options:
+    """The options of a destination."""
+    rate, paused = stored.get("rate_per_s"), stored.get("paused_until")
+    return Options(
+        stored["url"],
+        stored["order"] == STRICT,
+        stored.get("allow_private", False),
+        1000 / rate if rate else 0.0,
+        int(stored.get("digest_s", 0) * 1000),
+        stored["max_attempts"],
+        0 if paused is None else int(datetime.fromisoformat(paused).timestamp() * 1000),
+        stored.get("failures_to"),
+    )
+
+
+def checked(record: Mapping[str, Any], *, is_admin: bool) -> dict[str, Any]:
+    """The options of a record as they are stored; raises a `Problem`."""
+    if "url" not in record:
+        raise invalid("url is missing; it is where deliveries are posted", field="url")
+    allow_private = _flag(record, "allow_private")
+    if allow_private and not is_admin:
+        raise Problem(403, "forbidden", "allow_private needs the scope admin")
+    options: dict[str, Any] = {
+        "url": checked_url(record["url"], allow_private=allow_private),
+        "order": _one_of(record, "order", STRICT, ANY),
+        "max_attempts": whole(record.get("max_attempts", TRIES), "max_attempts", 1, _MOST_ATTEMPTS),
+        "on_full": _one_of(record, "on_full", DEAD_LETTER, REJECT),
+    }
+    if allow_private:
+        options["allow_private"] = True
+    if record.get("rate_per_s") is not None:
+        options["rate_per_s"] = amount(record["rate_per_s"], "rate_per_s", 1 / _DAY_S, _MOST_RATE)
+    if (digest := amount(record.get("digest_s") or 0, "digest_s", 0, _DAY_S)) > 0:
+        options["digest_s"] = digest
+    if instant(record, "paused_until") is not None:
+        options["paused_until"] = record["paused_until"]
+    if (other := record.get("failures_to")) is not None:
+        if not isinstance(other, str):
+            raise invalid("failures_to is the id of a destination", field="failures_to")
+        options["failures_to"] = checked_name(other, "destination")
+    return options
+
+
+def _flag(record: Mapping[str, Any], field: str) -> bool:
+    value = record.get(field, False)
+    if not isinstance(value, bool):
+        raise invalid(f"{field} is {str(value)[:40]}; it is true or false", field=field)
+    return value
+
+
+def _one_of(record: Mapping[str, Any], field: str, default: str, other: str) -> str:
+    value = record.get(field, default)
+    if not isinstance(value, str) or value not in (default, other):
+        raise invalid(f"{field} is {str(value)[:40]!r}; it is {default} or {other}", field=field)
+    return value

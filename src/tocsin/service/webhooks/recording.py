@@ -1,0 +1,122 @@
+"""What senders found out, made durable: many deliveries of all webhooks in one change.
+
+A change is not made for each delivery, so that a fast endpoint does not wait for the disk. What a crash takes back
+comes again: the cursor only moves past a delivery with what became of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tocsin.service.outbox import Outbox, Publish, Stored
+from tocsin.service.times import time_text
+from tocsin.service.units import Event, Unit
+from tocsin.service.webhooks.letters import Letter, drop_letters, put_letters
+from tocsin.service.webhooks.options import options_of
+from tocsin.service.webhooks.registry import Webhook, outbox_size
+from tocsin.service.webhooks.schedule import Health
+from tocsin.store import Database
+
+
+@dataclass(slots=True)
+class Results:
+    """What a sender found out since it last told."""
+
+    webhook: Webhook
+    generation: int
+    cursor: int  # all up to it are delivered, or have letters
+    letters: dict[int, Letter | None] = field(default_factory=dict)  # None: delivered
+    health: Health | None = None
+    done: int = 0  # deliveries that do not wait any more
+    done_bytes: int = 0
+    is_idle: bool = False  # nothing waits: what memory counted is counted anew
+
+    def then(self, later: Results) -> Results:
+        """These and later ones."""
+        if later.generation != self.generation:
+            return later
+        return Results(
+            self.webhook,
+            self.generation,
+            max(self.cursor, later.cursor),
+            {**self.letters, **later.letters},
+            later.health or self.health,
+            self.done + later.done,
+            self.done_bytes + later.done_bytes,
+            later.is_idle,
+        )
+
+
+@dataclass(slots=True)
+class Record:
+    """Write results. Returns new deliveries, which tell of endpoints that were disabled."""
+
+    outbox: Outbox
+    results: Sequence[Results]
+    now: int
+    is_alone = False
+    _valid: list[Results] = field(default_factory=list)
+    _told: list[Publish] = field(default_factory=list)
+    _sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        for one in self.results:
+            number = one.webhook.target.number
+            if number in self.outbox.directory.destinations and one.generation == one.webhook.generation:
+                self._write(database, one, number)
+                self._valid.append(one)
+                if one.health is not None and one.health.disabled and not one.webhook.health.disabled:
+                    self._tell(database, one.webhook, one.health, sequence, touched)
+        return sequence
+
+    def _write(self, database: Database, one: Results, number: int) -> None:
+        connection = database.connection
+        drop_letters(connection, number, [key for key, letter in one.letters.items() if letter is None])
+        put_letters(connection, number, [(key, letter) for key, letter in one.letters.items() if letter is not None])
+        statement = "UPDATE service_destinations SET acknowledged = ? WHERE number = ? AND acknowledged < ?"
+        connection.execute(statement, (one.cursor, number, one.cursor))
+        if one.health is not None:
+            statement = "UPDATE service_webhooks SET health = ? WHERE destination = ?"
+            connection.execute(statement, (json.dumps(one.health), number))
+        if one.is_idle:
+            self._sizes[number] = outbox_size(connection, number, one.cursor)
+
+    def _tell(self, database: Database, webhook: Webhook, health: Health, sequence: int, touched: set[Any]) -> None:
+        """Deliver the news that an endpoint is disabled to the destination that shall know."""
+        target, directory = webhook.target, self.outbox.directory
+        other = directory.named.get((target.tenant, options_of(target.options).failures_to or ""))
+        if other is None or other is target:
+            return
+        news = {
+            "type": "destination.disabled",
+            "destination": target.id,
+            "reason": health.reason,
+            "failing_since": None if health.since is None else time_text(health.since),
+            "failures": health.failures,
+        }
+        text = json.dumps(news)
+        told = Publish(self.outbox, [Unit(target.tenant, [text])], [[Event(text, deliveries={other.number: []})]])
+        told.write(database, sequence, touched)
+        self._told.append(told)
+
+    def apply(self) -> list[Stored]:
+        for one in self._valid:
+            webhook, number = one.webhook, one.webhook.target.number
+            webhook.target.acknowledged = max(webhook.target.acknowledged, one.cursor)
+            webhook.letters_to = max(webhook.letters_to, *one.letters, 0)
+            webhook.waiting = max(0, webhook.waiting - one.done)
+            webhook.waiting_bytes = max(0, webhook.waiting_bytes - one.done_bytes)
+            if number in self._sizes:
+                webhook.waiting, webhook.waiting_bytes = self._sizes[number]
+            if one.health is not None:
+                webhook.health = one.health
+        return [stored for told in self._told for stored in told.apply()[1]]
+
+    def dead(self) -> Counter[str]:
+        """How many letters are dead, by cause."""
+        letters = (letter for one in self._valid for letter in one.letters.values())
+        return Counter(letter.dead for letter in letters if letter is not None and letter.dead)

@@ -1,0 +1,176 @@
+"""What memory has of webhooks: secrets, health, and how full each outbox is.
+
+As with the directory, only the committing thread changes it, once a change is durable.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+from tocsin.service.directory import Destination, Directory
+from tocsin.service.webhooks.letters import OVERFLOW, Expired
+from tocsin.service.webhooks.options import REJECT
+from tocsin.service.webhooks.schedule import WELL, Health
+from tocsin.service.webhooks.signing import Secret
+
+KIND: Final = "webhook"
+_OUTBOX: Final = """
+SELECT count(*), coalesce(sum(length(d.subscriptions) + length(e.event)), 0)
+FROM service_deliveries AS d JOIN service_events AS e ON e.sequence = d.event
+LEFT JOIN service_letters AS l ON l.destination = d.destination AND l.sequence = d.sequence
+WHERE d.destination = ? AND d.sequence > ? AND coalesce(l.dead, '') = ''
+"""
+
+
+@dataclass(slots=True, eq=False)
+class Webhook:
+    """A destination of this kind."""
+
+    target: Destination
+    secrets: tuple[Secret, ...]
+    health: Health = WELL
+    waiting: int = 0  # deliveries in the outbox, and those that are tried again
+    waiting_bytes: int = 0  # of them, about
+    letters_to: int = 0  # no delivery after this one has a letter
+    generation: int = 0  # what a sender found out in an earlier one does not count any more
+    revision: int = 0  # of letters and health: they are read again
+
+    def begin_anew(self) -> None:
+        """Let the sender read everything again. Called when that is written, and when memory has it."""
+        self.generation += 1
+
+
+@dataclass(slots=True, eq=False)
+class Webhooks:
+    """All of them by number, the bounds of their outboxes, and what is counted."""
+
+    directory: Directory
+    most: float  # deliveries in an outbox
+    most_bytes: float
+    known: dict[int, Webhook] = field(default_factory=dict)
+    attempts: Counter[str] = field(default_factory=Counter)  # by outcome
+    dead: Counter[str] = field(default_factory=Counter)  # letters, by cause
+    refused: int = 0  # events, for a full outbox
+    disabled: int = 0  # how often
+
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Read all of them from the database."""
+        statement = "SELECT destination, secrets, health FROM service_webhooks"
+        for number, secrets, health in connection.execute(statement).fetchall():
+            target = self.directory.destinations[number]
+            one = Webhook(target, secrets_of(secrets), Health(*json.loads(health)))
+            one.waiting, one.waiting_bytes = outbox_size(connection, number, target.acknowledged)
+            newest = "SELECT coalesce(max(sequence), 0) FROM service_letters WHERE destination = ?"
+            one.letters_to = connection.execute(newest, (number,)).fetchone()[0]
+            self.known[number] = one
+
+    def of(self, target: Destination) -> Webhook | None:
+        """The webhook of a destination; None if it is of another kind."""
+        return self.known.get(target.number)
+
+    def targets(self) -> dict[int, Destination]:
+        """The destinations, by number."""
+        return {number: one.target for number, one in list(self.known.items())}
+
+    def expired(self, what: Expired) -> None:
+        """Note what retention deleted."""
+        for number, count in what.counts.items():
+            one = self.known.get(number)
+            if one is not None and count:
+                one.waiting = max(0, one.waiting - count)
+                one.waiting_bytes = max(0, one.waiting_bytes - what.sizes[number])
+                one.revision += 1
+                self.dead["expired"] += count
+
+    def collect(self) -> Iterator[Any]:
+        """The metrics, for Prometheus."""
+        about = "Requests of webhooks, by outcome"
+        attempts = CounterMetricFamily("tocsin_webhook_attempts", about, labels=["outcome"])
+        for outcome, count in sorted(self.attempts.items()):
+            attempts.add_metric([outcome], count)
+        dead = CounterMetricFamily("tocsin_dead_letters", "Deliveries that became dead letters", labels=["cause"])
+        for cause, count in sorted(self.dead.items()):
+            dead.add_metric([cause], count)
+        yield from (attempts, dead)
+        yield CounterMetricFamily("tocsin_events_refused_full", "Events refused for a full outbox", value=self.refused)
+        about = "How often a webhook was disabled because it failed"
+        yield CounterMetricFamily("tocsin_webhooks_disabled", about, value=self.disabled)
+        states = GaugeMetricFamily("tocsin_webhooks", "Webhooks, by state", labels=["state"])
+        found = Counter(state_of(one.health) for one in list(self.known.values()))
+        for state in ("well", "failing", "disabled"):
+            states.add_metric([state], found[state])
+        yield states
+
+
+def state_of(health: Health) -> str:
+    """A word for how an endpoint does."""
+    if health.disabled is not None:
+        return "disabled"
+    return "failing" if health.failures else "well"
+
+
+def secrets_of(text: str) -> tuple[Secret, ...]:
+    """Secrets from the form in which they are stored."""
+    return tuple(Secret(*one) for one in json.loads(text))
+
+
+def outbox_size(connection: sqlite3.Connection, number: int, after: int) -> tuple[int, int]:
+    """How many deliveries an outbox has, and about how many bytes."""
+    count, size = connection.execute(_OUTBOX, (number, after)).fetchone()
+    statement = "SELECT count(*) FROM service_letters WHERE destination = ? AND dead = '' AND sequence <= ?"
+    return count + connection.execute(statement, (number, after)).fetchone()[0], size
+
+
+class Filling:
+    """What a transaction adds to outboxes, and what they have no room for."""
+
+    def __init__(self, webhooks: Webhooks) -> None:
+        self._webhooks = webhooks
+        self._added: dict[int, tuple[int, int]] = {}
+        self._overflowed: dict[int, list[int]] = {}
+
+    def _is_full(self, one: Webhook) -> bool:
+        count, size = self._added.get(one.target.number, (0, 0))
+        return one.waiting + count >= self._webhooks.most or one.waiting_bytes + size >= self._webhooks.most_bytes
+
+    def refusing(self, destinations: Iterable[int]) -> str | None:
+        """The id of a destination whose full outbox refuses an event, if there is one."""
+        for number in destinations:
+            one = self._webhooks.known.get(number)
+            if one is not None and one.target.options["on_full"] == REJECT and self._is_full(one):
+                self._webhooks.refused += 1
+                return one.target.id
+        return None
+
+    def overflows(self, destination: int, sequence: int, size: int) -> bool:
+        """Whether there is no room for a delivery; otherwise it is counted."""
+        one = self._webhooks.known.get(destination)
+        if one is None:
+            return False
+        if self._is_full(one):
+            self._overflowed.setdefault(destination, []).append(sequence)
+            return True
+        count, before = self._added.get(destination, (0, 0))
+        self._added[destination] = count + 1, before + size
+        return False
+
+    def apply(self) -> None:
+        """Bring memory to the same state."""
+        for number, (count, size) in self._added.items():
+            one = self._webhooks.known.get(number)
+            if one is not None:
+                one.waiting += count
+                one.waiting_bytes += size
+        for number, sequences in self._overflowed.items():
+            one = self._webhooks.known.get(number)
+            if one is not None:
+                one.letters_to = max(one.letters_to, sequences[-1])
+            self._webhooks.dead[OVERFLOW] += len(sequences)
+        self._added, self._overflowed = {}, {}

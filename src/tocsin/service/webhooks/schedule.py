@@ -1,0 +1,69 @@
+"""When a delivery is tried again, and when an endpoint is given up.
+
+The delays are those of Standard Webhooks: ten tries over 75 hours.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from email.utils import parsedate_to_datetime
+from typing import Final, NamedTuple
+
+_DELAYS_S: Final = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
+_JITTER: Final = 0.1
+TRIES: Final = len(_DELAYS_S) + 1
+"""Tries of a delivery, unless the destination says otherwise."""
+REFUSED_TRIES: Final = 3
+"""Tries of a delivery that the endpoint refuses, with a 4xx other than 429."""
+_MOST_ASKED_MS: Final = 86_400_000
+_HOUR_MS: Final = 3_600_000
+_LASTING_MS, _WITHIN_MS, _APART_MS = 120 * _HOUR_MS, 24 * _HOUR_MS, 12 * _HOUR_MS
+
+
+def delay_ms(attempts: int) -> int:
+    """The time after so many failed attempts until the next one. It varies, so that not all come at once."""
+    seconds = _DELAYS_S[min(attempts, len(_DELAYS_S)) - 1]
+    return int(seconds * 1000 * random.uniform(1 - _JITTER, 1 + _JITTER))
+
+
+def asked_ms(header: str | None, now: int) -> int:
+    """How long `Retry-After` asks to wait: at most a day, 0 if it cannot be read."""
+    text = (header or "").strip()
+    if re.fullmatch(r"[0-9]{1,9}", text):
+        return min(int(text) * 1000, _MOST_ASKED_MS)
+    try:
+        moment = int(parsedate_to_datetime(text).timestamp() * 1000)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return 0
+    return max(0, min(moment - now, _MOST_ASKED_MS))
+
+
+class Health(NamedTuple):
+    """How an endpoint does. Times are milliseconds since 1970.
+
+    `since` is the first failure after the last success. It is `lasting` once another failure came 12 to 24 hours later:
+    a single failure in an idle week shows nothing.
+    """
+
+    failures: int = 0  # one after the other
+    since: int | None = None
+    is_lasting: bool = False
+    disabled: int | None = None  # when
+    reason: str = ""  # of the last failure
+
+    def failed(self, now: int, reason: str) -> Health:
+        """After one more failure. An endpoint that failed for five days is disabled."""
+        since, is_lasting = self.since, self.is_lasting
+        if since is None or (not is_lasting and now - since > _WITHIN_MS):
+            since = now
+        is_lasting = is_lasting or now - since >= _APART_MS
+        disabled = self.disabled or (now if is_lasting and now - since >= _LASTING_MS else None)
+        return Health(self.failures + 1, since, is_lasting, disabled, reason)
+
+    def gone(self, now: int) -> Health:
+        """After a 410."""
+        return self.failed(now, "HTTP 410: the endpoint is gone")._replace(disabled=now)
+
+
+WELL: Final = Health()

@@ -1,0 +1,354 @@
+"""The sender of one webhook: reads the outbox after its number, posts, and decides what follows.
+
+It has no queue. The hub wakes it, as it wakes streams, and the cursor tells where it goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tocsin.service.directory import Destination
+from tocsin.service.hub import Told
+from tocsin.service.times import time_text
+from tocsin.service.webhooks.endpoint import Answer, Endpoint, Unreachable
+from tocsin.service.webhooks.letters import ATTEMPTS, EXPIRED, REFUSED, Letter, lettered, waiting_letters
+from tocsin.service.webhooks.options import AT_ONCE, options_of
+from tocsin.service.webhooks.position import Batch, Position
+from tocsin.service.webhooks.recording import Results
+from tocsin.service.webhooks.registry import Webhook
+from tocsin.service.webhooks.schedule import REFUSED_TRIES, WELL, Health, asked_ms, delay_ms
+from tocsin.service.webhooks.signing import signed
+
+if TYPE_CHECKING:
+    from tocsin.service.webhooks.senders import Senders
+
+_LOG: Final = logging.getLogger("tocsin.service")
+_IDLE_S: Final = 30.0
+_AGAIN_S: Final = 5.0
+_PAGE: Final = 50
+_MOST_DIGEST: Final = 500
+_MOST_DIGEST_BYTES: Final = 1 << 20
+_MOST_UNTOLD: Final = 1000
+"""Deliveries that are done, and not durable yet: so many come again after a crash."""
+_MOST_REASON: Final = 500
+_AGENT: Final = "tocsin"
+
+
+class Verdict(NamedTuple):
+    """What became of a request."""
+
+    outcome: str  # delivered, failed, refused or gone
+    reason: str = ""
+    status: int | None = None
+    asked_ms: int = 0  # how long to wait at least
+
+
+class Sender:
+    """Sends the deliveries of a destination, until the server stops or the destination is deleted."""
+
+    def __init__(self, senders: Senders, webhook: Webhook) -> None:
+        self._senders, self._webhook, self._service = senders, webhook, senders.service
+        self.target: Destination = webhook.target
+        self.woken = asyncio.Event()
+        self._place = Position()
+        self._seen = (-1, -1)  # generation and revision that were read
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._untold: Results | None = None
+        self._health = webhook.health
+        self._version, self._options = -1, options_of(self.target.options)
+        self._endpoint: Endpoint | None = None
+        self._next_at, self._resume_at = 0.0, 0
+
+    async def run(self) -> None:
+        """Send, and wait to be woken."""
+        hub = self._service.hub
+        hub.watch([self.target], self.woken)
+        try:
+            while not hub.is_stopping and self.target.number in self._service.directory.destinations:
+                self.woken.clear()
+                try:
+                    wait = await self._step()
+                except Exception:  # it goes on later  # noqa: BLE001
+                    _LOG.exception("the webhook %s stumbled, and goes on in %g s", self.target.id, _AGAIN_S)
+                    self._seen, wait = (-1, -1), _AGAIN_S
+                await self._wait(wait)
+        finally:
+            hub.leave([self.target], self.woken)
+            await self._end()
+
+    async def _wait(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(_IDLE_S if seconds is None else min(seconds, _IDLE_S)):
+                await self.woken.wait()
+        except TimeoutError:
+            if not self._tasks and self._endpoint is not None and (seconds is None or seconds > _IDLE_S):
+                await self._endpoint.close()
+
+    async def _end(self) -> None:
+        """Let requests that are on their way end, for a moment."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._senders.grace_s)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._endpoint is not None:
+            await self._endpoint.close()
+
+    async def _step(self) -> float | None:
+        """Begin the requests that are due. Returns the seconds until something else is; None: until it is woken."""
+        is_stale = self._seen != (self._webhook.generation, self._webhook.revision)
+        if is_stale or self._version != self.target.version:
+            if self._tasks:  # they end first
+                return None
+            await self._read_options()
+            if is_stale:
+                await self._begin()
+        while len(self._tasks) < self._options.slots:
+            now = self._senders.clock()
+            held = self._held_ms(now)
+            if held is None or held > 0:
+                return None if held is None else held / 1000
+            batch = await self._next(now)
+            if not isinstance(batch, Batch):
+                return batch
+            self._depart(batch, now)
+        return None
+
+    async def _begin(self) -> None:
+        """Read from the database where to go on."""
+        await self._senders.flush()
+        seen, number = (self._webhook.generation, self._webhook.revision), self.target.number
+        statement = "SELECT acknowledged FROM service_destinations WHERE number = ?"
+        found, letters = await self._service.readers.read(
+            lambda one: (one.execute(statement, (number,)).fetchone(), waiting_letters(one, number))
+        )
+        if found is not None:
+            self._place.begin(found[0], letters, is_strict=self._options.is_strict)
+            self._seen, self._health = seen, self._webhook.health
+            self._resume_at = 0
+
+    async def _read_options(self) -> None:
+        self._version, options = self.target.version, options_of(self.target.options)
+        before, self._options = self._options, options
+        self._place.is_strict = options.is_strict
+        if self._endpoint is None or (before.url, before.allow_private) != (options.url, options.allow_private):
+            if self._endpoint is not None:
+                await self._endpoint.close()
+            self._endpoint = self._senders.endpoint(options.url, allow_private=options.allow_private)
+
+    def _held_ms(self, now: int) -> float | None:
+        """How long nothing may be sent; None: until it is woken."""
+        is_behind = self._untold is not None and self._untold.done > _MOST_UNTOLD
+        if self._health.disabled is not None or is_behind:
+            return None
+        return max(self._options.paused_until - now, self._resume_at - now, self._next_at - now, 0)
+
+    # What comes next
+
+    async def _next(self, now: int) -> Batch | float | None:
+        """The next deliveries to send, or the seconds until there are some."""
+        letter = self._place.due()
+        if letter is not None and letter[1].due <= now:
+            return await self._again(*letter)
+        if letter is not None and self._options.is_strict:
+            return (letter[1].due - now) / 1000
+        batch = await self._fresh(now)
+        if batch is None and letter is not None:
+            return (letter[1].due - now) / 1000
+        return batch
+
+    async def _again(self, first: int, letter: Letter) -> Batch | float:
+        """The deliveries of a letter, and of those that failed with it."""
+        numbers = [first]
+        if self._options.digest_ms:
+            same = (number for number, other in self._place.letters.items() if other.due == letter.due)
+            numbers = sorted(number for number in same if number not in self._place.flying)[:_MOST_DIGEST]
+        found = []
+        for number in numbers:
+            found += [
+                one for one in await self._service.hub.after(self.target, number - 1, 1) if one.sequence == number
+            ]
+        for number in set(numbers).difference(one.sequence for one in found):
+            self._tell(number, letter._replace(dead=EXPIRED, since=self._senders.clock()), 0)
+        return Batch(found, letter.attempts) if found else 0.0
+
+    async def _fresh(self, now: int) -> Batch | float | None:
+        """The next deliveries of the outbox."""
+        most = _MOST_DIGEST if self._options.digest_ms else 1
+        page = self._place.page
+        while not self._is_full(most) and self._place.read < self.target.newest:
+            if not await self._read(max(_PAGE, most)):
+                break
+        if not page:
+            self._tell_cursor()
+            return None
+        if (due := page[0].published + self._options.digest_ms) > now and not self._is_full(most):
+            return (due - now) / 1000
+        return Batch(self._taken(most))
+
+    def _is_full(self, most: int) -> bool:
+        """Whether what was read is enough for a request."""
+        page = self._place.page
+        return len(page) >= most or sum(len(one.document) for one in page) >= _MOST_DIGEST_BYTES
+
+    async def _read(self, most: int) -> bool:
+        """Read the next page of the outbox; returns whether there was one."""
+        found = await self._service.hub.after(self.target, self._place.read, most)
+        if not found:
+            expired = self.target.earliest - 1
+            is_some = expired > self._place.read
+            self._place.keep([], (), expired)
+            return is_some
+        first, last, known = found[0].sequence, found[-1].sequence, set[int]()
+        if first <= self._webhook.letters_to:
+            known = await self._service.readers.read(lambda one: lettered(one, self.target.number, first, last))
+        self._place.keep(found, known, last)
+        return True
+
+    def _taken(self, most: int) -> list[Told]:
+        page, taken, size = self._place.page, list[Told](), 0
+        while page and len(taken) < most and (not taken or size + len(page[0].document) <= _MOST_DIGEST_BYTES):
+            taken.append(page.popleft())
+            size += len(taken[-1].document)
+        return taken
+
+    # Requests
+
+    def _depart(self, batch: Batch, now: int) -> None:
+        self._place.depart(batch, is_letter=bool(batch.attempts) or batch.numbers[0] in self._place.letters)
+        self._next_at = max(now, self._next_at) + self._options.gap_ms
+        task = asyncio.create_task(self._send(batch))
+        self._tasks.add(task)
+        task.add_done_callback(self._landed)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self.woken.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _LOG.error("a request of the webhook %s stumbled", self.target.id, exc_info=error)
+            self._seen = (-1, -1)
+
+    async def _send(self, batch: Batch) -> None:
+        assert self._endpoint is not None
+        id, body = _request(batch, is_digest=self._options.digest_ms > 0)
+        headers = signed(id, self._senders.clock(), body, self._webhook.secrets)
+        headers |= {"content-type": "application/json", "user-agent": _AGENT}
+        try:
+            answer = await self._endpoint.post(headers, body)
+        except Unreachable as error:
+            verdict = Verdict("failed", str(error)[:_MOST_REASON])
+        else:
+            verdict = _verdict(answer, self._senders.clock())
+        self._settle(batch, verdict)
+
+    def _settle(self, batch: Batch, verdict: Verdict) -> None:
+        """Decide what follows from a verdict."""
+        now, numbers = self._senders.clock(), batch.numbers
+        self._service.webhooks.attempts[verdict.outcome] += 1
+        self._place.arrive(numbers)
+        if verdict.outcome == "delivered":
+            health = WELL
+            for one in batch.deliveries:
+                self._tell(one.sequence, None, len(one.document))
+        else:
+            health = self._health.failed(now, verdict.reason)
+            if verdict.outcome == "gone":
+                health = self._health.gone(now)
+            letter = self._letter(batch.attempts + 1, verdict, now)
+            for one in batch.deliveries:
+                self._tell(one.sequence, letter._replace(event=one.event), len(one.document))
+            if not self._options.is_strict and verdict.outcome == "failed":
+                self._hold(now, health.failures, verdict.asked_ms)
+        self._tell_health(health)
+        self._tell_cursor()
+
+    def _hold(self, now: int, failures: int, asked: int) -> None:
+        """Pause an endpoint with `order: any` that asks for it, or fails all that it gets."""
+        pause = delay_ms(failures // AT_ONCE) if failures >= AT_ONCE else 0
+        self._resume_at = max(self._resume_at, now + max(asked, pause))
+
+    def _letter(self, attempts: int, verdict: Verdict, now: int) -> Letter:
+        """What becomes of deliveries that failed."""
+        most = self._options.max_attempts
+        is_refused = verdict.outcome == "refused"
+        dead, due = "", now
+        if verdict.outcome == "gone":  # it stays in the outbox
+            attempts -= 1
+        elif attempts >= (min(REFUSED_TRIES, most) if is_refused else most):
+            dead = REFUSED if is_refused else ATTEMPTS
+        else:
+            is_endpoint = self._options.is_strict and not is_refused
+            due += max(delay_ms(max(attempts, self._health.failures + 1 if is_endpoint else 0)), verdict.asked_ms)
+        return Letter(0, dead, attempts, due, verdict.reason, verdict.status, now)
+
+    # What is made durable
+
+    def _results(self) -> Results:
+        if self._untold is None:
+            self._untold = Results(self._webhook, self._seen[0], self._place.cursor)
+            self._senders.has_results(self)
+        return self._untold
+
+    def _tell(self, number: int, letter: Letter | None, size: int) -> None:
+        """A delivery is done, or has a letter."""
+        results = self._results()
+        if letter is not None and not letter.dead:
+            self._place.letters[number] = results.letters[number] = letter
+            return
+        had_letter = self._place.settle(number)
+        if letter is not None or had_letter:
+            results.letters[number] = letter
+        results.done += 1
+        results.done_bytes += size
+
+    def _tell_health(self, health: Health) -> None:
+        if health != self._health:
+            if health.disabled is not None and self._health.disabled is None:
+                _LOG.warning("the webhook %s is disabled: %s", self.target.id, health.reason)
+                self._service.webhooks.disabled += 1
+            self._health = self._results().health = health
+
+    def _tell_cursor(self) -> None:
+        before, cursor = self._place.cursor, self._place.advance()
+        is_idle = cursor >= self.target.newest and not self._place.letters
+        if cursor > before or (is_idle and self._webhook.waiting and self._untold is None):
+            results = self._results()
+            results.cursor, results.is_idle = cursor, is_idle and bool(self._webhook.waiting > results.done)
+
+    def take(self) -> Results | None:
+        """What is to be made durable."""
+        results, self._untold = self._untold, None
+        return results
+
+    def give_back(self, results: Results) -> None:
+        """Keep results that could not be made durable."""
+        self._untold = results if self._untold is None else results.then(self._untold)
+
+
+def _request(batch: Batch, *, is_digest: bool) -> tuple[str, bytes]:
+    """The id and the body of a request. They are the same each time that the same deliveries are sent."""
+    first, last = batch.deliveries[0], batch.deliveries[-1]
+    head = b'{"type":"%s","timestamp":"%s","data":%s}'
+    if not is_digest:
+        return first.key, head % (b"delivery", time_text(first.published).encode(), first.document)
+    data = b'{"deliveries":[%s]}' % b",".join(one.document for one in batch.deliveries)
+    id = f"{first.key}-{len(batch.deliveries)}-{last.sequence}"
+    return id, head % (b"digest", time_text(last.published).encode(), data)
+
+
+def _verdict(answer: Answer, now: int) -> Verdict:
+    """What an answer means."""
+    status = answer.status
+    if 200 <= status < 300:
+        return Verdict("delivered", status=status)
+    text = " ".join(answer.text[:_MOST_REASON].split())
+    reason = f"HTTP {status}: {text}"[:_MOST_REASON] if text else f"HTTP {status}"
+    if status == 410:
+        return Verdict("gone", reason, status)
+    if status == 429 or status >= 500:
+        return Verdict("failed", reason, status, asked_ms(answer.retry_after, now))
+    if 300 <= status < 400:
+        reason = f"HTTP {status}: redirects are not followed"
+    return Verdict("refused", reason, status)

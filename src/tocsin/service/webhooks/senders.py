@@ -1,0 +1,132 @@
+"""The senders of all webhooks, and the loop that makes what they found out durable."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from tocsin.errors import StoreError
+from tocsin.service.directory import Destination
+from tocsin.service.times import now_ms
+from tocsin.service.webhooks.endpoint import Endpoint, Resolver
+from tocsin.service.webhooks.recording import Record
+from tocsin.service.webhooks.sender import Sender
+
+if TYPE_CHECKING:
+    from tocsin.service.service import Service
+
+_RECORD_S: Final = 0.2
+"""The time between two changes with results."""
+_AGAIN_S: Final = 1.0
+_GRACE_S: Final = 2.0
+
+
+class Senders:
+    """A task for each webhook. `clock` gives the time in milliseconds; tests move it."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.clock: Callable[[], int] = now_ms
+        self.resolver = Resolver()
+        self.context: ssl.SSLContext | None = None
+        self.grace_s = _GRACE_S
+        self._senders: dict[int, tuple[Sender, asyncio.Task[None]]] = {}
+        self._dirty: set[Sender] = set()
+        self._wanted = asyncio.Event()
+        self._recording = asyncio.Lock()
+        self._is_running = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Send, until the end of the block."""
+        self._is_running, self._loop = True, asyncio.get_running_loop()
+        recording = asyncio.create_task(self._record())
+        for target in self.service.webhooks.targets().values():
+            self.changed(target)
+        try:
+            yield
+        finally:
+            self._is_running = False
+            await self._stop(recording)
+
+    async def _stop(self, recording: asyncio.Task[None]) -> None:
+        self._wake()
+        tasks = [task for _, task in self._senders.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=2 * self.grace_s)
+        for task in [*tasks, recording]:
+            task.cancel()
+        await asyncio.gather(*tasks, recording, return_exceptions=True)
+        with suppress(StoreError):  # what is not written comes again
+            await self.flush()
+        self.resolver.close()
+
+    def changed(self, target: Destination) -> None:
+        """A webhook is new, or something of it changed."""
+        webhook = self.service.webhooks.of(target)
+        if webhook is None or not self._is_running:
+            return
+        if target.number not in self._senders:
+            sender = Sender(self, webhook)
+            task = asyncio.create_task(sender.run())
+            task.add_done_callback(lambda _: self._ended(target))
+            self._senders[target.number] = sender, task
+        self._senders[target.number][0].woken.set()
+
+    def _ended(self, target: Destination) -> None:
+        self._senders.pop(target.number, None)
+        if target.number not in self.service.directory.destinations:
+            self.service.webhooks.known.pop(target.number, None)
+
+    def look(self) -> None:
+        """Let all look at the clock, which was moved. Any thread may call it."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        for sender, _ in self._senders.values():
+            sender.woken.set()
+
+    def endpoint(self, url: str, *, allow_private: bool) -> Endpoint:
+        """An endpoint that uses the resolver of all."""
+        return Endpoint(url, self.resolver, allow_private=allow_private, context=self.context)
+
+    def has_results(self, sender: Sender) -> None:
+        """A sender found something out, which is made durable soon."""
+        self._dirty.add(sender)
+        self._wanted.set()
+
+    async def _record(self) -> None:
+        while True:
+            await self._wanted.wait()
+            self._wanted.clear()
+            try:
+                await self.flush()
+            except StoreError:  # a full disk: it is tried again, and senders wait
+                await asyncio.sleep(_AGAIN_S)
+            await asyncio.sleep(_RECORD_S)
+
+    async def flush(self) -> None:
+        """Make durable what the senders found out so far."""
+        async with self._recording:
+            taken = [(sender, results) for sender in self._dirty if (results := sender.take()) is not None]
+            self._dirty.clear()
+            if not taken:
+                return
+            record = Record(self.service.outbox, [results for _, results in taken], self.clock())
+            try:
+                stored = await self.service.commit(record)
+            except StoreError:
+                for sender, results in taken:
+                    sender.give_back(results)
+                    self.has_results(sender)
+                raise
+            self.service.webhooks.dead.update(record.dead())
+            if stored:
+                self.service.hub.told(stored)
+            for sender, _ in taken:
+                sender.woken.set()

@@ -1,0 +1,67 @@
+"""Secrets and signatures, as Standard Webhooks has them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from tocsin.service.problems import Problem, invalid
+
+_PREFIX: Final = "whsec_"
+_BYTES: Final = 32
+_LEAST, _MOST = 24, 64
+MOST_SECRETS: Final = 5
+"""Secrets that sign at the same time."""
+
+
+class Secret(NamedTuple):
+    """A secret, and until when it signs, in milliseconds; None: until it is rotated."""
+
+    text: str
+    until: int | None = None
+
+
+def new_secret() -> str:
+    """A secret that nobody knows."""
+    return _PREFIX + base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+
+
+def checked_secret(text: object) -> str:
+    """A secret that a client gives; raises a `Problem`."""
+    try:
+        if isinstance(text, str) and text.startswith(_PREFIX):
+            key = base64.b64decode(text.removeprefix(_PREFIX), validate=True)
+            if _LEAST <= len(key) <= _MOST:
+                return text
+    except (binascii.Error, ValueError):
+        pass
+    raise _wrong()
+
+
+def _wrong() -> Problem:
+    # The value is not repeated: it may be a real secret with a slip.
+    detail = f"secret is {_PREFIX} and the base64 of {_LEAST} to {_MOST} bytes; without one, a secret is made"
+    return invalid(detail, field="secret")
+
+
+def valid(known: Sequence[Secret], now: int) -> list[Secret]:
+    """The secrets that sign now."""
+    return [one for one in known if one.until is None or one.until > now]
+
+
+def signed(id: str, now: int, body: bytes, known: Sequence[Secret]) -> dict[str, str]:
+    """The headers of a request: its id, the time, and a signature by each secret."""
+    seconds = str(now // 1000)
+    content = b"%s.%s.%s" % (id.encode(), seconds.encode(), body)
+    signatures = [f"v1,{_signature(one.text, content)}" for one in valid(known, now)]
+    return {"webhook-id": id, "webhook-timestamp": seconds, "webhook-signature": " ".join(signatures)}
+
+
+def _signature(secret: str, content: bytes) -> str:
+    key = base64.b64decode(secret.removeprefix(_PREFIX))
+    return base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()

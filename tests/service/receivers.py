@@ -1,0 +1,203 @@
+"""Receivers of webhooks in threads of the test, which answer as a test says, and a clock that tests move.
+
+python -m tests.service.receivers PORT FILE is one in a process of its own, which writes what comes to a file.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+from tests.service.served import Served
+from tests.service.waiting import awaited
+from tocsin.service.times import now_ms
+
+
+class Posted(NamedTuple):
+    """A request that came."""
+
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def delivery(self) -> Any:
+        return self.document["data"]
+
+    @property
+    def number(self) -> int:
+        return int(self.delivery["sequence"])
+
+
+class Reply(NamedTuple):
+    """What a receiver answers."""
+
+    status: int = 204
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+    after_s: float = 0.0
+
+
+class Receiver:
+    """An HTTP server. `reply` says what each request is answered; `got` has those that came."""
+
+    def __init__(self, reply: Callable[[Posted], Reply | None] = lambda posted: Reply(), context: Any = None) -> None:
+        self.reply, self.got = reply, list[Posted]()
+        self.together = self.most_together = 0
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        if context is not None:
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.port = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/hook?a=1"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:  # noqa: N805
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                posted = Posted({name.lower(): value for name, value in self.headers.items()}, body)
+                receiver.got.append(posted)
+                receiver.together += 1
+                receiver.most_together = max(receiver.most_together, receiver.together)
+                reply = receiver.reply(posted)
+                time.sleep(reply.after_s if reply else 0)
+                receiver.together -= 1
+                if reply is None:  # it dies
+                    self.close_connection = True
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    return
+                self.send_response(reply.status)
+                headers = {"content-length": str(len(reply.body))} if reply.status != 204 else {}
+                for name, value in {**headers, **reply.headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(reply.body)
+
+            def do_GET(self) -> None:
+                self.do_POST()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        return Handler
+
+    def numbers(self) -> list[int]:
+        """The numbers of the deliveries that came, in order."""
+        return [one.number for one in list(self.got)]
+
+    def await_numbers(self, *numbers: int) -> None:
+        """Wait until exactly these came, in this order."""
+        awaited(lambda: len(self.got) >= len(numbers))
+        assert self.numbers() == list(numbers)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@contextmanager
+def receiver(
+    reply: Callable[[Posted], Reply | None] = lambda posted: Reply(), context: Any = None
+) -> Iterator[Receiver]:
+    one = Receiver(reply, context)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+class Clock:
+    """The time of a server's senders, which a test moves."""
+
+    def __init__(self, server: Served) -> None:
+        self._senders, self._ahead = server.service.senders, 0
+        self._senders.clock = self
+
+    def __call__(self) -> int:
+        return now_ms() + self._ahead
+
+    def advance(self, seconds: float) -> None:
+        self._ahead += int(seconds * 1000)
+        self._senders.look()
+
+
+def hook(server: Served, url: str, name: str = "w", *, where: str | None = "n >= 0", **options: Any) -> Any:
+    """Make a webhook to this machine, and a subscription for it; returns the webhook's document."""
+    record = {"kind": "webhook", "url": url, "allow_private": True, **options}
+    answer = server.client.put(f"/v1/destinations/{name}", json=record)
+    assert answer.status_code in (200, 201), answer.text
+    if where is not None:
+        assert server.subscribe(f"s-{name}", where, destination=name).status_code in (200, 201)
+    return answer.json()
+
+
+def publish(server: Served, count: int, first: int = 0) -> None:
+    answer = server.lines([{"n": number} for number in range(first, first + count)])
+    assert answer.json()["accepted"] == count
+
+
+def shown(server: Served, name: str = "w") -> Any:
+    """The document of a destination."""
+    return server.client.get(f"/v1/destinations/{name}").json()
+
+
+def dead_letters(server: Served, name: str = "w", **options: Any) -> list[Any]:
+    answer = server.client.get(f"/v1/destinations/{name}/dead-letters", params=options)
+    assert answer.status_code == 200, answer.text
+    found: list[Any] = answer.json()["dead_letters"]
+    return found
+
+
+def troubled(draw: random.Random) -> Reply:
+    """Mostly good; sometimes slow, failing or busy."""
+    chance = draw.random()
+    if chance < 0.002:
+        return Reply(draw.choice((500, 429)))
+    return Reply(after_s=draw.uniform(0, 0.05) if chance < 0.05 else 0)
+
+
+def serve(port: int, file: str) -> None:
+    """Write deliveries to a file before they are answered. Those of one process come one after the other."""
+    draw, lock = random.Random(port), threading.Lock()
+    with open(file, "a") as out:  # noqa: PTH123
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                with lock:
+                    reply = troubled(draw)
+                    if reply.status == 204:
+                        out.write(json.dumps(json.loads(body)["data"]) + "\n")
+                        out.flush()
+                time.sleep(reply.after_s)
+                self.send_response(reply.status)
+                if reply.status != 204:
+                    self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]), sys.argv[2])
