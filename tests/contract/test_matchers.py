@@ -21,6 +21,7 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index import Best, parse_index, registrations
 from tocsin.index.alive import everyone
+from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.protocols import RECTANGLES, REGIONS_WITH_KEYWORDS, Builder
 from tocsin.kernels.answers.scores import BITS, block_maxima
 
@@ -104,8 +105,13 @@ def assert_each_answers_like_the_oracle(indexes: Sequence[str], expressions: lis
 
 def answers(index: Asked, expressions: list, events: list) -> list[tuple[int, int]]:
     compiled = compile_expressions(expressions)
-    given_events = batch(compiled, events)
-    found = index.builder().build(compiled).match(given_events)
+    given_events, matcher = batch(compiled, events), index.builder().build(compiled)
+    if given_events.has_crossing_boxes:  # a drawn list of four numbers may be a box across the antimeridian
+        given_events = with_crossing_shapes(given_events)
+    if given_events.may_have_extents:
+        found = ExtentMatching().match(matcher, given_events)
+    else:
+        found = matcher.match(given_events)
     assert found.candidates_examined >= found.verified
     return list(zip(given_events.rows[found.events].tolist(), found.subscriptions.tolist(), strict=True))
 
