@@ -87,11 +87,19 @@ async def running(engine: DurableEngine, options: Options, authentication: Authe
     try:
         yield tenants
     finally:
-        for task in beside:
-            task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
-        await tenants.close()
-        await asyncio.to_thread(authentication.write_uses)
+        closing = asyncio.create_task(_close(tenants, authentication, beside))
+        while not closing.done():
+            with suppress(asyncio.CancelledError):  # the server's end raises the signal again, which cancels
+                await asyncio.shield(closing)
+        closing.result()
+
+
+async def _close(tenants: Tenants, authentication: Authentication, beside: list[asyncio.Task[None]]) -> None:
+    for task in beside:
+        task.cancel()
+    await asyncio.gather(*beside, return_exceptions=True)
+    await tenants.close()
+    await asyncio.to_thread(authentication.write_uses)
 
 
 async def _note_uses(authentication: Authentication) -> None:
