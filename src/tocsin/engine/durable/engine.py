@@ -267,15 +267,16 @@ class DurableEngine(Engine):
         meanwhile.
         """
         committer = self._require_writer()
-        self._merger.tidy()
         with self._following:
+            if committer.sequence <= self._saved and (self.folder / MANIFEST).exists():
+                return
+            self._merger.tidy()
             with committer.moment:
                 sequence, moment = committer.sequence, self._store.hold()
             try:
-                if sequence > self._saved or not (self.folder / MANIFEST).exists():
-                    self._checkpoints.publish(moment.snapshots, self._plan, self._texts, sequence)
-                    self._saved = sequence
-                    self.checkpoint_error = None
+                self._checkpoints.publish(moment.snapshots, self._plan, self._texts, sequence)
+                self._saved = sequence
+                self.checkpoint_error = None
             finally:
                 self._store.release(moment)
 
