@@ -17,12 +17,11 @@ from prometheus_client import generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from tocsin.service.units import Published
+from tocsin.store import ALARMING_LOG
 
 if TYPE_CHECKING:
     from tocsin.service.service import Service
 
-LARGE_WAL: Final = 256 << 20
-"""A log of so many bytes means that some reader keeps it from being folded."""
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _COUNTERS: Final = {
     "events": "Events that were published",
@@ -115,7 +114,7 @@ class Metrics:
             ("destinations", "Destinations", len(directory.destinations)),
             ("open_streams", "Streams of server-sent events", service.streams),
             ("retained_events", "Events that are kept", directory.last_event - directory.first_event + 1),
-            ("wal_bytes", f"Size of SQLite's log; above {LARGE_WAL} the service is not ready", engine.log_bytes),
+            ("wal_bytes", f"Size of SQLite's log; above {ALARMING_LOG} the service is not ready", engine.log_bytes),
             ("ready", "1 if the service takes changes", 0 if service.not_ready() else 1),
         ]
 

@@ -15,7 +15,7 @@ from tocsin.service.directory import BeginHistory, Destination, Directory, read_
 from tocsin.service.hub import Hub
 from tocsin.service.limits import Limits
 from tocsin.service.matching import Matcher
-from tocsin.service.metrics import LARGE_WAL, Metrics
+from tocsin.service.metrics import Metrics
 from tocsin.service.outbox import Outbox
 from tocsin.service.principals import Principal
 from tocsin.service.problems import is_full, unknown
@@ -25,7 +25,7 @@ from tocsin.service.readers import Readers
 from tocsin.service.tables import Prepare
 from tocsin.service.webhooks.registry import Webhooks
 from tocsin.service.webhooks.senders import Senders
-from tocsin.store import Change
+from tocsin.store import ALARMING_LOG, Change
 
 Result = TypeVar("Result")
 _THREADS: Final = 16
@@ -87,7 +87,7 @@ class Service:
         """Why no changes are taken; empty if they are."""
         if self.hub.is_stopping:
             return "the server is stopping"
-        if self.engine.log_bytes > LARGE_WAL:
+        if self.engine.log_bytes > ALARMING_LOG:
             return "SQLite's log is not folded, and grows: a reader holds it"
         return self.trouble
 

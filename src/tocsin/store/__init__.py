@@ -7,13 +7,14 @@
 
 from tocsin.store.committing import Change, Committer
 from tocsin.store.contents import WINDOW, holds_window, refuse_others, require_no_window, require_window
-from tocsin.store.database import DATABASE, Database, Identity, Row, missing_changes
+from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity, Row, missing_changes
 from tocsin.store.examining import Finding, examine_store
 from tocsin.store.owner import Owner, require_local
 from tocsin.store.window_tables import InterestRow, MessageRow
 from tocsin.store.writer import Writer, back_up, check_sync
 
 __all__ = [
+    "ALARMING_LOG",
     "DATABASE",
     "WINDOW",
     "Change",

@@ -74,7 +74,7 @@ class Committer:
         done.set_running_or_notify_cancel()
         self._owner.require(self._database.folder)  # the lock may be held in the parent
         with self._awake:
-            self.require()
+            self._require_open()
             self._waiting.append((change, done))
             self._awake.notify()
         return done
@@ -82,6 +82,9 @@ class Committer:
     def require(self) -> None:
         """Raise `StoreError` if nothing can be committed: in a forked child, and after `close`."""
         self._owner.require(self._database.folder)
+        self._require_open()
+
+    def _require_open(self) -> None:
         if self._is_closed:
             raise StoreError(f"{self._database.folder} is closed; open it again")
 

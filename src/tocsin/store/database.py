@@ -44,6 +44,7 @@ _AT_ONCE: Final = 4096
 _FOLD_S: Final = 1.0
 _LARGE_WAL: Final = 64 << 20
 ALARMING_LOG: Final = 4 * _LARGE_WAL
+"""A log of so many bytes means that some reader keeps it from being folded."""
 _FREE_PAGES: Final = 256
 """How many unused pages are given back to the file system after a checkpoint."""
 
