@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,8 +16,6 @@ from tocsin.client.streams import Following, checked_gaps
 from tocsin.errors import ServiceError
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Report, SubscriptionId
-
-_PAGE: Final = 100
 
 
 class AsyncClient(AsyncSender):
@@ -96,12 +94,12 @@ class AsyncClient(AsyncSender):
         int
             As in `tocsin.Client.subscribe`.
         """
-        record = {
-            "where": where, "score": score, "payload": payload, "weights": weights and dict(weights),
-            "destination": destination, "throttle_s": throttle_s, "paused_until": paused_until,
-            "expires_at": expires_at,
-        }  # fmt: skip
-        return await self._ask(calls.subscribe(id, record, replace=replace))
+        return await self._ask(
+            calls.subscribe(
+                id, replace=replace, where=where, score=score, payload=payload, weights=weights and dict(weights),
+                destination=destination, throttle_s=throttle_s, paused_until=paused_until, expires_at=expires_at,
+            )
+        )  # fmt: skip
 
     async def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
         """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
@@ -223,7 +221,7 @@ class AsyncClient(AsyncSender):
         dict
             As in `tocsin.Client.put_destination`.
         """
-        return await self._ask(calls.put_destination(name, {**(settings or {}), "kind": kind}))
+        return await self._ask(calls.put_destination(name, kind, settings))
 
     async def destination(self, name: str) -> dict[str, Any]:
         """A destination, with its cursor.
@@ -326,7 +324,7 @@ class AsyncClient(AsyncSender):
         checked_gaps(gaps)
         while True:
             try:
-                page = await self._ask(calls.pull(name, after, _PAGE, wait_s))
+                page = await self._ask(calls.pull(name, after, wait_s))
             except ServiceError as error:
                 after = behind(error, gaps)
                 continue

@@ -22,6 +22,8 @@ Event: TypeAlias = Mapping[str, Any]
 _LINES: Final = "application/x-ndjson"
 _ARROW: Final = "application/vnd.apache.arrow.stream"
 _JSON: Final = "application/json"
+_PULLED: Final = 100
+"""Deliveries in a page; they are acknowledged together."""
 
 
 class Published(NamedTuple):
@@ -171,7 +173,8 @@ def _many(source: pa.Table | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 # Subscriptions
 
 
-def subscribe(id: SubscriptionId, record: Mapping[str, Any], *, replace: bool) -> Ask[int]:
+def subscribe(id: SubscriptionId, *, replace: bool, **record: Any) -> Ask[int]:
+    """Of the record, what is None is left out."""
     sent = _json({name: value for name, value in record.items() if value is not None})
     headers = sent["headers"] | ({} if replace else {"If-None-Match": "*"})
     return Ask(
@@ -281,8 +284,8 @@ def _of(destination: str) -> str:
     return f"/v1/destinations/{part(destination)}"
 
 
-def put_destination(name: str, options: Mapping[str, Any]) -> Ask[dict[str, Any]]:
-    return Ask("PUT", _of(name), _document, **_json(options))
+def put_destination(name: str, kind: str, settings: Mapping[str, Any] | None) -> Ask[dict[str, Any]]:
+    return Ask("PUT", _of(name), _document, **_json({**(settings or {}), "kind": kind}))
 
 
 def destination(name: str) -> Ask[dict[str, Any]]:
@@ -293,8 +296,8 @@ def delete_destination(name: str) -> Ask[None]:
     return Ask("DELETE", _of(name), _nothing, may_repeat=False)
 
 
-def pull(name: str, after: int | None, limit: int, wait_s: float) -> Ask[Page]:
-    params: dict[str, str | int | float] = {"limit": limit, "wait": wait_s}
+def pull(name: str, after: int | None, wait_s: float) -> Ask[Page]:
+    params: dict[str, str | int | float] = {"limit": _PULLED, "wait": wait_s}
     if after is not None:
         params["after"] = after
 

@@ -111,12 +111,12 @@ class Client(Receiver):
         RecordError
             If the condition, or another value, cannot be used.
         """
-        record = {
-            "where": where, "score": score, "payload": payload, "weights": weights and dict(weights),
-            "destination": destination, "throttle_s": throttle_s, "paused_until": paused_until,
-            "expires_at": expires_at,
-        }  # fmt: skip
-        return self._ask(calls.subscribe(id, record, replace=replace))
+        return self._ask(
+            calls.subscribe(
+                id, replace=replace, where=where, score=score, payload=payload, weights=weights and dict(weights),
+                destination=destination, throttle_s=throttle_s, paused_until=paused_until, expires_at=expires_at,
+            )
+        )  # fmt: skip
 
     def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
         """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.

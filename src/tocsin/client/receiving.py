@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from tocsin.client import calls
 from tocsin.client.calls import Ask, Delivery
 from tocsin.client.sending import Sender, httpx
 from tocsin.client.streams import Following, checked_gaps
 from tocsin.errors import ServiceError
-
-_PAGE: Final = 100
 
 
 class Receiver(Sender):
@@ -47,7 +45,7 @@ class Receiver(Sender):
         dict
             The destination.
         """
-        return self._ask(calls.put_destination(name, {**(settings or {}), "kind": kind}))
+        return self._ask(calls.put_destination(name, kind, settings))
 
     def destination(self, name: str) -> dict[str, Any]:
         """A destination, with its cursor.
@@ -130,7 +128,7 @@ class Receiver(Sender):
         checked_gaps(gaps)
         while True:
             try:
-                page = self._ask(calls.pull(name, after, _PAGE, wait_s))
+                page = self._ask(calls.pull(name, after, wait_s))
             except ServiceError as error:
                 after = behind(error, gaps)
                 continue
