@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.errors import InvalidInput
-from tocsin.service.access.tokens import tenant_name
+from tocsin.service.access.tokens import tenant_folder
 from tocsin.service.audit import AT_ONCE, page
 from tocsin.store import Database
 
@@ -29,9 +29,7 @@ def add_command(commands: Commands) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    folder, after = Path(given.folder), given.after
-    if given.tenant:
-        folder = folder / "tenants" / tenant_name(given.tenant)
+    folder, after = tenant_folder(Path(given.folder), given.tenant), given.after
     database = Database.open(folder, read_only=True)
     try:
         while found := page(database.connection, after, AT_ONCE):

@@ -18,14 +18,13 @@ from typing import Final, NamedTuple
 from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.errors import StoreError
-from tocsin.service.access.tokens import tenant_name
+from tocsin.service.access.tokens import TENANTS, tenant_folder
 from tocsin.service.limits import TenantLimits
 from tocsin.service.problems import Problem
 from tocsin.service.retention import keep
 from tocsin.service.service import Service
 
 _LOG: Final = logging.getLogger("tocsin.service")
-FOLDER: Final = "tenants"
 
 
 class _Open(NamedTuple):
@@ -37,7 +36,7 @@ class Tenants:
     """The services of all tenants. Made in the event loop that serves them, with the engine of the default tenant."""
 
     def __init__(self, engine: DurableEngine, limits: TenantLimits, sync: str = "full") -> None:
-        self._folder, self._limits, self._sync = engine.folder / FOLDER, limits, sync
+        self._folder, self._limits, self._sync = engine.folder, limits, sync
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
         self._is_stopping = False
@@ -72,12 +71,12 @@ class Tenants:
                 await self.opened(name)
 
     def _existing(self) -> list[str]:
-        return sorted(one.parent.name for one in self._folder.glob("*/store.db"))
+        return sorted(one.parent.name for one in self._folder.glob(f"{TENANTS}/*/store.db"))
 
     async def _begin(self, tenant: str) -> Service:
         """Open a tenant on a thread, so that the others do not wait."""
         loop, limits = asyncio.get_running_loop(), self._limits.of(tenant)
-        folder = self._folder / tenant_name(tenant)
+        folder = tenant_folder(self._folder, tenant)
 
         def begun() -> Service:
             engine = Engine.open(folder, sync=self._sync)

@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from tocsin.errors import InvalidInput
@@ -22,6 +23,7 @@ PREFIX: Final = "tocsin"
 _TOKEN: Final = re.compile(rf"{PREFIX}_([0-9a-f]{{12}})_[0-9a-f]{{64}}")
 MOST_TEXT: Final = 128
 """Characters of a text that may be a token."""
+TENANTS: Final = "tenants"
 _TENANT: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _DEVICES: Final = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,100}")
@@ -111,6 +113,11 @@ def scopes_of(names: Iterable[str]) -> frozenset[str]:
         what = f"{unknown[0]!r:.40} is not a scope" if unknown else "a token needs a scope"
         raise InvalidInput(f"{what}; there are {', '.join(SCOPES)}")
     return given
+
+
+def tenant_folder(folder: Path, tenant: str) -> Path:
+    """The folder of a tenant in that of a server; the default tenant is in the server's own."""
+    return folder / TENANTS / tenant_name(tenant) if tenant else folder
 
 
 def tenant_name(name: str) -> str:

@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 from starlette.responses import Response
 
 from tocsin.engine import Engine
-from tocsin.errors import ExpressionError
-from tocsin.language import Explanation, parse_any, parse_json, to_text
+from tocsin.errors import ExpressionError, RecordError
+from tocsin.language import Explanation, to_text
 from tocsin.language.advice import advice_on
-from tocsin.model.expression import Expression, attributes
+from tocsin.model.expression import attributes
 from tocsin.service.api import Call, Exchange, answered
+from tocsin.service.calls.subscriptions import explained, parsed
 from tocsin.service.names import amount, only, subscription_id, whole
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid, of_expression
@@ -30,14 +31,14 @@ _MOST_EXAMPLES: Final = 20
 _YEAR_S: Final = 366 * 86_400
 
 
-def _condition(record: Mapping[str, Any]) -> tuple[Any, Expression]:
-    """The condition of a record, as it was written and as a tree."""
+def _where(record: Mapping[str, Any]) -> Any:
+    """The condition of a record, as it was written."""
     where = record.get("where")
     if where is None:
         raise invalid("where is missing; give a condition as CQL2 text or JSON", field="where")
     if not isinstance(where, str | Mapping | bool):
         raise invalid("where is CQL2 text, which is a string, or CQL2 JSON, which is an object", field="where")
-    return where, parse_json(where) if isinstance(where, bool) else parse_any(where)
+    return where
 
 
 async def check(exchange: Exchange) -> Response:
@@ -45,7 +46,8 @@ async def check(exchange: Exchange) -> Response:
     record = await exchange.document()
     only(record, frozenset(("where",)), "check")
     try:
-        where, tree = await exchange.service.in_thread(_condition, record)
+        where = _where(record)
+        tree = await exchange.service.in_thread(parsed, where)
     except ExpressionError as error:
         problem = of_expression(error).document()
         told = {name: value for name, value in problem.items() if name not in ("type", "title", "status")}
@@ -72,7 +74,7 @@ def _explained(exchange: Exchange, record: Mapping[str, Any], event: Mapping[str
         service = exchange.service
         id = subscription_id(str(record["id"]), service.transactions.kind)
         return service.engine.explain(id, event)
-    return _alone(exchange, _condition(record)[0]).explain(0, event)
+    return _alone(exchange, _where(record)).explain(0, event)
 
 
 def _told(one: Explanation) -> dict[str, Any]:
@@ -87,7 +89,10 @@ def _told(one: Explanation) -> dict[str, Any]:
 def _alone(exchange: Exchange, where: Any) -> Engine:
     """An engine with one condition, which reads texts as the service does."""
     engine = Engine(texts=exchange.service.engine._texts)
-    engine.subscribe(0, where)
+    try:
+        engine.subscribe(0, where)
+    except RecordError as error:
+        raise explained(error, where) from None
     return engine
 
 
@@ -106,8 +111,7 @@ async def dry_run(exchange: Exchange) -> Response:
     only(record, frozenset(("where", "limit", "since_s")), "dry run")
     limit = whole(record.get("limit", 100_000), "limit", 1, _MOST_EVENTS)
     since_s = amount(record.get("since_s", _YEAR_S), "since_s", 1, _YEAR_S)
-    where, _ = await exchange.service.in_thread(_condition, record)
-    engine = await exchange.service.in_thread(_alone, exchange, where)
+    engine = await exchange.service.in_thread(_alone, exchange, _where(record))
     run = _DryRun(engine, exchange.principal.tenant, now_ms() - int(since_s * 1000))
     place: int | None = exchange.service.directory.last_event + 1
     while place is not None and run.seen < limit:

@@ -15,6 +15,7 @@ from tocsin.engine.durable.changes import Put
 from tocsin.errors import RecordError, TocsinError
 from tocsin.language import parse_any, parse_json
 from tocsin.language.advice import advice_on
+from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, empty
@@ -72,11 +73,16 @@ def _engine_record(id: SubscriptionId, record: Mapping[str, Any]) -> dict[str, A
     return {"id": id} | {name: record.get(name) for name in ("where", "score", "payload", "weights")}
 
 
-def _explained(error: RecordError, where: object) -> TocsinError:
+def parsed(where: str | Mapping[str, Any] | bool) -> Expression:
+    """The tree of a condition."""
+    return parse_json(where) if isinstance(where, bool) else parse_any(where)
+
+
+def explained(error: RecordError, where: object) -> TocsinError:
     """The error of a condition, with its place."""
     if error.field == "where" and isinstance(where, str | Mapping | bool):
         try:
-            parse_json(where) if isinstance(where, bool) else parse_any(where)
+            parsed(where)
         except TocsinError as own:
             return own
     return error
@@ -145,7 +151,7 @@ def _change(service: Service, record: Mapping[str, Any]) -> tuple[Put, list[str]
     try:
         change = service.transactions.put(record)
     except RecordError as error:
-        raise _explained(error, where) from None
+        raise explained(error, where) from None
     if not math.isinf(service.limits.subscription_cost):
         require_cheap(price(change.parsed), service.limits)
     advice = advice_on(parse_any(where), where) if isinstance(where, str) else []
