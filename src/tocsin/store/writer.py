@@ -45,11 +45,13 @@ class Writer:
 
     def start_folding(self) -> Committer:
         """Start the committing thread, which folds SQLite's log between transactions and does nothing else there."""
-        return self.start(self._fold)
+        return self.start(self.fold)
 
-    def _fold(self) -> None:
+    def fold(self, then: Callable[[], None] = lambda: None) -> None:
+        """Fold SQLite's log if it is time, and then do more; for the committing thread, between transactions."""
         try:
             if self.database.fold_log_at_times():
+                then()
                 self.log_error = None
         except StoreError as error:  # it is tried again
             self.log_error = str(error)

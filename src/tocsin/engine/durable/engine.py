@@ -50,8 +50,6 @@ class DurableEngine(Engine):
         The folder with the store and the index.
     checkpoint_error : str or None
         Why the index could not be written in the background. The store has all changes nevertheless.
-    log_error : str or None
-        Why SQLite's log could not be moved into the database, or why it grows. The store has all changes nevertheless.
 
     Examples
     --------
@@ -76,7 +74,6 @@ class DurableEngine(Engine):
         super().__init__(index, delta_limit=delta_limit, texts=texts)
         self.folder = database.folder
         self.checkpoint_error: str | None = None
-        self.log_error: str | None = None
         self._database, self._writer = database, writer
         self._process = os.getpid()
         self._following = threading.Lock()  # held while a reader catches up
@@ -138,6 +135,11 @@ class DurableEngine(Engine):
     def sequence(self) -> int:
         """The number of the last durable change that this engine has."""
         return self._sequence if self._committer is None else self._committer.sequence
+
+    @property
+    def log_error(self) -> str | None:
+        """Why SQLite's log could not be moved into the database, or why it grows. The store has all changes."""
+        return None if self._writer is None else self._writer.log_error
 
     @property
     def log_bytes(self) -> int:
@@ -218,15 +220,20 @@ class DurableEngine(Engine):
             self._merger.wake()
 
     def _add_all(self, builder: SegmentBuilder, *, replace: bool, strict: bool) -> tuple[int, list[Reject]]:
-        def make() -> tuple[Segment, list[Reject]]:
-            segment = self._finished(builder, replace=replace)
-            return segment, checked_rejects(builder, strict=strict)
-
-        accepted, rejects = self._require_writer().commit(PutAll(self._store, make, replace))
+        accepted, rejects = self._require_writer().commit(self._put_all(builder, replace=replace, strict=strict))
         self._merger.wake()
         if accepted >= _TAIL:
             self.checkpoint()
         return accepted, rejects
+
+    def _put_all(self, builder: SegmentBuilder, *, replace: bool, strict: bool) -> PutAll:
+        """The change that adds what a builder has."""
+
+        def make() -> tuple[Segment, list[Reject]]:
+            segment = self._finished(builder, replace=replace)
+            return segment, checked_rejects(builder, strict=strict)
+
+        return PutAll(self._store, make, replace)
 
     def _remove(self, id: SubscriptionId) -> None:
         self._require_writer().commit(Remove(self._store, id))
@@ -283,12 +290,8 @@ class DurableEngine(Engine):
     def _keep_house(self) -> None:
         """Start what is due; the committing thread calls this between transactions."""
         now = time.monotonic()
-        try:
-            if self._database.fold_log_at_times():
-                self._database.forget_tombstones(min(self._saved, self.sequence - _KEPT_TOMBSTONES))
-                self.log_error = None
-        except StoreError as error:  # as when the disk is full; it is tried again
-            self.log_error = str(error)
+        assert self._writer is not None
+        self._writer.fold(self._forget_tombstones)
         behind = self.sequence - self._saved
         if not behind:
             self._began = None
@@ -300,6 +303,9 @@ class DurableEngine(Engine):
             saving = threading.Thread(target=self._checkpoint_told, name="tocsin-checkpoint", daemon=True)
             saving.start()
             self._saving = saving
+
+    def _forget_tombstones(self) -> None:
+        self._database.forget_tombstones(min(self._saved, self.sequence - _KEPT_TOMBSTONES))
 
     def _checkpoint_told(self) -> None:
         try:

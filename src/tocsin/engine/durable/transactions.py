@@ -8,10 +8,9 @@ from typing import Any
 
 from tocsin.engine.durable.changes import Put, PutAll, Remove
 from tocsin.engine.durable.engine import DurableEngine
-from tocsin.engine.loading import checked_rejects, collect
-from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.engine.loading import collect
+from tocsin.model.subscription import SubscriptionId
 from tocsin.records import parsed_record
-from tocsin.segment import Segment
 from tocsin.store import Change, Database, Identity
 
 
@@ -50,13 +49,7 @@ class Transactions:
 
     def put_all(self, records: Iterable[Mapping[str, Any]]) -> PutAll:
         """The change that adds or replaces many subscriptions; of several with one id the last is kept."""
-        builder = collect(records, self._engine._templates)
-
-        def make() -> tuple[Segment, list[Reject]]:
-            segment = self._engine._finished(builder, replace=True)
-            return segment, checked_rejects(builder, strict=False)
-
-        return PutAll(self._engine._store, make, replace=True)
+        return self._engine._put_all(collect(records, self._engine._templates), replace=True, strict=False)
 
     def remove(self, id: SubscriptionId) -> Remove:
         """The change that removes a subscription."""
