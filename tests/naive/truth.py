@@ -21,6 +21,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tests.naive.flatten import Flat
 from tests.naive.places import SPATIAL, Result, intersects, metres_between
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
 from tests.naive.texts import letter_of, text
@@ -41,6 +42,7 @@ from tocsin.model.expression import (
     Like,
     Not,
     Or,
+    SomeValue,
     walk,
 )
 from tocsin.model.values import Instant, Range, Shape, Value
@@ -101,6 +103,9 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             return None
         case Call(name, arguments) if name.startswith("T_"):
             return _in_time(name, *arguments, values)
+        case Call("HOLDS", _):
+            held = can_be(_as_truth(operands[0]))
+            return truth_that(True in held, held != {True})
         case Call(name):
             return _FUNCTIONS[name](*operands)
         case IsNull():
@@ -110,8 +115,31 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             return (
                 None if elements is None else _any([one if one is None else truth(condition, one) for one in elements])
             )
+        case SomeValue(items, condition):
+            return _some(values, items.name, condition)
         case _:
             return _condition(node, operands)
+
+
+def _some(values: Mapping[str, Value], name: str, condition: Expression) -> bool:
+    """Whether an element of a list, or else the value itself, makes a condition TRUE; of nothing none is."""
+    elements = getattr(values, "lists", {}).get(name)
+    if elements is None:
+        one = Flat(
+            {
+                inside.removeprefix(f"{name}."): value
+                for inside, value in values.items()
+                if inside.startswith(f"{name}.")
+            }
+        )
+        lists = getattr(values, "lists", {}).items()
+        one.lists = {inside.removeprefix(f"{name}."): items for inside, items in lists if inside.startswith(f"{name}.")}
+        if name in values:
+            one["element"] = values[name]
+        named = {node.name for node in walk(condition) if isinstance(node, Attribute)}
+        named |= {node.items.name for node in walk(condition) if isinstance(node, SomeValue)}
+        elements = [one] if "element" in one or named & one.keys() else []
+    return any(one is not None and concerns(condition, one) for one in elements)
 
 
 def _condition(node: Expression, operands: list[Result]) -> Truth:

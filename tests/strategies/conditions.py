@@ -29,6 +29,7 @@ from tests.strategies.pools import (
     scalars,
 )
 from tocsin.language.operators.array import ARRAY_FUNCTIONS
+from tocsin.language.operators.operator import FUNCTIONS
 from tocsin.language.operators.temporal import TEMPORAL_FUNCTIONS
 from tocsin.model.expression import (
     ARITHMETIC,
@@ -74,6 +75,7 @@ def _conditions(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
         (1, leaf),
         (5, predicates),
         (2, inner.map(Not)),
+        *([] if sql_only else [(1, inner.map(_holds))]),
         (2, several.map(conjunction)),
         (2, several.map(disjunction)),
     )
@@ -108,6 +110,8 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
         (4, st.builds(AnyElement, st.just(Attribute(LIST)), inner)),
         (2, st.builds(AnyElement, _attributes("list"), texts)),
         (1, st.builds(AnyElement, attribute_names().map(Attribute), inner)),
+        (2, st.builds(_some, st.just(Attribute(LIST)), inner)),
+        (2, st.builds(_some, _attributes("list"), texts)),
     )
     if depth == 1:
         return asked
@@ -124,6 +128,14 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
             st.builds(Comparison, st.sampled_from(("=", "<>")), again, st.one_of(again, st.booleans().map(Constant))),
         ),
     )
+
+
+def _holds(condition: Expression) -> Expression:
+    return Call("HOLDS", (condition,))
+
+
+def _some(items: Attribute, condition: Expression) -> Expression:
+    return FUNCTIONS["SOME"].call("SOME", (items, condition))
 
 
 def _of_element(tree: Expression) -> Expression:

@@ -246,6 +246,25 @@ class AnyElement(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class SomeValue(Node):
+    """`SOME(items, condition)`: TRUE when the value itself, or an element of the list, makes the condition TRUE.
+
+    `meaning` says the same by other nodes: `SOME` is TRUE where it is TRUE, and otherwise FALSE.
+    """
+
+    items: Attribute
+    condition: Expression
+    meaning: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return (self.meaning,)
+
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        """The same node or, if its meaning changed, a HOLDS of what it now means."""
+        return self if parts[0] == self.meaning else Call("HOLDS", (parts[0],))
+
+
+@dataclass(frozen=True, slots=True)
 class Not(Node):
     operand: Expression
 
@@ -295,6 +314,7 @@ Expression: TypeAlias = (
     | IsNull
     | Call
     | AnyElement
+    | SomeValue
     | Not
     | And
     | Or

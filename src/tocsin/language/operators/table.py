@@ -10,6 +10,7 @@ from tocsin.language.operators import (
     array,
     comparison,
     distance,
+    holding,
     logic,
     membership,
     pattern,
@@ -33,6 +34,7 @@ OPERATORS: Final = (
     *(temporal.Intervals(), temporal.Relation()),
     text.Keywords(),
     any_element.SomeElement(),
+    *(holding.Holds(), holding.Some()),
 )
 
 

@@ -53,7 +53,7 @@ def slot_of(value: Scalar) -> int | None:
     (1, 2, None)
     """
     if isinstance(value, str):
-        return int(value[1:]) if value.startswith(MARK) else None
+        return int(value[1:]) if value.startswith(MARK) and value[1:].isdigit() else None
     if isinstance(value, Instant):
         return (value.microseconds - FIRST_INSTANT) // _DAY if value.microseconds >= FIRST_INSTANT else None
     if isinstance(value, Shape):
