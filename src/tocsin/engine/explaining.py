@@ -11,11 +11,12 @@ from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates
 from tocsin.engine.resembling import explain_similar
 from tocsin.errors import InvalidInput
-from tocsin.language import Explanation, parse_any
+from tocsin.language import Explanation
 from tocsin.language import explain as explain_tree
-from tocsin.language.explain import value_shown
+from tocsin.language.dialects import read_any
+from tocsin.language.explain import Written, value_shown
 from tocsin.language.operators.text import settled
-from tocsin.language.stored import stored_expression
+from tocsin.language.stored import stored_rule
 from tocsin.model.elements import ReadValues, Values, values_for
 from tocsin.model.expression import Expression, attributes
 from tocsin.model.ranking import Similar
@@ -72,12 +73,13 @@ def explain(
         fails    price <= 580: price = 600; needed: price <= 580
     """
     if isinstance(subscription, str) or (isinstance(subscription, Mapping) and "where" not in subscription):
-        tree = parse_any(subscription)
+        tree, written = read_any(subscription)
     else:
-        tree = subscription_of(subscription).where
+        tree, written = read_any(subscription_of(subscription).source)
     types = checked_types(schema)
-    tree = settled(tree, texts_in(types))
-    return _explained(tree, _values(tree, event, types, points), ranking)
+    texts = texts_in(types)
+    tree = settled(tree, texts) if texts else tree
+    return _explained(tree, _values(tree, event, types, points), ranking, written)
 
 
 def explain_stored(
@@ -94,9 +96,9 @@ def explain_stored(
 
     `unread` has the reasons why values could not be read from a file, by attribute.
     """
-    tree = stored_expression(text)
+    tree, written = stored_rule(text)
     values = _values(tree, event, {**(texts or {}), **checked_types(schema)}, points, unread)
-    return _explained(tree, values, ranking)
+    return _explained(tree, values, ranking, written)
 
 
 def _values(
@@ -148,9 +150,11 @@ def _read_as_told(
     return {reject.field: reject.reason for reject in (*refused, *batches[0].rejects) if reject.field in defined}
 
 
-def _explained(tree: Expression, values: Values, ranking: Similar | None) -> Explanation:
+def _explained(
+    tree: Expression, values: Values, ranking: Similar | None, written: Written | None = None
+) -> Explanation:
     if ranking is None:
-        return explain_tree(tree, values)
+        return explain_tree(tree, values, written)
     if isinstance(ranking, Similar):
         return explain_similar(tree, values, ranking)
     raise InvalidInput(f"ranking is {ranking!r:.60}; explain takes only Similar. Leave it out to explain a match.")

@@ -19,6 +19,7 @@ from tocsin.engine.store import Store
 from tocsin.index import Plan
 from tocsin.index.alive import living
 from tocsin.language import Explanation
+from tocsin.language.dialects import as_given
 from tocsin.language.stored import stored_payload, stored_weights
 from tocsin.model.ranking import Similar
 from tocsin.model.subscription import SubscriptionId
@@ -164,6 +165,7 @@ class Holdings:
         -------
         dict
             `id`, `where` (as text, even if JSON was given) and `score`, and `payload` and `weights` if there are any.
+            A rule of another system is as it was given, with its `language`.
 
         Raises
         ------
@@ -180,7 +182,7 @@ class Holdings:
         """
         source, number = self._store.find(id)
         payload, weights = source.payload(number), source.weights_of(number)
-        record = {"id": id, "where": source.text(number), "score": source.score_of(number)}
+        record = {"id": id, **as_given(source.text(number)), "score": source.score_of(number)}
         return record | optional_parts(payload, weights)
 
     def subscriptions(self) -> pa.Table:

@@ -54,8 +54,9 @@ class SubscriptionSet(Holdings):
     def subscribe(
         self,
         id: SubscriptionId,
-        where: str | Mapping[str, Any] | bool,
+        where: Any,
         *,
+        language: str | None = None,
         score: float | None = None,
         payload: Any = None,
         weights: Mapping[str, float] | None = None,
@@ -68,7 +69,10 @@ class SubscriptionSet(Holdings):
         id : str or int
             The id. All ids of an engine are strings, or all are integers.
         where : str, mapping or bool
-            The condition as CQL2 text or JSON.
+            The condition as CQL2 text or JSON, or a rule of another system.
+        language : str, optional
+            The language of `where`: `cql2` (the default), or that of another system, such as `eventbridge`
+            (docs/coming-from).
         score : float, optional
             The rank among matches, for `Top`; finite. Default: 1.0.
         payload : any JSON value
@@ -104,7 +108,14 @@ class SubscriptionSet(Holdings):
         -----
         Cost: microseconds; more for a text of a new form, which is parsed.
         """
-        record = {"id": id, "where": where, "score": score, "payload": payload, "weights": weights}
+        record = {
+            "id": id,
+            "where": where,
+            "language": language,
+            "score": score,
+            "payload": payload,
+            "weights": weights,
+        }
         if not self._takes_all:
             require_suitable(self._plan, subscription_of(record))
         self._add(parsed_record(record, self._templates), replace=replace)

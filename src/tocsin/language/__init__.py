@@ -48,6 +48,8 @@ register_all()
 def parse_any(where: str | Mapping[str, Any]) -> Expression:
     """Parse CQL2 text, CQL2 JSON in a string that begins with `{`, or decoded CQL2 JSON.
 
+    A string that begins with `@` is a rule of another system (`language.dialects`).
+
     >>> parse_any("rain") == parse_any('{"property": "rain"}') == parse_any({"property": "rain"})
     True
     """
@@ -55,4 +57,8 @@ def parse_any(where: str | Mapping[str, Any]) -> Expression:
         return parse_json(where)
     if where.lstrip().startswith("{"):
         return parse_json(decode(where))
+    if where.startswith("@"):
+        from tocsin.language.dialects import read_tagged  # it needs the table of operators
+
+        return read_tagged(where).tree
     return parse(where)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import values_of_parts
@@ -94,8 +94,14 @@ class Explanation:
         return lines_html(str(self))
 
 
-def explain(expression: Expression, values: Values) -> Explanation:
+Written: TypeAlias = Mapping[int, tuple[Expression, str]]
+"""How conditions are written in the rule that they come from, by the `id` of each condition."""
+
+
+def explain(expression: Expression, values: Values, written: Written | None = None) -> Explanation:
     """Explain why an expression is TRUE, FALSE or UNKNOWN for one flattened event.
+
+    The conditions in `written` are shown as they are written there, and not taken apart.
 
     >>> from tocsin.language import parse
     >>> print(explain(parse("model = 'iphone5s' AND price <= 580"), {"model": "iphone5s", "price": 600.0}))
@@ -104,7 +110,7 @@ def explain(expression: Expression, values: Values) -> Explanation:
         holds    model = 'iphone5s': model = 'iphone5s'
         fails    price <= 580: price = 600; needed: price <= 580
     """
-    findings = _Findings(values, values_of_parts(expression, values))
+    findings = _Findings(values, values_of_parts(expression, values), written or {})
     findings.visit(expression, True, 1)
     truth = findings.truth(expression, True)
     return Explanation(truth, tuple(findings.held), tuple(findings.failed), (HEADLINES[truth], *findings.lines))
@@ -116,12 +122,13 @@ HEADLINES: Final = {True: "matches", False: "does not match", None: "does not ma
 class _Findings:
     """The findings and lines of one explanation, collected from the root downwards."""
 
-    def __init__(self, values: Values, results: Mapping[int, Value | Truth]) -> None:
+    def __init__(self, values: Values, results: Mapping[int, Value | Truth], written: Written) -> None:
         self.held: list[Finding] = []
         self.failed: list[Finding] = []
         self.lines: list[str] = []
         self._values = values
         self._results = results
+        self._written = written
 
     def truth(self, node: Expression, wanted: bool) -> bool | None:
         """The truth of a node, or of its NOT if FALSE is wanted; True if it can be True."""
@@ -130,9 +137,9 @@ class _Findings:
 
     def visit(self, node: Expression, wanted: bool, level: int) -> None:
         """Report what makes `node` (or its NOT) TRUE, or what prevents it; recurses to the depth of the tree."""
-        while isinstance(node, Not):
+        while isinstance(node, Not) and id(node) not in self._written:
             node, wanted = node.operand, not wanted
-        if not isinstance(node, And | Or):
+        if not isinstance(node, And | Or) or id(node) in self._written:
             self._add_predicate(node, wanted, level)
             return
         any_will_do = isinstance(node, Or) is wanted
@@ -145,7 +152,7 @@ class _Findings:
 
     def _add_predicate(self, node: Expression, wanted: bool, level: int) -> None:
         truth = self.truth(node, wanted)
-        predicate = to_text(node if wanted else Not(node))
+        predicate = self._text_of(node, wanted)
         operator = operator_of(node)
         came = operator.came(node, self._values)
         if came is None:
@@ -161,6 +168,12 @@ class _Findings:
         self._line(level, str(finding))
         for line in operator.details(node, self._values):
             self._line(level + 1, line)
+
+    def _text_of(self, node: Expression, wanted: bool) -> str:
+        if id(node) in self._written:
+            text = self._written[id(node)][1]
+            return text if wanted else f"NOT {text}"
+        return to_text(node if wanted else Not(node))
 
     def _line(self, level: int, text: str) -> None:
         self.lines.append("  " * level + text)

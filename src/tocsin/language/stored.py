@@ -5,20 +5,28 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tocsin.errors import ExpressionError, SegmentError
 from tocsin.language.misplaced import as_stored
 from tocsin.model.expression import Expression
 
+if TYPE_CHECKING:
+    from tocsin.language.dialects.table import Read
+
 
 def stored_expression(text: str) -> Expression:
     """Parse a stored expression; raises `SegmentError` if the text is not an expression any more."""
-    from tocsin.language import parse_any
+    return stored_rule(text).tree
+
+
+def stored_rule(text: str) -> Read:
+    """Parse a stored expression, and tell how its rule writes the conditions; raises `SegmentError` as above."""
+    from tocsin.language.dialects import read_any
 
     try:
         with as_stored():
-            return parse_any(text)
+            return read_any(text)
     except ExpressionError as error:
         raise _changed("expression", text, error.reason) from None
 

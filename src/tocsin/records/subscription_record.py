@@ -7,8 +7,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from tocsin.errors import ExpressionError, RecordError
+from tocsin.errors import ExpressionError, InvalidInput, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
+from tocsin.language.dialects import CQL2, tagged
 from tocsin.language.keywords import TEXT
 from tocsin.language.operators.text import settled
 from tocsin.language.templates import slot_of
@@ -20,7 +21,7 @@ from tocsin.records.bulk import conjunction_of
 from tocsin.records.extras import Extras
 from tocsin.records.subscription_chunk import payload_text
 
-FIELDS: Final = ("id", "where", "predicates", "score", "weights", "payload")
+FIELDS: Final = ("id", "where", "language", "predicates", "score", "weights", "payload")
 _FIELDS: Final = frozenset(FIELDS)
 
 
@@ -38,7 +39,7 @@ class Parsed(NamedTuple):
 def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
     """Make a subscription from its record `{"id", "where", "score"?, "weights"?, "payload"?}`; raises `RecordError`.
 
-    `predicates`, a list of `{"attribute", "op", "value"}`, may replace `where`.
+    `predicates`, a list of `{"attribute", "op", "value"}`, may replace `where`. `language` names that of `where`.
 
     >>> subscription_of({"id": "s1", "where": "price <= 580"}).score
     1.0
@@ -87,9 +88,12 @@ def _payload(payload: Any) -> str | None:
 def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tuple[Expression | Instance, str]:
     """The expression of a record's `where` or, in the bulk form, its `predicates`; and its text."""
     where, predicates = record.get("where"), record.get("predicates")
+    language = record.get("language")
+    if language is not None and language != CQL2:
+        where = _tagged(where, language)
     if templates is not None and templates.texts and predicates is None and isinstance(where, str | Mapping):
         where = _with_settings(where, templates.texts)
-    if isinstance(where, str) and predicates is None and templates is not None:
+    if isinstance(where, str) and predicates is None and templates is not None and not where.startswith("@"):
         instance = templates.instance(where)
         if instance is not None:
             return instance, where
@@ -109,6 +113,18 @@ def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tu
     if templates is not None:
         templates.advise(tree, where if isinstance(where, str) else "")
     return tree, where if isinstance(where, str) else to_text(tree)
+
+
+def _tagged(where: object, language: object) -> str:
+    """A rule of another system as a text that names its language."""
+    if where is None:
+        raise RecordError("the subscription has no rule; give it under 'where'", "where")
+    try:
+        return tagged(where, language)
+    except ExpressionError as error:
+        raise RecordError(str(error), "where") from None
+    except InvalidInput as error:
+        raise RecordError(str(error), "language") from None
 
 
 def _with_settings(where: str | Mapping[str, Any], texts: Mapping[str, Text]) -> str | Mapping[str, Any]:

@@ -1,0 +1,298 @@
+"""Event patterns of Amazon EventBridge, as Event Ruler reads them.
+
+A pattern is an object that has the shape of the event. A list in it holds the values that match. An event's list
+matches if any of its elements does, and objects in a list match one by one. `detail` is an object in every event.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final, NamedTuple
+
+from tocsin.language.dialects.dialect import (
+    Dialect,
+    Json,
+    Reader,
+    Wild,
+    all_of,
+    any_of,
+    call,
+    compared,
+    equal_ignoring_case,
+    like,
+    like_ignoring_case,
+    one_of,
+    wild_parts,
+)
+from tocsin.model.elements import ELEMENT
+from tocsin.model.expression import (
+    Attribute,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    IsNull,
+    Not,
+    conjunction,
+    disjunction,
+)
+from tocsin.model.subscription import shown
+
+_VALUE: Final = Attribute(ELEMENT)
+_OBJECTS: Final = ("detail",)
+"""The members of an event that are never lists."""
+_MOST_ALTERNATIVES: Final = 1000
+
+
+class Alternative(NamedTuple):
+    """One way to match a part of a pattern: a condition on that part, and paths under which no value may be."""
+
+    condition: Expression | None
+    absent: tuple[tuple[str, ...], ...] = ()
+
+
+class EventBridge(Dialect):
+    name, title = "eventbridge", "EventBridge"
+    taken: ClassVar[Mapping[str, str]] = {
+        '["a", 1, true]': "a value, or an element of a list, is one of these; numbers are compared by value",
+        "[null]": "null; a value that is absent is not null",
+        '[{"exists": true}]': "there is a value (or null)",
+        '[{"exists": false}]': "there is no value under this name, in no element of a list either",
+        '[{"prefix": "a"}]': "LIKE 'a%'",
+        '[{"prefix": {"equals-ignore-case": "a"}}]': "LIKE without case",
+        '[{"suffix": "a"}]': "LIKE '%a'",
+        '[{"suffix": {"equals-ignore-case": "a"}}]': "LIKE without case",
+        '[{"equals-ignore-case": "a"}]': "CASEI, by Unicode's case folding",
+        '[{"wildcard": "a*b"}]': "LIKE 'a%b'; a backslash takes the next letter as it is",
+        '[{"numeric": [">", 0, "<=", 5]}]': "comparisons with numbers",
+        '[{"cidr": "10.0.0.0/8"}]': "IP_IN",
+        '[{"anything-but": ["a"]}]': "a value (or null) that is not one of these; also prefix, suffix, "
+        "equals-ignore-case and wildcard",
+        '"$or": [...]': "OR of patterns",
+    }
+
+    def read(self, rule: Json, reader: Reader) -> Expression:
+        found = [
+            all_of([*([one.condition] if one.condition else []), *(_absent(path, reader) for path in one.absent)])
+            for one in _of_object(rule, reader, (), is_nested=False)
+        ]
+        return any_of(found)
+
+
+# ---- the shape of the pattern
+
+
+def _of_object(pattern: Json, reader: Reader, path: tuple[str, ...], is_nested: bool) -> list[Alternative]:
+    """The alternatives of an object. Names are relative to it if it is nested, and to the event if not."""
+    parts: list[list[Alternative]] = []
+    for name, inner in reader.members(pattern, "a pattern").items():
+        with reader.at(name):
+            if name == "$or":
+                parts.append(_either(inner, reader, path, is_nested))
+            elif isinstance(inner, Mapping):
+                parts.append(_of_member(name, inner, reader, (*path, name), is_nested))
+            else:
+                parts.append(_of_values(name, inner, reader, (*path, name), is_nested))
+    return _product(parts, reader)
+
+
+def _of_member(name: str, inner: Json, reader: Reader, path: tuple[str, ...], is_nested: bool) -> list[Alternative]:
+    if path == _OBJECTS:
+        return _of_object(inner, reader, path, is_nested)
+    attribute = Attribute(name if is_nested else ".".join(path))
+    found = _of_object(inner, reader, path, is_nested=True)
+    return [
+        one if one.condition is None else one._replace(condition=_some(attribute, one.condition, reader))
+        for one in found
+    ]
+
+
+def _some(attribute: Attribute, condition: Expression, reader: Reader) -> Expression:
+    return reader.made(lambda: call("SOME", attribute, condition))
+
+
+def _of_values(name: str, values: Json, reader: Reader, path: tuple[str, ...], is_nested: bool) -> list[Alternative]:
+    attribute = Attribute(name if is_nested else ".".join(path))
+    conditions, alternatives = [], []
+    exact: list[Constant] = []
+    for place, value in enumerate(reader.items(values, "what a name matches")):
+        with reader.at(place):
+            if isinstance(value, str | bool | int | float):
+                exact.append(reader.constant(value))
+            elif value == {"exists": False}:
+                alternatives.append(Alternative(None, (path,)))
+            else:
+                conditions.append(_of_value(value, reader))
+    if exact:
+        conditions.insert(0, one_of(_VALUE, exact))
+    if conditions:
+        condition = call("SOME", attribute, any_of(conditions))
+        alternatives.insert(0, Alternative(reader.note_member(condition, values)))
+    return alternatives
+
+
+def _either(patterns: Json, reader: Reader, path: tuple[str, ...], is_nested: bool) -> list[Alternative]:
+    """The alternatives of `$or`; those without absent values are one."""
+    found = []
+    for place, pattern in enumerate(reader.items(patterns, "$or")):
+        with reader.at(place):
+            found += _of_object(pattern, reader, path, is_nested)
+    present = [one.condition for one in found if one.condition is not None and not one.absent]
+    merged = [Alternative(disjunction(present))] if present else []
+    return [*merged, *(one for one in found if one.absent)]
+
+
+def _product(parts: Sequence[list[Alternative]], reader: Reader) -> list[Alternative]:
+    """Every choice of one alternative from each part."""
+    count = 1
+    for part in parts:
+        count *= len(part)
+    if count > _MOST_ALTERNATIVES:
+        reader.fail(f"the pattern has {count} combinations of $or and exists; at most {_MOST_ALTERNATIVES} are allowed")
+    choices = []
+    for chosen in itertools.product(*parts):
+        conditions = [one.condition for one in chosen if one.condition is not None]
+        absent = tuple(dict.fromkeys(path for one in chosen for path in one.absent))
+        choices.append(Alternative(conjunction(conditions) if conditions else None, absent))
+    return choices
+
+
+def _absent(path: tuple[str, ...], reader: Reader) -> Expression:
+    return reader.note(Not(_given(path)), f'{".".join(path)}: [{{"exists": false}}]')
+
+
+def _given(path: tuple[str, ...]) -> Expression:
+    """Whether there is a value under a path, in any element of a list."""
+    if path[:1] == _OBJECTS and len(path) > 1:
+        path = (".".join(path[:2]), *path[2:])
+    condition = _IS_GIVEN
+    for name in reversed(path):
+        condition = call("SOME", Attribute(name), condition)
+    return condition
+
+
+# ---- one value of a list
+
+
+def _of_value(value: Json, reader: Reader) -> Expression:
+    """The condition on `element` that a value of a pattern's list says."""
+    if value is None:
+        return _IS_GIVEN_NULL
+    if not isinstance(value, Mapping):
+        reader.fail(f"a list of a pattern holds strings, numbers, booleans, null and matchers, not {shown(value)}")
+    if len(value) != 1:
+        reader.fail(f"a matcher has one name, not {len(value)}; write one object for each")
+    ((name, argument),) = value.items()
+    with reader.at(name):
+        make = _MATCHERS.get(name)
+        if make is None:
+            reader.unknown("matcher", name, _MATCHERS)
+        return make(argument, reader)
+
+
+def _exists(argument: Json, reader: Reader) -> Expression:
+    if argument is not True:
+        reader.fail(f"exists needs true or false, not {shown(argument)}")
+    return _IS_GIVEN
+
+
+def _prefix(argument: Json, reader: Reader) -> Expression:
+    return _affix(argument, reader, "prefix", lambda text: (text, Wild.RUN))
+
+
+def _suffix(argument: Json, reader: Reader) -> Expression:
+    return _affix(argument, reader, "suffix", lambda text: (Wild.RUN, text))
+
+
+def _affix(argument: Json, reader: Reader, what: str, parts: Callable[[str], Sequence[str | Wild]]) -> Expression:
+    if isinstance(argument, Mapping) and list(argument) == ["equals-ignore-case"]:
+        text = reader.string(argument["equals-ignore-case"], what)
+        return like_ignoring_case(_VALUE, *parts(text))
+    return like(_VALUE, *parts(reader.string(argument, what)))
+
+
+def _ignoring_case(argument: Json, reader: Reader) -> Expression:
+    text = reader.string(argument, "equals-ignore-case")
+    return equal_ignoring_case(_VALUE, [text])
+
+
+def _wildcard(argument: Json, reader: Reader) -> Expression:
+    parts = wild_parts(reader.string(argument, "wildcard"), {"*": Wild.RUN})
+    if parts is None or any(len(one) == 2 for one in parts if isinstance(one, str)):
+        reader.fail("a backslash in a wildcard stands before * or a backslash")
+    if any(pair == (Wild.RUN, Wild.RUN) for pair in itertools.pairwise(parts)):
+        reader.fail("a wildcard cannot have two * side by side")
+    return like(_VALUE, *parts)
+
+
+_OPERATORS: Final[dict[str, ComparisonOperator]] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+
+
+def _numeric(argument: Json, reader: Reader) -> Expression:
+    pairs = reader.items(argument, "numeric")
+    if len(pairs) not in (2, 4):
+        reader.fail('numeric needs one or two comparisons, as in [">", 0, "<=", 5]')
+    parts = []
+    for at in range(0, len(pairs), 2):
+        with reader.at(at):
+            op = _OPERATORS.get(pairs[at]) if isinstance(pairs[at], str) else None
+            if op is None:
+                reader.fail(f"numeric compares by = < <= > >=, not by {shown(pairs[at])}")
+        with reader.at(at + 1):
+            parts.append(compared(_VALUE, op, Constant(reader.number(pairs[at + 1], "numeric"))))
+    return all_of(parts)
+
+
+def _cidr(argument: Json, reader: Reader) -> Expression:
+    network = Constant(reader.string(argument, "cidr"))
+    return reader.made(lambda: call("IP_IN", _VALUE, network))
+
+
+def _anything_but(argument: Json, reader: Reader) -> Expression:
+    """Any value, also null, that is none of these."""
+    if isinstance(argument, Mapping):
+        return _anything_but_matcher(argument, reader)
+    values = [reader.constant(one) for one in (argument if isinstance(argument, list) else [argument])]
+    strings = [one for one in values if isinstance(one.value, str)]
+    numbers = [one for one in values if type(one.value) is float]
+    if not values or len(strings) + len(numbers) < len(values):
+        reader.fail(f"anything-but needs strings or numbers, not {shown(argument)}")
+    return any_of(
+        [
+            Not(one_of(_VALUE, strings)) if strings else _IS_STRING,
+            Not(one_of(_VALUE, numbers)) if numbers else _IS_NUMBER,
+            *(_IS_BOOLEAN, _IS_GIVEN_NULL),
+        ]
+    )
+
+
+def _anything_but_matcher(argument: Json, reader: Reader) -> Expression:
+    ((name, inner),) = argument.items() if len(argument) == 1 else (("", None),)
+    make = _BUT.get(name)
+    if make is None:
+        reader.fail(f"anything-but takes {', '.join(_BUT)}, not {shown(argument)}")
+    with reader.at(name):
+        texts = inner if isinstance(inner, list) and inner else [inner]
+        return any_of([Not(any_of([make(one, reader) for one in texts])), _IS_NUMBER, _IS_BOOLEAN, _IS_GIVEN_NULL])
+
+
+_IS_STRING: Final = compared(_VALUE, ">=", Constant(""))
+_IS_NUMBER: Final = disjunction((compared(_VALUE, "<", Constant(0.0)), compared(_VALUE, ">=", Constant(0.0))))
+_IS_BOOLEAN: Final = one_of(_VALUE, (Constant(False), Constant(True)))
+from tocsin.language.operators.operator import FUNCTIONS  # TEMP
+
+_IS_GIVEN_NULL: Final = (
+    conjunction((call("GIVEN", _VALUE), IsNull(_VALUE))) if "GIVEN" in FUNCTIONS else Constant(False)
+)
+_IS_GIVEN: Final = any_of([_IS_STRING, _IS_NUMBER, _IS_BOOLEAN, _IS_GIVEN_NULL])
+_BUT: Final = {"prefix": _prefix, "suffix": _suffix, "equals-ignore-case": _ignoring_case, "wildcard": _wildcard}
+_MATCHERS: Final[dict[str, Callable[[Json, Reader], Expression]]] = {
+    "exists": _exists,
+    "prefix": _prefix,
+    "suffix": _suffix,
+    "equals-ignore-case": _ignoring_case,
+    "wildcard": _wildcard,
+    "numeric": _numeric,
+    "cidr": _cidr,
+    "anything-but": _anything_but,
+}

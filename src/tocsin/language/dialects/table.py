@@ -1,0 +1,93 @@
+"""The dialects, and the rules of other systems as texts that an index can store.
+
+Such a text is `@`, the name of the dialect, a space, and the rule: `@eventbridge {"state": ["running"]}`. No text of
+CQL2 begins with `@`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.language import parse_any, rules
+from tocsin.language.dialects.dialect import Dialect, Reader
+from tocsin.language.dialects.eventbridge import EventBridge
+from tocsin.language.explain import Written
+from tocsin.model.expression import Expression
+from tocsin.model.subscription import shown
+
+DIALECTS: Final[dict[str, Dialect]] = {one.name: one for one in (EventBridge(),)}
+CQL2: Final = "cql2"
+MARK: Final = "@"
+
+
+class Read(NamedTuple):
+    """A rule as a condition, and how the rule writes its parts."""
+
+    tree: Expression
+    written: Written
+
+
+def dialect_named(name: object) -> Dialect:
+    """The dialect of this name. Raises `InvalidInput`."""
+    found = DIALECTS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise InvalidInput(f"there is no language {shown(name)}; give one of {CQL2}, {', '.join(DIALECTS)}")
+    return found
+
+
+def read_rule(rule: Any, language: str) -> Read:
+    """Read a rule of another system, decoded or as text. Raises `ExpressionError` or `UnsupportedError`."""
+    dialect = dialect_named(language)
+    reader = Reader(dialect)
+    try:
+        tree = rules.whole(dialect.read(dialect.decode(rule), reader))
+    except RecursionError:
+        raise ExpressionError("the rule nests too deep") from None
+    rules.check_size(tree)
+    return Read(tree, reader.written)
+
+
+def tagged(rule: Any, language: object) -> str:
+    """The text of a rule, with the name of its language. Raises `InvalidInput` if there is no such language."""
+    name = dialect_named(language).name
+    try:
+        text = rule if isinstance(rule, str) else json.dumps(rule, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ExpressionError(f"the rule is not JSON: {error}") from None
+    return f"{MARK}{name} {text}"
+
+
+def untagged(text: str) -> tuple[str, str] | None:
+    """The name of the language and the rule of a text; None for CQL2."""
+    if not text.startswith(MARK):
+        return None
+    name, _, rule = text[1:].partition(" ")
+    return name, rule
+
+
+def as_given(text: str) -> Mapping[str, Any]:
+    """The fields `where` and `language` of a stored text, as a subscription's record has them."""
+    found = untagged(text)
+    if found is None:
+        return {"where": text}
+    name, rule = found
+    return {"where": dialect_named(name).decode(rule), "language": name}
+
+
+def read_any(where: str | Mapping[str, Any]) -> Read:
+    """Read CQL2 text or JSON, or a rule of another system. Raises `ExpressionError`."""
+    if isinstance(where, str) and where.startswith(MARK):
+        return read_tagged(where)
+    return Read(parse_any(where), {})
+
+
+def read_tagged(text: str) -> Read:
+    """Read a text that begins with the name of its language."""
+    name, _, rule = text[1:].partition(" ")
+    try:
+        return read_rule(rule, name)
+    except InvalidInput as error:
+        raise ExpressionError(str(error)) from None
