@@ -16,8 +16,10 @@ from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import rules
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.operator import FUNCTIONS
+from tocsin.model.elements import ELEMENT
 from tocsin.model.expression import (
     MAX_DEPTH,
+    Attribute,
     Comparison,
     ComparisonOperator,
     Constant,
@@ -151,12 +153,31 @@ class Reader:
             self.fail("a string with half of a surrogate pair is not valid Unicode")
         return text
 
+    def some(self, path: Sequence[str], condition: Expression) -> Expression:
+        """Whether a value under a path, through lists at any level, satisfies a condition on `element`."""
+        for name in reversed(path):
+            condition = self.made(lambda name=name, inner=condition: call("SOME", Attribute(name), inner))  # type: ignore[misc]
+        return condition
+
     def made(self, make: Callable[[], Expression]) -> Expression:
         """A node of the language, whose rules may reject what the rule gives it."""
         try:
             return make()
         except Misplaced as error:
             self.fail(error.reason)
+
+
+# ---- conditions on `element`
+
+VALUE: Final = Attribute(ELEMENT)
+IS_STRING: Final = Comparison(">=", VALUE, Constant(""))
+IS_NUMBER: Final = disjunction((Comparison("<", VALUE, Constant(0.0)), Comparison(">=", VALUE, Constant(0.0))))
+IS_BOOLEAN: Final = In(VALUE, (Constant(False), Constant(True)))
+
+
+def is_given_null(value: Attribute = VALUE) -> Expression:
+    """Whether there is a null, which is not the same as no value."""
+    return conjunction((call("GIVEN", value), IsNull(value))) if "GIVEN" in FUNCTIONS else Constant(False)  # TEMP
 
 
 # ---- parts of conditions

@@ -11,6 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from tocsin.language.dialects.dialect import (
+    IS_BOOLEAN,
+    IS_NUMBER,
+    IS_STRING,
+    VALUE,
     Dialect,
     Json,
     Reader,
@@ -20,25 +24,23 @@ from tocsin.language.dialects.dialect import (
     call,
     compared,
     equal_ignoring_case,
+    is_given_null,
     like,
     like_ignoring_case,
     one_of,
     wild_parts,
 )
-from tocsin.model.elements import ELEMENT
 from tocsin.model.expression import (
     Attribute,
     ComparisonOperator,
     Constant,
     Expression,
-    IsNull,
     Not,
     conjunction,
     disjunction,
 )
 from tocsin.model.subscription import shown
 
-_VALUE: Final = Attribute(ELEMENT)
 _OBJECTS: Final = ("detail",)
 """The members of an event that are never lists."""
 _MOST_ALTERNATIVES: Final = 1000
@@ -124,7 +126,7 @@ def _of_values(name: str, values: Json, reader: Reader, path: tuple[str, ...], i
             else:
                 conditions.append(_of_value(value, reader))
     if exact:
-        conditions.insert(0, one_of(_VALUE, exact))
+        conditions.insert(0, one_of(VALUE, exact))
     if conditions:
         condition = call("SOME", attribute, any_of(conditions))
         alternatives.insert(0, Alternative(reader.note_member(condition, values)))
@@ -158,17 +160,14 @@ def _product(parts: Sequence[list[Alternative]], reader: Reader) -> list[Alterna
 
 
 def _absent(path: tuple[str, ...], reader: Reader) -> Expression:
-    return reader.note(Not(_given(path)), f'{".".join(path)}: [{{"exists": false}}]')
+    return reader.note(Not(_given(path, reader)), f'{".".join(path)}: [{{"exists": false}}]')
 
 
-def _given(path: tuple[str, ...]) -> Expression:
+def _given(path: tuple[str, ...], reader: Reader) -> Expression:
     """Whether there is a value under a path, in any element of a list."""
     if path[:1] == _OBJECTS and len(path) > 1:
         path = (".".join(path[:2]), *path[2:])
-    condition = _IS_GIVEN
-    for name in reversed(path):
-        condition = call("SOME", Attribute(name), condition)
-    return condition
+    return reader.some(path, _IS_GIVEN)
 
 
 # ---- one value of a list
@@ -207,13 +206,13 @@ def _suffix(argument: Json, reader: Reader) -> Expression:
 def _affix(argument: Json, reader: Reader, what: str, parts: Callable[[str], Sequence[str | Wild]]) -> Expression:
     if isinstance(argument, Mapping) and list(argument) == ["equals-ignore-case"]:
         text = reader.string(argument["equals-ignore-case"], what)
-        return like_ignoring_case(_VALUE, *parts(text))
-    return like(_VALUE, *parts(reader.string(argument, what)))
+        return like_ignoring_case(VALUE, *parts(text))
+    return like(VALUE, *parts(reader.string(argument, what)))
 
 
 def _ignoring_case(argument: Json, reader: Reader) -> Expression:
     text = reader.string(argument, "equals-ignore-case")
-    return equal_ignoring_case(_VALUE, [text])
+    return equal_ignoring_case(VALUE, [text])
 
 
 def _wildcard(argument: Json, reader: Reader) -> Expression:
@@ -222,7 +221,7 @@ def _wildcard(argument: Json, reader: Reader) -> Expression:
         reader.fail("a backslash in a wildcard stands before * or a backslash")
     if any(pair == (Wild.RUN, Wild.RUN) for pair in itertools.pairwise(parts)):
         reader.fail("a wildcard cannot have two * side by side")
-    return like(_VALUE, *parts)
+    return like(VALUE, *parts)
 
 
 _OPERATORS: Final[dict[str, ComparisonOperator]] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -239,13 +238,13 @@ def _numeric(argument: Json, reader: Reader) -> Expression:
             if op is None:
                 reader.fail(f"numeric compares by = < <= > >=, not by {shown(pairs[at])}")
         with reader.at(at + 1):
-            parts.append(compared(_VALUE, op, Constant(reader.number(pairs[at + 1], "numeric"))))
+            parts.append(compared(VALUE, op, Constant(reader.number(pairs[at + 1], "numeric"))))
     return all_of(parts)
 
 
 def _cidr(argument: Json, reader: Reader) -> Expression:
     network = Constant(reader.string(argument, "cidr"))
-    return reader.made(lambda: call("IP_IN", _VALUE, network))
+    return reader.made(lambda: call("IP_IN", VALUE, network))
 
 
 def _anything_but(argument: Json, reader: Reader) -> Expression:
@@ -259,9 +258,9 @@ def _anything_but(argument: Json, reader: Reader) -> Expression:
         reader.fail(f"anything-but needs strings or numbers, not {shown(argument)}")
     return any_of(
         [
-            Not(one_of(_VALUE, strings)) if strings else _IS_STRING,
-            Not(one_of(_VALUE, numbers)) if numbers else _IS_NUMBER,
-            *(_IS_BOOLEAN, _IS_GIVEN_NULL),
+            Not(one_of(VALUE, strings)) if strings else IS_STRING,
+            Not(one_of(VALUE, numbers)) if numbers else IS_NUMBER,
+            *(IS_BOOLEAN, _IS_GIVEN_NULL),
         ]
     )
 
@@ -273,18 +272,11 @@ def _anything_but_matcher(argument: Json, reader: Reader) -> Expression:
         reader.fail(f"anything-but takes {', '.join(_BUT)}, not {shown(argument)}")
     with reader.at(name):
         texts = inner if isinstance(inner, list) and inner else [inner]
-        return any_of([Not(any_of([make(one, reader) for one in texts])), _IS_NUMBER, _IS_BOOLEAN, _IS_GIVEN_NULL])
+        return any_of([Not(any_of([make(one, reader) for one in texts])), IS_NUMBER, IS_BOOLEAN, _IS_GIVEN_NULL])
 
 
-_IS_STRING: Final = compared(_VALUE, ">=", Constant(""))
-_IS_NUMBER: Final = disjunction((compared(_VALUE, "<", Constant(0.0)), compared(_VALUE, ">=", Constant(0.0))))
-_IS_BOOLEAN: Final = one_of(_VALUE, (Constant(False), Constant(True)))
-from tocsin.language.operators.operator import FUNCTIONS  # TEMP
-
-_IS_GIVEN_NULL: Final = (
-    conjunction((call("GIVEN", _VALUE), IsNull(_VALUE))) if "GIVEN" in FUNCTIONS else Constant(False)
-)
-_IS_GIVEN: Final = any_of([_IS_STRING, _IS_NUMBER, _IS_BOOLEAN, _IS_GIVEN_NULL])
+_IS_GIVEN_NULL: Final = is_given_null()
+_IS_GIVEN: Final = any_of([IS_STRING, IS_NUMBER, IS_BOOLEAN, _IS_GIVEN_NULL])
 _BUT: Final = {"prefix": _prefix, "suffix": _suffix, "equals-ignore-case": _ignoring_case, "wildcard": _wildcard}
 _MATCHERS: Final[dict[str, Callable[[Json, Reader], Expression]]] = {
     "exists": _exists,
