@@ -73,13 +73,13 @@ def explain(
         fails    price <= 580: price = 600; needed: price <= 580
     """
     if isinstance(subscription, str) or (isinstance(subscription, Mapping) and "where" not in subscription):
-        tree, written = read_any(subscription)
+        read = read_any(subscription)
     else:
-        tree, written = read_any(subscription_of(subscription).source)
+        read = read_any(subscription_of(subscription).source)
     types = checked_types(schema)
     texts = texts_in(types)
-    tree = settled(tree, texts) if texts else tree
-    return _explained(tree, _values(tree, event, types, points), ranking, written)
+    tree = settled(read.tree, texts) if texts else read.tree
+    return _explained(tree, _values(tree, event, types, points), ranking, read.written)
 
 
 def explain_stored(
@@ -96,9 +96,10 @@ def explain_stored(
 
     `unread` has the reasons why values could not be read from a file, by attribute.
     """
-    tree, written = stored_rule(text)
+    read = stored_rule(text)
+    tree = read.tree
     values = _values(tree, event, {**(texts or {}), **checked_types(schema)}, points, unread)
-    return _explained(tree, values, ranking, written)
+    return _explained(tree, values, ranking, read.written)
 
 
 def _values(

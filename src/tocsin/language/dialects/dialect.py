@@ -5,14 +5,16 @@ A dialect keeps the other system's meaning. What tocsin cannot say it refuses by
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from types import ModuleType
 from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
-from tocsin.errors import ExpressionError, UnsupportedError
+from tocsin.errors import ExpressionError, MissingExtra, UnsupportedError
 from tocsin.language import rules
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.operator import FUNCTIONS
@@ -67,6 +69,11 @@ class Reader:
     written: dict[int, tuple[Expression, str]] = field(default_factory=dict)
     """The part of the rule that says a condition, by the condition's `id`, which stays its own while it is kept."""
 
+    names: dict[str, Expression] = field(default_factory=dict)
+    """The conditions that the rule names."""
+    score: float | None = None
+    """The score that the rule gives to the subscription."""
+
     @property
     def place(self) -> str:
         return "".join(self.steps).removeprefix(".")
@@ -86,6 +93,11 @@ class Reader:
         """Note how a condition is written in the rule, for `explain`."""
         self.written[id(node)] = node, written
         return node
+
+    def name(self, node: Expression, name: str) -> None:
+        """Note the name that the rule gives to a condition. Several of one name are one condition."""
+        known = self.names.get(name)
+        self.names[name] = node if known is None else disjunction((known, node))
 
     def note_member(self, node: Expression, value: Json) -> Expression:
         """Note that the value at this place of the rule says a condition."""
@@ -271,6 +283,14 @@ def escaped(text: str) -> str:
     '50\\%\\_\\\\'
     """
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def library(module: str, extra: str) -> ModuleType:
+    """A module of an optional dependency. Raises `MissingExtra` if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(f"{error.name} is not installed: pip install 'tocsin[{extra}]'") from None
 
 
 def as_json(value: Json) -> str:

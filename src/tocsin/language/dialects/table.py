@@ -13,12 +13,15 @@ from typing import Any, Final, NamedTuple
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.language import parse_any, rules
 from tocsin.language.dialects.dialect import Dialect, Reader
+from tocsin.language.dialects.elasticsearch import Elasticsearch
 from tocsin.language.dialects.eventbridge import EventBridge
+from tocsin.language.dialects.mongodb import MongoDB
+from tocsin.language.dialects.sigma import Sigma
 from tocsin.language.explain import Written
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import shown
 
-DIALECTS: Final[dict[str, Dialect]] = {one.name: one for one in (EventBridge(),)}
+DIALECTS: Final[dict[str, Dialect]] = {one.name: one for one in (EventBridge(), Sigma(), MongoDB(), Elasticsearch())}
 CQL2: Final = "cql2"
 MARK: Final = "@"
 
@@ -28,6 +31,10 @@ class Read(NamedTuple):
 
     tree: Expression
     written: Written
+    names: Mapping[str, Expression] = {}
+    """The conditions that the rule names."""
+    score: float | None = None
+    """The score that the rule gives to the subscription."""
 
 
 def dialect_named(name: object) -> Dialect:
@@ -47,7 +54,7 @@ def read_rule(rule: Any, language: str) -> Read:
     except RecursionError:
         raise ExpressionError("the rule nests too deep") from None
     rules.check_size(tree)
-    return Read(tree, reader.written)
+    return Read(tree, reader.written, reader.names, reader.score)
 
 
 def tagged(rule: Any, language: object) -> str:

@@ -1,0 +1,104 @@
+"""The parts that all queries have: fields, which may lie in nested objects, and parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from tocsin.language.dialects.dialect import Json, Reader, all_of, any_of, call
+from tocsin.model.expression import Constant, Expression
+from tocsin.model.subscription import shown
+
+
+class Fields(NamedTuple):
+    """How names of fields are read: as they are or, within a nested query, below its path."""
+
+    below: str = ""
+
+    def within(self, path: str) -> Fields:
+        return Fields(f"{path}.")
+
+    def path_of(self, name: str, reader: Reader) -> list[str]:
+        """The names that lead to a field, from the event or from the nested object."""
+        if "*" in name:
+            reader.refuse(f"the pattern {shown(name)}", "name the fields one by one")
+        if not name.startswith(self.below):
+            reader.fail(f"the field {name} does not lie in the nested objects of {self.below[:-1]}")
+        path = name[len(self.below) :].split(".")
+        if not all(path):
+            reader.fail(f"the name {shown(name)} has an empty part")
+        return path
+
+
+def members_of(inner: Json, reader: Reader, allowed: Sequence[str], *, needed: str = "") -> Mapping[str, Json]:
+    """The parameters of a query. Those that are not allowed are refused."""
+    if not isinstance(inner, Mapping):
+        reader.fail(f"an object is needed, not {shown(inner)}")
+    for name in inner:
+        if name not in allowed:
+            with reader.at(name):
+                reader.unknown("parameter", name, allowed)
+    if needed and needed not in inner:
+        reader.fail(f"{needed} is missing")
+    return inner
+
+
+def field_of(
+    inner: Json, reader: Reader, value: str | Sequence[str], allowed: Sequence[str] = ()
+) -> tuple[str, Mapping[str, Json]]:
+    """The field of a query on one field, and its parameters. A value that is no object is the parameter `value`."""
+    names = [value] if isinstance(value, str) else list(value)
+    if not isinstance(inner, Mapping):
+        reader.fail(f"an object with a field is needed, not {shown(inner)}")
+    fields = {name: one for name, one in inner.items() if name not in ("boost", "_name")}
+    if len(fields) != 1:
+        reader.fail(f"one field is needed, not {len(fields)}")
+    ((field, given),) = fields.items()
+    if not isinstance(given, Mapping):
+        return field, {names[0]: given}
+    with reader.at(field):
+        members_of(given, reader, (*names, *allowed, "boost", "_name"))
+        found = [name for name in names if name in given]
+        if not found:
+            reader.fail(f"{names[0]} is missing")
+        return field, {**given, names[0]: given[found[0]]}
+
+
+def boost_of(query: Json) -> float | None:
+    """The boost of a query, which stands in it or beside the parameters of its field; None if there is none."""
+    if not isinstance(query, Mapping) or len(query) != 1:
+        return None
+    (inner,) = query.values()
+    if not isinstance(inner, Mapping):
+        return None
+    within = [one.get("boost") for one in inner.values() if isinstance(one, Mapping)] if len(inner) == 1 else []
+    given = inner.get("boost", within[0] if within else None)
+    return float(given) if isinstance(given, int | float) and not isinstance(given, bool) else None
+
+
+def least_of(given: Json, count: int, reader: Reader) -> int:
+    """How many of some clauses must match: `2`, `-1` (all but one), `"75%"`, `"-25%"`."""
+    text = str(given).strip()
+    try:
+        if text.endswith("%"):
+            percent = float(text[:-1])
+            share = math.floor(abs(percent) / 100 * count)
+            number = count - share if percent < 0 else share
+        else:
+            number = int(text) if int(text) >= 0 else count + int(text)
+    except ValueError:
+        with reader.at("minimum_should_match"):
+            reader.refuse(f"minimum_should_match {shown(given)}", "write a number or a percentage")
+    return max(0, number)
+
+
+def at_least(least: int, conditions: Sequence[Expression]) -> Expression:
+    """Whether so many of the conditions are TRUE."""
+    if least > len(conditions):
+        return Constant(False)
+    if least <= 1:
+        return any_of(conditions)
+    if least == len(conditions):
+        return all_of(conditions)
+    return call("HOLDS", call("AT_LEAST", Constant(float(least)), *conditions))

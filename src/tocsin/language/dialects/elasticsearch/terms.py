@@ -1,0 +1,147 @@
+"""Queries on the values of a field: equality, ranges, patterns, presence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from tocsin.language.dialects.dialect import (
+    VALUE,
+    Json,
+    Reader,
+    Wild,
+    all_of,
+    any_of,
+    call,
+    equal_ignoring_case,
+    like,
+    like_ignoring_case,
+    one_of,
+    wild_parts,
+)
+from tocsin.language.dialects.elasticsearch.dates import as_bound
+from tocsin.language.dialects.elasticsearch.reading import Fields, field_of, members_of
+from tocsin.model.expression import ComparisonOperator, Constant, Expression, IsNull, Not
+from tocsin.model.subscription import shown
+
+
+def equal(values: list[Constant]) -> Expression:
+    """Whether `element` is one of some values, which may be of several types."""
+    groups: dict[type, list[Constant]] = {}
+    for one in values:
+        groups.setdefault(type(one.value), []).append(one)
+    return any_of([one_of(VALUE, alike) for alike in groups.values()])
+
+
+def _term(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    field, given = field_of(inner, reader, "value", ("case_insensitive",))
+    with reader.at(field):
+        value = reader.constant(given["value"])
+        if given.get("case_insensitive") is True and isinstance(value.value, str):
+            condition = equal_ignoring_case(VALUE, [value.value])
+        else:
+            condition = equal([value])
+        return reader.some(fields.path_of(field, reader), condition)
+
+
+def _terms(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    if not isinstance(inner, Mapping):
+        reader.fail(f"an object with a field is needed, not {shown(inner)}")
+    names = [name for name in inner if name not in ("boost", "_name")]
+    if len(names) != 1:
+        reader.fail(f"one field is needed, not {len(names)}")
+    (field,) = names
+    with reader.at(field):
+        values = inner[field]
+        if isinstance(values, Mapping):
+            reader.refuse("a lookup of terms", "tocsin has no index of documents to look them up in; write the terms")
+        if not isinstance(values, list):
+            reader.fail(f"a list is needed, not {shown(values)}")
+        if not values:
+            return Constant(False)
+        return reader.some(fields.path_of(field, reader), equal([reader.constant(value) for value in values]))
+
+
+def _ids(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    values = members_of(inner, reader, ("values", "boost", "_name"), needed="values")["values"]
+    texts = [Constant(reader.string(one, "an id")) for one in (values if isinstance(values, list) else [values])]
+    return reader.some(["_id"], equal(texts)) if texts else Constant(False)
+
+
+_BOUNDS: Final[dict[str, ComparisonOperator]] = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+
+def _range(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    field, given = field_of(inner, reader, tuple(_BOUNDS), ("relation", "format", "time_zone"))
+    with reader.at(field):
+        for name, reason in (
+            ("format", "write dates in the form of ISO 8601"),
+            ("time_zone", "write the zone in the dates"),
+        ):
+            if name in given:
+                reader.refuse(name, reason)
+        if given.get("relation", "INTERSECTS").upper() != "INTERSECTS":
+            reader.refuse(f"the relation {given['relation']}", "values are numbers, strings and dates, not ranges")
+        parts = []
+        for name, op in _BOUNDS.items():
+            if given.get(name) is not None and name in inner[field]:
+                with reader.at(name):
+                    parts.append(as_bound(op, given[name], reader))
+        return reader.some(fields.path_of(field, reader), all_of(parts))
+
+
+def _prefix(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    field, given = field_of(inner, reader, "value", ("case_insensitive", "rewrite"))
+    with reader.at(field):
+        make = like_ignoring_case if given.get("case_insensitive") is True else like
+        condition = make(VALUE, reader.string(given["value"], "prefix"), Wild.RUN)
+        return reader.some(fields.path_of(field, reader), condition)
+
+
+def _wildcard(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    field, given = field_of(inner, reader, ("value", "wildcard"), ("case_insensitive", "rewrite"))
+    with reader.at(field):
+        text = reader.string(given["value"], "wildcard")
+        parts = wild_parts(text, {"*": Wild.RUN, "?": Wild.ONE})
+        if parts is None:
+            reader.fail("a wildcard ends in a backslash, which stands before the letter that it makes plain")
+        plain = [one[1] if isinstance(one, str) and len(one) == 2 else one for one in parts]
+        make = like_ignoring_case if given.get("case_insensitive") is True else like
+        return reader.some(fields.path_of(field, reader), make(VALUE, *plain))
+
+
+_LUCENE_ONLY: Final = frozenset('~<>&@#"')
+
+
+def _regexp(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    allowed = ("case_insensitive", "flags", "max_determinized_states", "rewrite")
+    field, given = field_of(inner, reader, "value", allowed)
+    with reader.at(field):
+        pieces = []
+        for token in re.findall(r"\\.|[\s\S]", reader.string(given["value"], "regexp")):
+            if token in _LUCENE_ONLY:
+                reader.refuse(f"{token} in regexp", "RE2 does not have it; a backslash makes it a plain letter")
+            if len(token) == 2 and token[1].isalnum():
+                reader.refuse(f"{token} in regexp", "write a class, such as [0-9]")
+            pieces.append(f"\\{token}" if token in "^$" else token)
+        flags = "(?si)" if given.get("case_insensitive") is True else "(?s)"
+        pattern = Constant(f"{flags}\\A(?:{''.join(pieces)})\\z")
+        return reader.some(fields.path_of(field, reader), reader.made(lambda: call("MATCHES", VALUE, pattern)))
+
+
+def _exists(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    field = reader.string(members_of(inner, reader, ("field", "boost", "_name"), needed="field")["field"], "field")
+    return reader.some(fields.path_of(field, reader), Not(IsNull(VALUE)))
+
+
+TERMS: Final[Mapping[str, Callable[[Json, Reader, Fields], Expression]]] = {
+    "term": _term,
+    "terms": _terms,
+    "ids": _ids,
+    "range": _range,
+    "prefix": _prefix,
+    "wildcard": _wildcard,
+    "regexp": _regexp,
+    "exists": _exists,
+}

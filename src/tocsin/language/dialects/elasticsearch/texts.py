@@ -1,0 +1,79 @@
+"""Queries on the words of texts: `match`, `match_phrase` and `multi_match`.
+
+The standard analyzer makes words as TEXT does with `keep_accents`: by Unicode's segmentation, without case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from tocsin.language.dialects.dialect import Json, Reader, all_of, any_of, call
+from tocsin.language.dialects.elasticsearch.reading import Fields, at_least, field_of, least_of, members_of
+from tocsin.language.dialects.elasticsearch.terms import equal
+from tocsin.language.segmenting import words_of
+from tocsin.model.expression import Attribute, Constant, Expression
+from tocsin.model.texts import Text
+
+_HOW: Final = Text(keep_accents=True)
+
+
+def _match(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    allowed = ("operator", "minimum_should_match", "lenient", "zero_terms_query", "auto_generate_synonyms_phrase_query")
+    field, given = field_of(inner, reader, "query", allowed)
+    with reader.at(field):
+        return _words(field, given, reader, fields)
+
+
+def _words(field: str, given: Mapping[str, Json], reader: Reader, fields: Fields) -> Expression:
+    query = given["query"]
+    if not isinstance(query, str):
+        return reader.some(fields.path_of(field, reader), equal([reader.constant(query)]))
+    words = words_of(query, _HOW)
+    if not words:
+        return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
+    parts = [_text(field, f'"{word}"', reader, fields) for word in dict.fromkeys(words)]
+    if str(given.get("operator", "or")).lower() == "and":
+        return all_of(parts)
+    fewest = given.get("minimum_should_match")
+    return any_of(parts) if fewest is None else at_least(max(1, least_of(fewest, len(parts), reader)), parts)
+
+
+def _match_phrase(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    field, given = field_of(inner, reader, "query", ("zero_terms_query", "slop"))
+    with reader.at(field):
+        if given.get("slop", 0) != 0:
+            reader.refuse("slop")
+        return _phrase(field, given, reader, fields)
+
+
+def _phrase(field: str, given: Mapping[str, Json], reader: Reader, fields: Fields) -> Expression:
+    words = words_of(reader.string(given["query"], "match_phrase"), _HOW)
+    if not words:
+        return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
+    return _text(field, '"' + " ".join(words) + '"', reader, fields)
+
+
+def _multi_match(inner: Json, reader: Reader, fields: Fields) -> Expression:
+    allowed = ("query", "fields", "type", "operator", "minimum_should_match", "tie_breaker", "lenient")
+    members = members_of(inner, reader, (*allowed, "boost", "_name"), needed="query")
+    kind = members.get("type", "best_fields")
+    if kind not in ("best_fields", "most_fields", "phrase"):
+        reader.refuse(f"the type {kind} of multi_match", "write best_fields or phrase")
+    read = _phrase if kind == "phrase" else _words
+    names = reader.items(members.get("fields"), "fields")
+    return any_of([read(reader.string(name, "a field").split("^")[0], members, reader, fields) for name in names])
+
+
+def _text(field: str, query: str, reader: Reader, fields: Fields) -> Expression:
+    """Whether a text, or a list of texts, has the words."""
+    path = fields.path_of(field, reader)
+    asked = reader.made(lambda: call("TEXT", Attribute(".".join(path)), Constant(query), Constant(str(_HOW))))
+    return call("HOLDS", asked)
+
+
+TEXTS: Final[Mapping[str, Callable[[Json, Reader, Fields], Expression]]] = {
+    "match": _match,
+    "match_phrase": _match_phrase,
+    "multi_match": _multi_match,
+}

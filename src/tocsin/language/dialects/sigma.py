@@ -1,0 +1,262 @@
+"""Rules of Sigma, the format of detections in logs, read by pySigma.
+
+Strings are compared without case, and `*` and `?` are wildcards. `logsource` says which logs a rule is for; choose them
+before you match. A field that is a list has several values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+from tocsin.errors import ExpressionError
+from tocsin.language.dialects.dialect import (
+    VALUE,
+    Dialect,
+    Json,
+    Reader,
+    Wild,
+    all_of,
+    any_of,
+    as_json,
+    call,
+    equal_ignoring_case,
+    library,
+    like,
+    like_ignoring_case,
+    not_true,
+)
+from tocsin.language.dialects.regexes import re2_of
+from tocsin.model.expression import (
+    Attribute,
+    Comparison,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    IsNull,
+    Not,
+)
+from tocsin.model.subscription import shown
+
+
+class Sigma(Dialect):
+    name, title = "sigma", "Sigma"
+    taken: ClassVar[Mapping[str, str]] = {
+        "field: text": "equal without case; * and ? are wildcards, as in LIKE",
+        "field: 4688": "the number, or its digits as a text",
+        "field: null": "absent or null",
+        "field: ''": "an empty text",
+        "field: [a, b]": "OR; AND with the modifier all",
+        "a list of maps": "OR",
+        "keywords": "ANY_ATTRIBUTE: some value of the event contains the text",
+        "contains, startswith, endswith": "LIKE",
+        "cased": "with case",
+        "re, i, m, s": "MATCHES",
+        "cidr": "IP_IN",
+        "lt, lte, gt, gte, neq": "a comparison with a number",
+        "exists": "whether there is a value",
+        "fieldref": "equal to the text or number of another field; also startswith and endswith",
+        "windash, base64, base64offset, wide, utf16": "as pySigma expands them",
+        "hour": "HOUR, in UTC",
+        "1 of, all of, any of": "OR, AND of the detections that the pattern names",
+        "and, or, not": "AND, OR, NOT; NOT is TRUE without a value",
+    }
+    refused: ClassVar[Mapping[str, str]] = {
+        "expand": "its placeholders are filled by a pipeline; fill them before",
+        "minute": "tocsin has HOUR, WEEKDAY and DATE_OF",
+        "day": "tocsin has HOUR, WEEKDAY and DATE_OF",
+        "week": "tocsin has HOUR, WEEKDAY and DATE_OF",
+        "month": "tocsin has HOUR, WEEKDAY and DATE_OF",
+        "year": "tocsin has HOUR, WEEKDAY and DATE_OF",
+        "correlation": "it counts events; match its rules, and count the matches",
+        "filter": "it changes other rules; apply it with pySigma before",
+        "several conditions": "write a rule for each",
+    }
+
+    def decode(self, rule: Json) -> Json:
+        if not isinstance(rule, str):
+            return rule
+        yaml = library("yaml", "sigma")
+        try:
+            return yaml.safe_load(rule)
+        except yaml.YAMLError as error:
+            raise ExpressionError(f"this is not YAML: {' '.join(str(error).split())}") from None
+
+    def read(self, rule: Json, reader: Reader) -> Expression:
+        if not isinstance(rule, Mapping):
+            reader.fail(f"a rule is a map, not {shown(rule)}")
+        for name in ("correlation", "filter"):
+            if name in rule:
+                reader.refuse(name)
+        with reader.at("detection"):
+            detection = _parsed(rule, reader)
+            lines = {id(value): line for one in detection.detections.values() for line, value in _lines_in(one)}
+            return _of_item(detection.parsed_condition[0].parsed, lines, reader)
+
+
+def _parsed(rule: Mapping[str, Json], reader: Reader) -> Any:
+    """The detection of a rule, with the tree of its condition. What a rule has beside it may be left out."""
+    parser = library("sigma.rule", "sigma")
+    errors = library("sigma.exceptions", "sigma")
+    detection = reader.members(rule.get("detection"), "detection")
+    log = {"category": "any"}
+    try:
+        found = parser.SigmaRule.from_dict({"title": "rule", "logsource": log, "detection": dict(detection)})
+        if len(found.detection.parsed_condition) != 1:
+            reader.refuse("several conditions")
+        _ = found.detection.parsed_condition[0].parsed  # which raises what is wrong
+        return found.detection
+    except errors.SigmaError as error:
+        reader.fail(" ".join(str(error).split()))
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        if isinstance(error, ExpressionError):
+            raise
+        reader.fail(f"pySigma cannot read it: {' '.join(str(error).split())}")
+
+
+def _lines_in(detection: Any) -> Iterator[tuple[Any, Any]]:
+    """Every field of a detection, with its modifiers, and each of its values."""
+    for line in detection.detection_items:
+        if hasattr(line, "detection_items"):
+            yield from _lines_in(line)
+        else:
+            yield from ((line, value) for value in line.value)
+
+
+def _of_item(item: Any, lines: Mapping[int, Any], reader: Reader) -> Expression:
+    """The condition of a node of pySigma's tree. Recurses to the depth of the tree."""
+    kind = type(item).__name__
+    if kind == "ConditionNOT":
+        return not_true(_of_item(item.args[0], lines, reader))
+    if kind in ("ConditionAND", "ConditionOR"):
+        parts = [_of_item(one, lines, reader) for one in item.args]
+        condition = all_of(parts) if kind == "ConditionAND" else any_of(parts)
+        of_lines = {id(lines.get(id(getattr(one, "value", None)))): one for one in item.args}
+        line = lines.get(id(getattr(item.args[0], "value", None))) if len(of_lines) == 1 else None
+    else:
+        is_keyword = kind == "ConditionValueExpression"
+        condition = (
+            call("ANY_ATTRIBUTE", _contains(item.value, reader))
+            if is_keyword
+            else _of_field(item.field, item.value, reader)
+        )
+        line = lines.get(id(item.value))
+    return condition if line is None else reader.note(condition, _written(line))
+
+
+def _written(line: Any) -> str:
+    """How a rule writes a field, its modifiers and its values."""
+    names = {modifier: name for name, modifier in library("sigma.modifiers", "sigma").modifier_mapping.items()}
+    field = "|".join([line.field or "keywords", *(names.get(one, one.__name__) for one in line.modifiers)])
+    values = [_plain(one) for one in line.original_value]
+    return f"{field}: {as_json(values[0] if len(values) == 1 else values)}"
+
+
+def _plain(value: Any) -> Json:
+    for name in ("original", "number", "boolean", "null", "cidr"):
+        if hasattr(value, name):
+            return getattr(value, name)
+    return str(value)
+
+
+# ---- one field
+
+
+def _of_field(field: str, value: Any, reader: Reader) -> Expression:
+    kind = type(value).__name__
+    if kind == "SigmaNull":
+        return not_true(reader.some([field], Not(IsNull(VALUE))))
+    if kind == "SigmaExists":
+        found = reader.some([field], Not(IsNull(VALUE)))
+        return found if value.exists else not_true(found)
+    if kind == "SigmaFieldReference":
+        return _of_other(field, value, reader)
+    if kind == "SigmaTimestampPart":
+        part = value.timestamp_part.name.lower()
+        if part != "hour":
+            reader.refuse(part)
+        hour = Comparison("=", call("HOUR", VALUE), Constant(float(value.number)))
+        return reader.some([field], hour)
+    return reader.some([field], _of_value(value, reader))
+
+
+def _of_other(field: str, value: Any, reader: Reader) -> Expression:
+    """Whether a field is equal to another. Texts are compared without case, and numbers by value."""
+    if value.starts_with or value.ends_with:
+        reader.refuse("fieldref with startswith or endswith", "the pattern of a LIKE is a constant")
+    one, other = Attribute(field), Attribute(value.field)
+    folded = Comparison("=", call("CASEI", one), call("CASEI", other))
+    return any_of([call("HOLDS", folded), call("HOLDS", Comparison("=", one, other))])
+
+
+_COMPARED: Final[dict[str, ComparisonOperator]] = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "NEQ": "<>"}
+
+
+def _of_value(value: Any, reader: Reader) -> Expression:
+    """The condition on `element` that a value of a field says."""
+    kind = type(value).__name__
+    if kind == "SigmaExpansion":
+        return any_of([_of_value(one, reader) for one in value.values])
+    if kind == "SigmaString":
+        return _text(value, reader, cased=False)
+    if kind == "SigmaCasedString":
+        return _text(value, reader, cased=True)
+    if kind == "SigmaNumber":
+        number = reader.constant(value.number)
+        return any_of([Comparison("=", VALUE, number), Comparison("=", VALUE, Constant(str(value.number)))])
+    if kind == "SigmaBool":
+        return Comparison("=", VALUE, Constant(bool(value.boolean)))
+    if kind == "SigmaCIDRExpression":
+        return reader.made(lambda: call("IP_IN", VALUE, Constant(value.cidr)))
+    if kind == "SigmaCompareExpression":
+        return Comparison(_COMPARED[value.op.name], VALUE, reader.constant(value.number.number))
+    if kind == "SigmaRegularExpression":
+        options = "".join(one.name[0].lower() if one.name != "DOTALL" else "s" for one in value.flags)
+        pattern = re2_of(_regex_text(value), options, reader)
+        return reader.made(lambda: call("MATCHES", VALUE, Constant(pattern)))
+    return reader.refuse(f"a value of the kind {kind}", "tocsin has no condition for it")
+
+
+def _regex_text(value: Any) -> str:
+    signs = {"WILDCARD_MULTI": "*", "WILDCARD_SINGLE": "?"}
+    return "".join([one if isinstance(one, str) else signs[one.name] for one in value.regexp.s])
+
+
+def _parts(text: Any, reader: Reader) -> list[str | Wild]:
+    wild = {"WILDCARD_MULTI": Wild.RUN, "WILDCARD_SINGLE": Wild.ONE}
+    parts: list[str | Wild] = []
+    for one in text.s:
+        if isinstance(one, str):
+            parts.append(one)
+        elif getattr(one, "name", "") in wild:
+            parts.append(wild[one.name])
+        else:
+            reader.refuse("expand")
+    return parts
+
+
+def _text(text: Any, reader: Reader, *, cased: bool) -> Expression:
+    parts = _parts(text, reader)
+    if not any(isinstance(one, Wild) for one in parts):
+        plain = "".join(one for one in parts if isinstance(one, str))
+        return Comparison("=", VALUE, Constant(plain)) if cased else equal_ignoring_case(VALUE, [plain])
+    return (like if cased else like_ignoring_case)(VALUE, *parts)
+
+
+# ---- keywords
+
+
+def _contains(value: Any, reader: Reader) -> Expression:
+    """Whether a value contains a keyword, without case."""
+    kind = type(value).__name__
+    if kind == "SigmaExpansion":
+        return any_of([_contains(one, reader) for one in value.values])
+    if kind == "SigmaNumber":
+        text = str(value.number)
+        return any_of([Comparison("=", VALUE, reader.constant(value.number)), like(VALUE, Wild.RUN, text, Wild.RUN)])
+    if kind in ("SigmaString", "SigmaCasedString"):
+        make = like if kind == "SigmaCasedString" else like_ignoring_case
+        return make(VALUE, Wild.RUN, *_parts(value, reader), Wild.RUN)
+    if kind == "SigmaRegularExpression":
+        return _of_value(value, reader)
+    return reader.refuse(f"a keyword of the kind {kind}", "write it as the value of a field")
