@@ -32,6 +32,7 @@ from tocsin.errors import (
 )
 from tocsin.index import Statistics
 from tocsin.language import parse, parse_json, quote, to_json, to_text
+from tocsin.language.dialects import convert
 from tocsin.model.fence import FenceChange, FenceChanges
 from tocsin.model.ranking import Relaxed, Similar, Top
 from tocsin.model.subscription import Match, Reject, Report, Subscription
@@ -87,6 +88,7 @@ __all__ = [
     "WindowAnswer",
     "WindowExplanation",
     "WindowStats",
+    "convert",
     "explain",
     "idf",
     "match",

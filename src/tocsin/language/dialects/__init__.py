@@ -1,5 +1,30 @@
 """Rules of other systems: EventBridge and others, read into the same tree as CQL2."""
 
-from tocsin.language.dialects.table import CQL2, DIALECTS, as_given, read_any, read_rule, read_tagged, tagged, untagged
+from tocsin.language.dialects.converting import FORMS, Found, convert, rules_in
+from tocsin.language.dialects.table import (
+    CQL2,
+    DIALECTS,
+    as_given,
+    dialect_named,
+    read_any,
+    read_rule,
+    read_tagged,
+    tagged,
+    untagged,
+)
 
-__all__ = ["CQL2", "DIALECTS", "as_given", "read_any", "read_rule", "read_tagged", "tagged", "untagged"]
+__all__ = [
+    "CQL2",
+    "DIALECTS",
+    "FORMS",
+    "Found",
+    "as_given",
+    "convert",
+    "dialect_named",
+    "read_any",
+    "read_rule",
+    "read_tagged",
+    "rules_in",
+    "tagged",
+    "untagged",
+]

@@ -55,6 +55,10 @@ class Dialect:
         """A rule that came as text, decoded. Raises `ExpressionError`."""
         return decoded_json(rule) if isinstance(rule, str) else rule
 
+    def documents(self, text: str) -> Iterable[Json]:
+        """The documents of a file, each with a rule or several. Raises `ExpressionError`."""
+        return [self.decode(text)]
+
     def read(self, rule: Json, reader: Reader) -> Expression:
         """The condition of a decoded rule."""
         raise NotImplementedError

@@ -6,7 +6,7 @@ before you match. A field that is a list has several values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from tocsin.errors import ExpressionError
@@ -76,9 +76,15 @@ class Sigma(Dialect):
     def decode(self, rule: Json) -> Json:
         if not isinstance(rule, str):
             return rule
+        documents = list(self.documents(rule))
+        if len(documents) != 1:
+            raise ExpressionError(f"a rule is one YAML document, not {len(documents)}")
+        return documents[0]
+
+    def documents(self, text: str) -> Iterable[Json]:
         yaml = library("yaml", "sigma")
         try:
-            return yaml.safe_load(rule)
+            return [one for one in yaml.safe_load_all(text) if one is not None]
         except yaml.YAMLError as error:
             raise ExpressionError(f"this is not YAML: {' '.join(str(error).split())}") from None
 
