@@ -57,6 +57,7 @@ class AsyncClient(AsyncSender):
         id: SubscriptionId,
         where: str | Mapping[str, Any],
         *,
+        language: str | None = None,
         score: float = 1.0,
         payload: Any = None,
         weights: Mapping[str, float] | None = None,
@@ -73,6 +74,8 @@ class AsyncClient(AsyncSender):
         id
             As in `tocsin.Client.subscribe`.
         where
+            As in `tocsin.Client.subscribe`.
+        language
             As in `tocsin.Client.subscribe`.
         score
             As in `tocsin.Client.subscribe`.
@@ -96,7 +99,8 @@ class AsyncClient(AsyncSender):
         """
         return await self._ask(
             calls.subscribe(
-                id, replace=replace, where=where, score=score, payload=payload, weights=weights and dict(weights),
+                id, replace=replace, where=where, language=language, score=score, payload=payload,
+                weights=weights and dict(weights),
                 destination=destination, throttle_s=throttle_s, paused_until=paused_until, expires_at=expires_at,
             )
         )  # fmt: skip

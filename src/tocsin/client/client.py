@@ -67,6 +67,7 @@ class Client(Receiver):
         id: SubscriptionId,
         where: str | Mapping[str, Any],
         *,
+        language: str | None = None,
         score: float = 1.0,
         payload: Any = None,
         weights: Mapping[str, float] | None = None,
@@ -83,7 +84,9 @@ class Client(Receiver):
         id : str or int
             The id.
         where : str or mapping
-            The condition: CQL2 text or JSON.
+            The condition: CQL2 text or JSON, or a rule of another system.
+        language : str, optional
+            The language of a rule of another system, such as `eventbridge`.
         score : float, default 1
             For rankings.
         payload : JSON value, optional
@@ -113,7 +116,8 @@ class Client(Receiver):
         """
         return self._ask(
             calls.subscribe(
-                id, replace=replace, where=where, score=score, payload=payload, weights=weights and dict(weights),
+                id, replace=replace, where=where, language=language, score=score, payload=payload,
+                weights=weights and dict(weights),
                 destination=destination, throttle_s=throttle_s, paused_until=paused_until, expires_at=expires_at,
             )
         )  # fmt: skip

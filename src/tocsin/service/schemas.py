@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tocsin.language.dialects import DIALECTS
+
 _TEXT: Final = {"type": "string"}
 _NUMBER: Final = {"type": "number"}
 _COUNT: Final = {"type": "integer", "minimum": 0}
@@ -21,7 +23,14 @@ def _list(name: str) -> dict[str, Any]:
 
 
 _MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
-_CONDITION: Final = {"type": ["string", "object", "boolean"], "description": "The condition: CQL2 text or JSON"}
+_CONDITION: Final = {
+    "type": ["string", "object", "boolean"],
+    "description": "The condition: CQL2 text or JSON, or a rule of another system",
+}
+_LANGUAGE: Final = {
+    "enum": ["cql2-text", "cql2-json", *DIALECTS],
+    "description": "The language of the condition, if it is a rule of another system",
+}
 _ERRORS: Final = {
     "type": "array",
     "items": _object(
@@ -117,7 +126,7 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "valid",
     ),
-    "Condition": _object({"where": _CONDITION}, "where", additionalProperties=False),
+    "Condition": _object({"where": _CONDITION, "language": _LANGUAGE}, "where", additionalProperties=False),
     "DryRan": _object(
         {
             "events": _COUNT, "matches": _COUNT, "unreadable": _COUNT,
@@ -131,13 +140,15 @@ SCHEMAS: Final[dict[str, Any]] = {
     "DryRun": _object(
         {
             "where": _CONDITION,
+            "language": _LANGUAGE,
             "limit": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 100_000},
             "since_s": {"type": "number", "minimum": 1, "description": "How far back to look"},
         },
         "where", additionalProperties=False,
     ),
     "Explain": _object(
-        {"id": _ID, "where": _CONDITION, "event": {"type": "object"}}, "event", additionalProperties=False
+        {"id": _ID, "where": _CONDITION, "language": _LANGUAGE, "event": {"type": "object"}},
+        "event", additionalProperties=False,
     ),
     "Explained": _object(
         {
@@ -204,7 +215,7 @@ SCHEMAS: Final[dict[str, Any]] = {
         {
             "id": {**_ID, "readOnly": True},
             "where": _CONDITION,
-            "language": {"enum": ["cql2-text", "cql2-json"]},
+            "language": _LANGUAGE,
             "score": {**_NUMBER, "default": 1.0},
             "payload": {"description": "Any JSON value; deliveries have it"},
             "weights": {"type": "object", "additionalProperties": _NUMBER},

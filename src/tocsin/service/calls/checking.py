@@ -16,7 +16,7 @@ from tocsin.language import Explanation, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import attributes
 from tocsin.service.api import Call, Exchange, answered
-from tocsin.service.calls.subscriptions import explained, parsed
+from tocsin.service.calls.subscriptions import condition_in, explained, parsed
 from tocsin.service.names import amount, only, subscription_id, whole
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid, of_expression
@@ -31,22 +31,12 @@ _MOST_EXAMPLES: Final = 20
 _YEAR_S: Final = 366 * 86_400
 
 
-def _where(record: Mapping[str, Any]) -> Any:
-    """The condition of a record, as it was written."""
-    where = record.get("where")
-    if where is None:
-        raise invalid("where is missing; give a condition as CQL2 text or JSON", field="where")
-    if not isinstance(where, str | Mapping | bool):
-        raise invalid("where is CQL2 text, which is a string, or CQL2 JSON, which is an object", field="where")
-    return where
-
-
 async def check(exchange: Exchange) -> Response:
     """A wrong condition is an answer here, and not an error: editors ask while somebody types."""
     record = await exchange.document()
-    only(record, frozenset(("where",)), "check")
+    only(record, frozenset(("where", "language")), "check")
     try:
-        where = _where(record)
+        where = condition_in(record)
         tree = await exchange.service.in_thread(parsed, where)
     except ExpressionError as error:
         problem = of_expression(error).document()
@@ -60,7 +50,7 @@ async def check(exchange: Exchange) -> Response:
 
 async def explain(exchange: Exchange) -> Response:
     record = await exchange.document()
-    only(record, frozenset(("id", "where", "event")), "explanation")
+    only(record, frozenset(("id", "where", "language", "event")), "explanation")
     event = record.get("event")
     if not isinstance(event, dict):
         raise invalid("event is missing; give it as an object", field="event")
@@ -74,7 +64,7 @@ def _explained(exchange: Exchange, record: Mapping[str, Any], event: Mapping[str
         service = exchange.service
         id = subscription_id(str(record["id"]), service.transactions.kind)
         return service.engine.explain(id, event)
-    return _alone(exchange, _where(record)).explain(0, event)
+    return _alone(exchange, condition_in(record)).explain(0, event)
 
 
 def _told(one: Explanation) -> dict[str, Any]:
@@ -108,10 +98,10 @@ class _Span(NamedTuple):
 async def dry_run(exchange: Exchange) -> Response:
     """Match the events that are kept, newest first, until enough are looked at."""
     record = await exchange.document()
-    only(record, frozenset(("where", "limit", "since_s")), "dry run")
+    only(record, frozenset(("where", "language", "limit", "since_s")), "dry run")
     limit = whole(record.get("limit", 100_000), "limit", 1, _MOST_EVENTS)
     since_s = amount(record.get("since_s", _YEAR_S), "since_s", 1, _YEAR_S)
-    engine = await exchange.service.in_thread(_alone, exchange, _where(record))
+    engine = await exchange.service.in_thread(_alone, exchange, condition_in(record))
     run = _DryRun(engine, exchange.principal.tenant, now_ms() - int(since_s * 1000))
     place: int | None = exchange.service.directory.last_event + 1
     while place is not None and run.seen < limit:

@@ -15,6 +15,7 @@ from tocsin.engine.durable.changes import Put
 from tocsin.errors import RecordError, TocsinError
 from tocsin.language import parse_any, parse_json
 from tocsin.language.advice import advice_on
+from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service import arrow, bodies
@@ -32,7 +33,7 @@ from tocsin.service.times import time_text
 PATH: Final = "/v1/subscriptions"
 _OWN: Final = frozenset(("destination", "throttle_s", "paused_until", "expires_at"))
 _FIELDS: Final = _OWN | {"where", "language", "score", "payload", "weights"}
-_LANGUAGES: Final = ("cql2-text", "cql2-json")
+CQL2_FORMS: Final = ("cql2-text", "cql2-json")
 _MOST_PAGE: Final = 1000
 _MOST_ERRORS: Final = 1000
 _TRIES: Final = 5
@@ -61,16 +62,26 @@ def _route(exchange: Exchange, record: Mapping[str, Any]) -> Route:
 
 def _engine_record(id: SubscriptionId, record: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a record that the engine keeps. The condition is in the language that the record names."""
+    return {"id": id, "where": condition_in(record)} | {
+        name: record.get(name) for name in ("score", "payload", "weights")
+    }
+
+
+def condition_in(record: Mapping[str, Any]) -> Any:
+    """The condition of a record: in CQL2, or a rule of another system as a text that names its language."""
     language, where = record.get("language"), record.get("where")
-    if language is not None and language not in _LANGUAGES:
-        known = " or ".join(_LANGUAGES)
-        raise invalid(f"language is {str(language)!r:.40}; it is {known}", field="language")
     if where is None:
         raise invalid("where is missing; give a condition as CQL2 text or JSON", field="where")
-    is_text = isinstance(where, str)
-    if language is not None and is_text != (language == "cql2-text"):
+    if isinstance(language, str) and language in DIALECTS:
+        return tagged(where, language)
+    if language is not None and language not in CQL2_FORMS:
+        known = " or ".join((*CQL2_FORMS, *DIALECTS))
+        raise invalid(f"language is {str(language)!r:.40}; it is {known}", field="language")
+    if not isinstance(where, str | Mapping | bool):
+        raise invalid("where is CQL2 text, which is a string, or CQL2 JSON, which is an object", field="where")
+    if language is not None and isinstance(where, str) != (language == "cql2-text"):
         raise invalid(f"where is not {language}: CQL2 text is a string, CQL2 JSON an object", field="where")
-    return {"id": id} | {name: record.get(name) for name in ("where", "score", "payload", "weights")}
+    return where
 
 
 def parsed(where: str | Mapping[str, Any] | bool) -> Expression:
@@ -91,7 +102,7 @@ def explained(error: RecordError, where: object) -> TocsinError:
 def document_of(exchange: Exchange, row: Sequence[Any]) -> dict[str, Any]:
     """A row of the database as the document that a client gets."""
     id, where, score, payload, weights, sequence, number, throttle, paused, expires = row
-    document: dict[str, Any] = {"id": id, "where": where, "score": score}
+    document: dict[str, Any] = {"id": id, **as_given(where), "score": score}
     for name, text in (("payload", payload), ("weights", weights)):
         if text:
             document[name] = json.loads(text)
