@@ -1,0 +1,131 @@
+"""Does an event pattern match an event? Event Ruler's rules, on the leaves of both, without tocsin's language.
+
+An event is flattened to leaves: a path of names, a value, and for each list of objects on the way which element it came
+through. A pattern matches if one leaf can be chosen for each of its paths, so that no two came through different
+elements of the same list; and if there is no leaf for each path that must not exist.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+_ABSENT = object()
+
+
+class Leaf(NamedTuple):
+    path: tuple[str, ...]
+    value: object
+    through: tuple[tuple[tuple[str, ...], int], ...]  # lists of objects, and the element of each
+
+
+def leaves(value: object, path: tuple[str, ...] = (), through: tuple[Any, ...] = ()) -> Iterator[Leaf]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from leaves(inner, (*path, name), through)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            of_objects = isinstance(inner, Mapping)
+            yield from leaves(inner, path, (*through, (path, number)) if of_objects else through)
+    else:
+        yield Leaf(path, value, through)
+
+
+def matches(pattern: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
+    found = list(leaves(event))
+    return any(_matches(needs, found) for needs in _rules(pattern, ()))
+
+
+def _rules(pattern: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[list[tuple[tuple[str, ...], list[Any]]]]:
+    """What a pattern needs, of each path some values; one list for each choice of `$or`."""
+    choices = []
+    for name, inner in pattern.items():
+        if name == "$or":
+            choices.append([rule for one in inner for rule in _rules(one, path)])
+        elif isinstance(inner, Mapping):
+            choices.append(list(_rules(inner, (*path, name))))
+        else:
+            choices.append([[((*path, name), inner)]])
+    for chosen in itertools.product(*choices):
+        yield [need for rule in chosen for need in rule]
+
+
+def _matches(needs: list[tuple[tuple[str, ...], list[Any]]], found: list[Leaf]) -> bool:
+    candidates: list[list[Leaf | object]] = []
+    for path, values in needs:
+        there = [leaf for leaf in found if leaf.path == path]
+        fitting: list[Leaf | object] = [leaf for leaf in there if any(_fits(value, leaf.value) for value in values)]
+        if {"exists": False} in values and not there:
+            fitting.append(_ABSENT)
+        candidates.append(fitting)
+    return any(_agree([leaf for leaf in chosen if isinstance(leaf, Leaf)]) for chosen in itertools.product(*candidates))
+
+
+def _agree(chosen: list[Leaf]) -> bool:
+    elements: dict[tuple[str, ...], int] = {}
+    return all(elements.setdefault(path, number) == number for leaf in chosen for path, number in leaf.through)
+
+
+def _fits(wanted: object, value: object) -> bool:
+    if not isinstance(wanted, Mapping):
+        return _same(wanted, value)
+    ((name, argument),) = wanted.items()
+    if name == "exists":
+        return bool(argument)
+    if name == "anything-but":
+        return _is_none_of(argument, value)
+    if name == "numeric":
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        pairs = (
+            itertools.batched(argument, 2) if hasattr(itertools, "batched") else zip(*[iter(argument)] * 2, strict=True)
+        )
+        return is_number and all(_COMPARE[op](value, bound) for op, bound in pairs)
+    if not isinstance(value, str):
+        return False
+    if name == "cidr":
+        try:
+            return ipaddress.ip_address(value) in ipaddress.ip_network(argument, strict=False)
+        except ValueError:
+            return False
+    return _fits_text(name, argument, value)
+
+
+_COMPARE: dict[str, Any] = {
+    "=": lambda a, b: a == b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _same(wanted: object, value: object) -> bool:
+    if isinstance(wanted, bool) or isinstance(value, bool) or wanted is None or value is None:
+        return wanted is value
+    return isinstance(wanted, str) == isinstance(value, str) and wanted == value
+
+
+def _is_none_of(argument: Any, value: object) -> bool:
+    if isinstance(argument, Mapping):
+        ((name, texts),) = argument.items()
+        texts = texts if isinstance(texts, list) else [texts]
+        return not any(isinstance(value, str) and _fits_text(name, text, value) for text in texts)
+    return not any(_same(one, value) for one in (argument if isinstance(argument, list) else [argument]))
+
+
+def _fits_text(name: str, argument: Any, value: str) -> bool:
+    if isinstance(argument, Mapping):
+        argument, value = argument["equals-ignore-case"].casefold(), value.casefold()
+    if name == "equals-ignore-case":
+        return value.casefold() == argument.casefold()
+    if name == "prefix":
+        return value.startswith(argument)
+    if name == "suffix":
+        return value.endswith(argument)
+    assert name == "wildcard"
+    tokens = re.findall(r"\\[\\*]|.", argument, re.DOTALL)
+    regex = "".join(".*" if one == "*" else re.escape(one[-1]) for one in tokens)
+    return re.fullmatch(regex, value, re.DOTALL) is not None
