@@ -21,6 +21,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tests.naive.addresses import address, in_network
 from tests.naive.flatten import Flat
 from tests.naive.places import SPATIAL, Result, intersects, metres_between
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
@@ -362,6 +363,8 @@ _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "ACCENTI": accenti,
     "MATCHES": matches,
     "TEXT": text,
+    "IP": address,
+    "IP_IN": in_network,
     "A_EQUALS": _on_sets(lambda left, right: left == right),
     "A_CONTAINS": _on_sets(lambda left, right: right <= left),
     "A_CONTAINEDBY": _on_sets(lambda left, right: left <= right),

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.strategies.pools import (
+    ADDRESSES,
     ATTRIBUTES,
     KEYWORDS,
     LIST,
+    NETWORKS,
     ORDERED,
     PATTERN_PARTS,
     PATTERNS,
@@ -91,7 +93,7 @@ def _predicates(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
         (1, _nulls(depth, sql_only)),
     ]
     if not sql_only:
-        kinds += [(2, _places()), (2, _regexes()), (2, _times()), (3, _texts())]
+        kinds += [(2, _places()), (2, _regexes()), (2, _times()), (3, _texts()), (2, _addresses())]
         kinds += [(4, _arrays())] if depth > 2 else []
     return chosen(*kinds)
 
@@ -331,6 +333,28 @@ def _texts() -> SearchStrategy[Expression]:
     query = st.sampled_from(QUERIES).map(Constant)
     plainly = st.tuples(attribute, query)
     return st.builds(Call, st.just("TEXT"), often(plainly, st.tuples(attribute, query, st.just(Constant("plain")))))
+
+
+def _addresses() -> SearchStrategy[Expression]:
+    """IP_IN, and comparisons of IP with addresses and with IP of another attribute."""
+    networks = st.lists(st.sampled_from(NETWORKS).map(Constant), min_size=1, max_size=3)
+    inside = st.builds(lambda name, all: Call("IP_IN", (name, *all)), _attributes("string"), networks)
+    known = st.sampled_from([one for one in ADDRESSES if not one.startswith("01")]).map(Constant)
+    return chosen((2, inside), (1, _compared_by("IP", known)))
+
+
+def _compared_by(name: str, constants: SearchStrategy[Expression]) -> SearchStrategy[Expression]:
+    """Comparisons of a function of texts that have an order of their own."""
+    of_attribute, of_constant = (
+        one.map(lambda text: Call(name, (text,))) for one in (_attributes("string"), constants)
+    )
+    other = often(of_constant, of_attribute, odds=4)
+    return chosen(
+        (3, st.builds(Comparison, st.sampled_from(COMPARISONS), of_attribute, other)),
+        (1, st.builds(In, of_attribute, st.lists(other, min_size=1, max_size=3).map(tuple))),
+        (1, st.builds(Between, of_attribute, other, other)),
+        (1, of_attribute.map(IsNull)),
+    )
 
 
 def _regexes() -> SearchStrategy[Expression]:

@@ -52,6 +52,18 @@ ODD_STRINGS: Final = (
 TEXTS: Final = ("A b", "b, a-É ab!", "a b\na", "日本 e", "it’s a_b: 1,5", "a.b b a", "  ")
 QUERIES: Final = ("a", "b a", "É e", "ab", '"a b"', '"b a" e', "日本", "a_b", "it's", "1", "1,5 a", '"a" "a é"')
 """What is asked of texts."""
+ADDRESSES: Final = (
+    "10.0.0.1",
+    "10.0.0.255",
+    "10.1.2.3",
+    "::1",
+    "0:0::1",
+    "::ffff:10.0.0.1",
+    "fe80::1%eth0",
+    "010.0.0.1",
+)
+"""What says an address, and what nearly does."""
+NETWORKS: Final = ("10.0.0.0/8", "10.0.0.0/31", "10.0.0.2/31", "10.0.0.1", "::/96", "0.0.0.0/0", "::/0", "fe80::/64")
 PATTERN_PARTS: Final = ("a", "b", "e", "é", "A", "%", "%", "_", "\\%", "\\_", "\\\\", "ß", "😀")
 PATTERNS: Final = ("", "%", "_", "_%", "a%", "%b%", "%e", "__", "%\\%", "STRASSE", "stra%", "%ß_", "A", "É")
 REGEXES: Final = (
@@ -100,7 +112,9 @@ def chosen(*weighted: tuple[int, SearchStrategy]) -> SearchStrategy:
 
 SCALARS: Final[dict[Kind, SearchStrategy]] = {
     "number": often(st.sampled_from(NUMBERS), st.sampled_from(EXTREMES)),
-    "string": often(st.sampled_from(STRINGS), st.sampled_from(ODD_STRINGS + TEXTS), odds=4),
+    "string": often(
+        st.sampled_from(STRINGS), st.one_of(st.sampled_from(ODD_STRINGS + TEXTS), st.sampled_from(ADDRESSES)), odds=3
+    ),
     "boolean": st.booleans(),
     "instant": st.sampled_from(INSTANTS),
 }

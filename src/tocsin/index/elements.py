@@ -25,17 +25,18 @@ from tocsin.index.places import with_places
 from tocsin.index.protocols import Matcher
 from tocsin.index.registry import matcher_builder
 from tocsin.index.texts import with_texts
+from tocsin.index.values import with_values
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Expression, Not
 from tocsin.model.readings import WHETHER, reading_of
 
 
 def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch with the words of its texts, its arrays, and the truth of conditions on places and elements.
+    """The batch with the words of its texts, its arrays, values of functions, and truths of conditions.
 
     Cost: nothing if none are asked for.
     """
-    batch = with_places(with_arrays(with_texts(batch, wanted), wanted), wanted)
+    batch = with_places(with_values(with_arrays(with_texts(batch, wanted), wanted), wanted), wanted)
     for name, lists in batch.elements.items():
         batch = _answered(batch, lists, wanted, name)
     return replace(batch, elements={}) if batch.elements else batch

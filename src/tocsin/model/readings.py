@@ -8,6 +8,9 @@ needs no rule beyond the one for absent attributes, and no subscription changes 
 The truth of an ANY condition is such a reading, too: a boolean of the event, under a name that holds the condition's
 text. The names inside the condition are also compiled, so that readers of events know what to read of the elements.
 
+A function of an attribute, such as `IP(source)`, has its value as a reading. The name holds the
+function's text.
+
 A text has its words as readings: a list of words, and a line in which phrases are searched. Their names hold the
 settings that make the words.
 """
@@ -26,6 +29,7 @@ _WORDS_KIND: Final = "words"
 _LINE_KIND: Final = "line"
 _TEXT_KIND: Final = "text"
 _ARRAY_KIND: Final = "array"
+_VALUE_KIND: Final = "value"
 
 SOME: Final = "some"
 """The kind of a reading that is TRUE if some element satisfies a condition, and absent otherwise."""
@@ -76,6 +80,11 @@ class Reading(NamedTuple):
         return self.kind == _ARRAY_KIND
 
     @property
+    def is_value(self) -> bool:
+        """Whether it is the value of a function, `rest`, of the attribute."""
+        return self.kind == _VALUE_KIND
+
+    @property
     def is_of_elements(self) -> bool:
         """Whether it asks for `rest` to be read from a list's elements."""
         return self.kind == _OF_KIND
@@ -117,6 +126,11 @@ def as_text(name: str) -> str:
 def as_array(name: str, text: str) -> str:
     """The name of the list for an array; `name` is the array's first attribute."""
     return name + PART + _ARRAY_KIND + PART + text
+
+
+def as_value(name: str, text: str) -> str:
+    """The name of the value of a function, as text; `name` is the first attribute that it looks at."""
+    return name + PART + _VALUE_KIND + PART + text
 
 
 def as_elements(name: str) -> str:

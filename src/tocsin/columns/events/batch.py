@@ -43,8 +43,8 @@ class EventBatch:
         return len(self.rows)
 
     def asks(self, wanted: Wanted) -> bool:
-        """Whether it needs derived words, arrays, places or elements, which `index.elements.with_conditions` adds."""
-        return bool(wanted.texts or wanted.places or wanted.arrays or self.elements or self.texts)
+        """Whether it needs derived values, which `index.elements.with_conditions` adds."""
+        return bool(wanted.texts or wanted.places or wanted.arrays or wanted.values or self.elements or self.texts)
 
     @property
     def may_have_extents(self) -> bool:

@@ -27,7 +27,7 @@ def values_of(batch: EventBatch, event: int) -> dict[str, Value | Elements]:
     for entry in range(int(arrays.starts[event]), int(arrays.starts[event + 1])):
         name = batch.attributes[arrays.attributes[entry]]
         if not is_reading(name):
-            values[name] = _value(batch, int(arrays.types[entry]), int(arrays.payloads[entry]))
+            values[name] = value_at(batch, int(arrays.types[entry]), int(arrays.payloads[entry]))
     for name, how in batch.texts.items():
         value = values.get(name)
         if not isinstance(value, Elements) and (lines := lines_of(value, how)) is not None:
@@ -48,7 +48,8 @@ def _elements(lists: ListElements, event: int) -> Elements:
     return Elements(found)
 
 
-def _value(batch: EventBatch, kind: int, payload: int) -> Value:
+def value_at(batch: EventBatch, kind: int, payload: int) -> Value:
+    """The value that an entry of a batch, or an element of a list, has."""
     arrays = batch.arrays
     if kind == codes.LIST:
         return _list(batch, payload)

@@ -1,24 +1,27 @@
-"""Expansion of templates, so that texts share a recipe: constants in CASEI and ACCENTI, and TEXT.
+"""Expansion of templates, so that texts share a recipe: functions of constants, IP_IN and TEXT.
 
-A constant within CASEI or ACCENTI is replaced by what these make of it. Each word and phrase of a TEXT becomes a slot.
+A constant within CASEI, ACCENTI, IP or SEMVER is replaced by what these make of it. Each network of an IP_IN becomes
+two slots, for its first and last address. Each word and phrase of a TEXT becomes a slot.
 The slot of the attribute's name gets the name of its words, and the slot of the query gets the first word. Further
 words, and phrases, follow after all other slots. Texts with equal numbers of words become instances of one template.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from tocsin.language import Instance, Template
 from tocsin.language.keywords import Keywords, is_text, keywords_of, pattern_of, spelled_out
-from tocsin.language.operators.operands import LETTERS, transformed
+from tocsin.language.operators.network import ADDRESS, IN_NETWORK, ends_of
+from tocsin.language.operators.operator import FUNCTIONS
 from tocsin.language.templates import Scalar, Values, placeholder, slot_of
-from tocsin.model.expression import Attribute, Call, Constant, Expression, fold, walk
+from tocsin.model.expression import Attribute, Between, Call, Constant, Expression, disjunction, fold, walk
 from tocsin.model.readings import as_line, as_words
 from tocsin.model.texts import PLAIN, Text
 
+_OfText: TypeAlias = Callable[[str], str]
 _Shape: TypeAlias = tuple[tuple[int, int], ...]
 """The numbers of words and phrases in each TEXT."""
 
@@ -36,10 +39,13 @@ class _Slots(NamedTuple):
 
 
 class _Folded(NamedTuple):
-    """A template without CASEI and ACCENTI of constants, and the functions that were applied to each slot."""
+    """A template without functions of constants, and how its values are made from those of the original."""
 
     template: Template
-    transforms: Mapping[int, str]
+    functions: Mapping[int, _OfText]
+    """What becomes of the value in a slot."""
+    more: Sequence[tuple[int, _OfText]] = ()
+    """What the slots after those of the original are made of: another slot, and a function."""
 
 
 class Spelling:
@@ -62,12 +68,13 @@ class Spelling:
         if folded is None:
             if len(self._folded) >= _MOST_KEPT:
                 self._folded.clear()
-            folded = self._folded[given.template] = _without_folds(given.template)
-        if not folded.transforms:
+            folded = self._folded[given.template] = _Folding(given.template).folded()
+        if not folded.functions:
             return given
         values = list(given.values)
-        for slot, transform in folded.transforms.items():
-            values[slot] = transformed(str(values[slot]), transform)
+        for slot, function in folded.functions.items():
+            values[slot] = function(str(values[slot]))
+        values += [function(str(given.values[slot])) for slot, function in folded.more]
         return Instance(folded.template, tuple(values))
 
     def _without_texts(self, given: Instance) -> Instance:
@@ -90,20 +97,58 @@ class Spelling:
         return Instance(template, _values(given.values, texts, asked))
 
 
-def _without_folds(template: Template) -> _Folded:
-    transforms: dict[int, str] = {}
+class _Folding:
+    """The folding of one template."""
 
-    def combine(node: Expression, parts: Sequence[Expression]) -> Expression:
-        letter = LETTERS.get(node.name) if isinstance(node, Call) else None
-        if letter is None or not isinstance(parts[0], Constant) or not isinstance(parts[0].value, str):
+    def __init__(self, template: Template) -> None:
+        self._template = template
+        self._functions: dict[int, _OfText] = {}
+        self._more: list[tuple[int, _OfText]] = []
+
+    def folded(self) -> _Folded:
+        tree = fold(self._template.tree, self._node)
+        if not self._functions:
+            return _Folded(self._template, {})
+        return _Folded(Template(tree, self._template.kinds + "s" * len(self._more)), self._functions, self._more)
+
+    def _node(self, node: Expression, parts: Sequence[Expression]) -> Expression:
+        if not isinstance(node, Call):
             return node.with_children(parts)
-        slot = slot_of(parts[0].value)
-        assert slot is not None, "every string of a template is a placeholder"
-        transforms[slot] = transforms.get(slot, "") + letter
-        return parts[0]
+        if node.name == IN_NETWORK:
+            return self._ranges(*parts)
+        (text,) = parts if len(parts) == 1 else (None,)
+        function = FUNCTIONS[node.name].of_constant(node.name)
+        if function is None or not isinstance(text, Constant) or not isinstance(text.value, str):
+            return node.with_children(parts)
+        slot = _slot(text)
+        inner = self._functions.get(slot)
+        self._functions[slot] = function if inner is None else lambda given: function(inner(given))
+        return text
 
-    tree = fold(template.tree, combine)
-    return _Folded(Template(tree, template.kinds) if transforms else template, transforms)
+    def _ranges(self, source: Expression, *networks: Expression) -> Expression:
+        """The ranges of addresses that an IP_IN stands for."""
+        ranges = []
+        for network in networks:
+            slot = _slot(network)
+            self._functions[slot] = _first_address
+            self._more.append((slot, _last_address))
+            high = len(self._template.kinds) + len(self._more) - 1
+            ranges.append(Between(Call(ADDRESS, (source,)), network, _string(high)))
+        return disjunction(ranges)
+
+
+def _slot(text: Expression) -> int:
+    slot = slot_of(cast(str, cast(Constant, text).value))
+    assert slot is not None, "every string of a template is a placeholder"
+    return slot
+
+
+def _first_address(network: str) -> str:
+    return ends_of(network).low
+
+
+def _last_address(network: str) -> str:
+    return ends_of(network).high
 
 
 def _texts_in(tree: Expression) -> list[_Slots]:

@@ -18,6 +18,7 @@ from tocsin.engine.notices.wording import Wording
 from tocsin.engine.seen import Seen
 from tocsin.kernels import codes
 from tocsin.language import constant_text, name_text
+from tocsin.language.operators.function_value import types_read
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Not
 from tocsin.model.readings import Reading, attribute_of, reading_of
@@ -240,6 +241,8 @@ def _read_from(reading: Reading) -> int:
         return _PLACES & ~(1 << codes.LIST)
     if reading.is_instant:
         return 1 << codes.STRING | 1 << codes.INSTANT | 1 << (codes.RANGED + codes.INSTANT)
+    if reading.is_value:
+        return types_read(reading)
     return _TEXTS if reading.is_of_text else _SCALARS if reading.is_array else 0
 
 
@@ -256,6 +259,8 @@ def _readings(names: list[str]) -> dict[tuple[str, int], NDArray[np.int64]]:
         ):
             if is_such:
                 found.setdefault((reading.attribute, bits), []).append(number)
+        if reading.is_value:
+            found.setdefault((reading.attribute, types_read(reading)), []).append(number)
     return {key: np.array(numbers, np.int64) for key, numbers in found.items()}
 
 

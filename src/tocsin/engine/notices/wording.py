@@ -9,6 +9,7 @@ from tocsin.engine.seen import Seen
 from tocsin.kernels import codes
 from tocsin.language import constant_text, name_text
 from tocsin.language.nearest import nearest
+from tocsin.language.operators.function_value import types_read
 from tocsin.model.readings import Reading, attribute_of, is_reading, reading_of
 from tocsin.schemas import WORDS
 from tocsin.spelling import option
@@ -124,6 +125,9 @@ def _listed(types: int, or_else: int = -1) -> str:
 
 def _read_as(reading: Reading) -> int:
     """The type of the values that a reading is made from."""
+    if reading.is_value:
+        types = types_read(reading)
+        return (types & -types).bit_length() - 1
     return codes.GEOMETRY if reading.is_of_place else codes.STRING if reading.is_of_text else codes.INSTANT
 
 

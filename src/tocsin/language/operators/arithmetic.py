@@ -11,7 +11,7 @@ from tocsin.kernels import codes
 from tocsin.language.operators.leaves import TermStep
 from tocsin.language.operators.operands import Const, Number, Path, classify
 from tocsin.language.operators.operator import ATOM, POWER, SUM, TERM, Json, Operation, Operator, Piece
-from tocsin.language.operators.scalars import require_scalar
+from tocsin.language.operators.scalars import require_plain
 from tocsin.model.elements import Values
 from tocsin.model.expression import ARITHMETIC, Arithmetic, ArithmeticOperator, Attribute, Expression, Span
 
@@ -43,8 +43,8 @@ _SIGNS: Final = {
 
 def arithmetic(op: ArithmeticOperator, left: Expression, right: Expression, *, span: Span | None = None) -> Expression:
     """Make the node of an arithmetic operation. Raises `Misplaced` for operands that are not scalars."""
-    require_scalar(left)
-    require_scalar(right)
+    require_plain(left)
+    require_plain(right)
     return Arithmetic(op, left, right, span=span)
 
 

@@ -66,9 +66,20 @@ def comparison(op: ComparisonOperator, left: Expression, right: Expression, *, s
         if isinstance(side, Call) and FUNCTIONS[side.name].comparison:
             FUNCTIONS[side.name].require_comparison(op, left, right)
             return Comparison(op, left, right, span=span)
-    require_scalar(left)
-    require_scalar(right)
+    left, right = read_together(left, right)
     return Comparison(op, left, right, span=span)
+
+
+def read_together(*operands: Expression) -> tuple[Expression, ...]:
+    """The operands of a comparison; a function may read the others in its own way, as `IP(source) = '10.0.0.1'` does.
+
+    Raises `Misplaced` for operands that cannot be compared.
+    """
+    for operand in operands:
+        require_scalar(operand)
+    for call in [one for one in operands if isinstance(one, Call)]:
+        operands = tuple(FUNCTIONS[call.name].beside(call, one) for one in operands)
+    return operands
 
 
 def compared(op: ComparisonOperator, left: Expression, right: Expression, of_left: Any, of_right: Any) -> TruthValue:

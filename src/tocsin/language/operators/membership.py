@@ -9,7 +9,7 @@ from tocsin.language.canonical import constant_text, to_text
 from tocsin.language.evaluate import evaluate, value_of
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.needs import listed, subject
-from tocsin.language.operators.comparison import compared
+from tocsin.language.operators.comparison import compared, read_together
 from tocsin.language.operators.leaves import Leaves, Lowered, TruthStep
 from tocsin.language.operators.operands import Const, Path, classify
 from tocsin.language.operators.operator import (
@@ -23,7 +23,6 @@ from tocsin.language.operators.operator import (
     lowered,
     truth_steps,
 )
-from tocsin.language.operators.scalars import require_scalar
 from tocsin.language.truths import Truth, compare, conjunction_of, disjunction_of
 from tocsin.model.elements import Values
 from tocsin.model.expression import Between, Comparison, Constant, Expression, In, Span, conjunction, disjunction
@@ -32,19 +31,15 @@ from tocsin.model.values import Range, Value, a, type_name
 
 def within(operand: Expression, items: Sequence[Expression], *, span: Span | None = None) -> Expression:
     """Make the node of IN. Raises `Misplaced` for operands that cannot be compared."""
-    require_scalar(operand)
-    for item in items:
-        require_scalar(item)
     if not items:
         raise Misplaced("IN needs at least one value, as in color IN ('silver', 'gold')")
+    operand, *items = read_together(operand, *items)
     return In(operand, tuple(items), span=span)
 
 
 def between(operand: Expression, low: Expression, high: Expression, *, span: Span | None = None) -> Expression:
     """Make the node of BETWEEN. Raises `Misplaced` for operands that cannot be compared."""
-    for part in (operand, low, high):
-        require_scalar(part)
-    return Between(operand, low, high, span=span)
+    return Between(*read_together(operand, low, high), span=span)
 
 
 def _unknown_because(node: In | Between, constants: Sequence[Expression], values: Values) -> str:

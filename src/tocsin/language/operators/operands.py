@@ -9,8 +9,9 @@ Truth   a condition, used as a value
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from tocsin.language.strings import fold_case, strip_accents
 from tocsin.model.expression import Arithmetic, Attribute, Call, Constant, Expression
@@ -54,6 +55,10 @@ class Truth:
 Operand: TypeAlias = Const | Path | Null | Number | Truth
 
 
+OPERANDS: Final[dict[str, Callable[[Any], Operand]]] = {}
+"""What the calls of a function are as operands, by the function's name."""
+
+
 def classify(node: Expression) -> Operand:
     """Classify a node as an operand; no recursion on nested CASEI and ACCENTI."""
     functions: list[str] = []
@@ -67,6 +72,12 @@ def classify(node: Expression) -> Operand:
         if not transform:
             return Const(node.value)
         return Const(transformed(node.value, transform)) if isinstance(node.value, str) else Null()
+    if isinstance(node, Call):
+        operand = OPERANDS[node.name](node)
+        if not transform:
+            return operand
+        if isinstance(operand, Path) and not operand.transform:
+            return Path(operand.attribute, transform)
     if transform:
         return Null()  # arithmetic and conditions are not strings
     return Number(node) if isinstance(node, Arithmetic) else Truth(node)

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.leaves import Leaves, Lowered, TruthStep
+from tocsin.language.operators.operands import OPERANDS, Operand
+from tocsin.language.operators.operands import Truth as TruthOperand
 from tocsin.language.truths import Truth
 from tocsin.model.elements import Values
 from tocsin.model.expression import Call, Comparison, ComparisonOperator, Expression, Not, Span
@@ -64,6 +66,8 @@ class Operator:
     """What a node is, in the user's words."""
     no_scalar: ClassVar[str] = ""
     """Why a node cannot be compared or computed with; empty if it can."""
+    only_compared: ClassVar[str] = ""
+    """Why a node may be compared, but not computed with; empty if it may."""
     advised_by: ClassVar[str] = ""
     """A regular expression that finds every text on which `advice` might have something to say."""
 
@@ -192,6 +196,18 @@ class Function(Operator):
     def require(self, name: str, arguments: Sequence[Expression]) -> None:
         """Raise `Misplaced` for arguments that are not allowed."""
 
+    def operand(self, node: Call) -> Operand:
+        """What a call is as an operand of other operators."""
+        return TruthOperand(node)
+
+    def of_constant(self, name: str) -> Callable[[str], str] | None:
+        """What the function makes of a string constant; None if it is not a function of one string."""
+        return None
+
+    def beside(self, node: Call, other: Expression) -> Expression:
+        """The other operand of a comparison with a call, as it is read there. Raises `Misplaced` if it may not be."""
+        return other
+
     def require_comparison(self, op: ComparisonOperator, left: Expression, right: Expression) -> None:
         """Raise `Misplaced` for a comparison that is not allowed."""
 
@@ -239,6 +255,7 @@ def register(operator: Operator) -> None:
         _BY_NODE[operator.nodes] = operator
     if isinstance(operator, Function):
         FUNCTIONS.update(dict.fromkeys(names, operator))
+        OPERANDS.update(dict.fromkeys(names, operator.operand))
 
 
 def unregister(operator: Operator) -> None:
@@ -248,7 +265,7 @@ def unregister(operator: Operator) -> None:
         del OPERATIONS[name]
     if isinstance(operator, Function):
         for name in operator.names:
-            del FUNCTIONS[name]
+            del FUNCTIONS[name], OPERANDS[name]
     if operator.nodes is not None:
         del _BY_NODE[operator.nodes]
 

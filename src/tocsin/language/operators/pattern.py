@@ -22,7 +22,7 @@ from tocsin.language.operators.operator import (
     Piece,
     describe,
 )
-from tocsin.language.operators.scalars import require_scalar
+from tocsin.language.operators.scalars import require_plain
 from tocsin.language.strings import (
     ends_in_escape,
     fold_case,
@@ -36,6 +36,9 @@ from tocsin.model.elements import Values
 from tocsin.model.expression import Attribute, Call, Constant, Expression, Like, Span, walk
 
 # ---- CASEI, ACCENTI
+
+
+_FOLDINGS: Final = {"CASEI": fold_case, "ACCENTI": strip_accents}
 
 
 class Folding(Function):
@@ -54,10 +57,13 @@ class Folding(Function):
         text = parts[0]
         if not isinstance(text, str):
             return None
-        return fold_case(text) if node.name == "CASEI" else strip_accents(text)
+        return _FOLDINGS[node.name](text)
+
+    def of_constant(self, name: str) -> Callable[[str], str]:
+        return _FOLDINGS[name]
 
     def has_recipe(self, node: Call) -> bool:
-        """Not for a constant, which is folded at compile time."""
+        """Not for a constant, which `columns.expressions.spelling` replaces by what it becomes."""
         return not isinstance(node.arguments[0], Constant | Call)
 
 
@@ -88,7 +94,7 @@ def _literal(node: Expression, leaves: Leaves, leaf: Callable[[Path, str], int])
 
 def like(operand: Expression, pattern: Expression, *, span: Span | None = None) -> Expression:
     """Make the node of LIKE. Raises `Misplaced` if `pattern` is not a pattern."""
-    require_scalar(operand)
+    require_plain(operand)
     inner = inside_folding(pattern)
     if not (isinstance(inner, Constant) and isinstance(inner.value, str)):
         raise Misplaced(

@@ -10,7 +10,7 @@ from tocsin.language.misplaced import Misplaced
 from tocsin.language.needs import subject
 from tocsin.language.operators.leaves import Leaves
 from tocsin.language.operators.operands import Path
-from tocsin.language.operators.operator import ATOM, Json, Operator, Piece, operator_of
+from tocsin.language.operators.operator import ATOM, Json, Operator, Piece, describe, operator_of
 from tocsin.model.elements import Values
 from tocsin.model.expression import Attribute, Constant, Expression, Not
 from tocsin.model.instants import read_instant
@@ -32,6 +32,13 @@ def require_scalar(node: Expression) -> None:
         )
     if reason := operator_of(node).no_scalar:
         raise Misplaced(reason, node)
+
+
+def require_plain(node: Expression) -> None:
+    """Raise `Misplaced` for a node whose value cannot be computed with, or is not a text like others."""
+    require_scalar(node)
+    if reason := operator_of(node).only_compared:
+        raise Misplaced(f"{describe(node)} is not allowed here: {reason}", node)
 
 
 class Constants(Operator):

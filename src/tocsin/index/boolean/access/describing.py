@@ -29,7 +29,7 @@ from tocsin.language.operators.operands import FOLD_CASE
 from tocsin.language.operators.operator import asked_by_reading
 from tocsin.language.operators.spatial import PLACE
 from tocsin.model.expression import Attribute, Expression, fold
-from tocsin.model.readings import Reading, attribute_of, reading_of
+from tocsin.model.readings import Reading, reading_of
 from tocsin.model.values import Instant
 
 _MOST_SHOWN = 8
@@ -96,7 +96,8 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
     """A range of codes of a field, as a condition."""
     fields, known = layout.lists.fields, layout.programs_of
     attribute = int(np.searchsorted(fields.starts, field, side="right")) - 1
-    name, kind = name_text(attribute_of(known.attributes[attribute])), int(fields.kinds[field])
+    reading, kind = reading_of(known.attributes[attribute]), int(fields.kinds[field])
+    name = reading.rest if reading.is_value else name_text(reading.attribute)
     operands = fields.operands[fields.operand_starts[field] : fields.operand_starts[field + 1]]
     if kind in (PRESENT, LIST_PRESENT) or (low == LOWEST_CODE and high == HIGHEST_CODE):
         return f"{name} {_PRESENT.get(kind, 'present')}"
@@ -110,7 +111,7 @@ def _key(layout: AccessLayout, field: int, low: int, high: int) -> str:
         name = f"{'CASEI' if letter == FOLD_CASE else 'ACCENTI'}({name})"
     if kind == PATTERN:
         return _pattern(known, name, int(operands[low >> 1]))
-    if low == high and (condition := _condition(reading_of(known.attributes[attribute]))):
+    if low == high and (condition := _condition(reading)):
         return condition if _value(known, kind, operands[low >> 1])[1] == "TRUE" else f"NOT ({condition})"
     if low == high:
         return f"{name} = {_value(known, kind, operands[low >> 1])[1]}"
