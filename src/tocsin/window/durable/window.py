@@ -167,7 +167,8 @@ def together(window: DurableWindow) -> Iterator[list[Callable[[Database], None]]
             try:
                 yield beside
             except BaseException:
-                window._reload()
+                if window._changed or State.of(window) != window._stored:
+                    window._reload()
                 raise
             window._keep()
         finally:
