@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import tocsin
 from tests.durable.windows import BOUNDS, crashed, state, stored
-from tocsin import StoreError, TocsinError
+from tocsin import RecordError, StoreError, TocsinError
+from tocsin.window.durable import together
 
 SETTINGS: Final = settings(
     max_examples=max(8, settings.default.max_examples * 2 // 5), stateful_step_count=40, deadline=None
@@ -103,6 +104,30 @@ class DurableWindows(RuleBasedStateMachine):
         names = ("id", "words", "location", "k", "alpha")
         records = [{**dict(zip(names, one, strict=True)), "id": self.ids(one[0])} for one in some]
         self.both(lambda window: window.subscribe_many(records, replace=replace, strict=strict))
+
+    @rule(first=WORDED, some=st.lists(WORDED, max_size=5), fails=st.booleans())
+    def several_at_once(self, first: Any, some: Any, fails: bool) -> None:
+        """Several calls in one transaction are all made, with what is written beside them, or none of them."""
+        now, records = self.now, [self.record(one) for one in (first, *some)]
+        noted = self.noted()
+        try:
+            with together(self.durable) as beside:
+                self.durable.push_batch(records[:1])
+                answer = self.durable.push_batch(records[1:])
+                beside.append(lambda database: database.put_meta("beside", noted + 1))
+                if fails:
+                    raise RecordError("not this one")
+        except RecordError:
+            self.now = now
+            assert (state(self.durable), self.noted()) == (state(self.memory), noted)
+        else:
+            self.memory.push_batch(records[:1])
+            other = self.memory.push_batch(records[1:])
+            assert (answer.table.to_pylist(), answer.errors) == (other.table.to_pylist(), other.errors)
+            assert self.noted() == noted + 1
+
+    def noted(self) -> int:
+        return int(self.durable._database.meta("beside") or 0)
 
     @rule(id=st.integers(0, 6))
     def unsubscribe(self, id: int) -> None:

@@ -28,6 +28,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/dry-run"): {"where": "n >= 0"},
     ("POST", "/v1/destinations/{id}/replay"): {"from": 1},
     ("POST", "/v1/destinations/{id}/rotate-secret"): {},
+    ("PUT", "/v1/windows/{name}"): {"time": 60, "bounds": [0, 0, 9, 9]},
+    ("PUT", "/v1/windows/{name}/subscriptions/{id}"): {"words": ["a"], "location": [1, 1]},
+    ("POST", "/v1/windows/{name}/messages"): {"words": ["a"], "location": [1, 1], "time": 1},
+    ("POST", "/v1/windows/{name}/advance"): {"time": 1},
 }
 """A good body of each call that takes one."""
 OPTIONS = {
@@ -59,18 +63,22 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
 
 @pytest.fixture
 def filled(clients: Clients) -> Clients:
-    """The tenant `acme` has a destination and a subscription, both named `mine`, and deliveries."""
+    """The tenant `acme` has a destination, a subscription and a window, all named `mine`, and deliveries."""
     owner = clients.owner
     assert owner.put("/v1/destinations/mine", json={"kind": "stream"}).is_success
     record = {"where": "n >= 0", "payload": SECRET, "destination": "mine"}
     assert owner.put("/v1/subscriptions/mine", json=record).is_success
     assert owner.post("/v1/events", json={"n": 1, "what": SECRET}).is_success
+    window = BODIES["PUT", "/v1/windows/{name}"]
+    assert owner.put("/v1/windows/mine", json={**window, "weights": {SECRET: 2}}).is_success
+    interest = {"words": [SECRET], "location": [1, 1], "payload": SECRET, "destination": "mine"}
+    assert owner.put("/v1/windows/mine/subscriptions/mine", json=interest).is_success
     return clients
 
 
 def asked(client: httpx.Client, call: Call, id: str = "mine") -> httpx.Response:
     """The answer to a good request; of a stream that is let in, only its beginning."""
-    path = call.path.replace("{id}", id).replace("{sequence}", "1")
+    path = call.path.replace("{id}", id).replace("{name}", id).replace("{sequence}", "1")
     body = BODIES.get((call.method, call.path))
     more: dict[str, Any] = {
         "params": {name: value.replace("ID", id) for name, value in OPTIONS.get(call.path, {}).items()}
@@ -125,7 +133,7 @@ def test_a_foreign_tenant_finds_nothing(filled: Clients, call: Call) -> None:
         nobodys = asked(filled.foreign, call, "none")
 
     assert theirs.status_code == nobodys.status_code
-    if "{id}" in call.path and call.method != "PUT":
+    if ("{id}" in call.path or "{name}" in call.path) and (call.method != "PUT" or call.path.count("{") > 1):
         assert theirs.status_code == 404
     if call.path == "/v1/audit":  # its own changes, which this test makes
         assert {one["token"] for one in theirs.json()["records"]} <= {id_of(filled.foreign)}
@@ -146,6 +154,7 @@ class served_alike:  # noqa: N801
         for name in ("mine", "none"):
             self._client.delete(f"/v1/subscriptions/{name}")
             self._client.delete(f"/v1/destinations/{name}")
+            self._client.delete(f"/v1/windows/{name}")
 
     def __exit__(self, *_: object) -> None:
         self.__enter__()

@@ -94,13 +94,17 @@ class Exchange:
         """Raise a `Problem` if the sender may not go on."""
         self.shared.authentication.confirm(self.principal)
 
-    async def commit(self, change: Change) -> Any:
-        """Make a change durable, with a record of who made it; returns what its `apply` returns."""
+    @property
+    def sender(self) -> Sender:
+        """The sender of a change, for its record."""
         request, principal = self.request, self.principal
         address = request.client.host if request.client is not None else ""
         path = request.scope["path"][:_MOST_RECORDED]
-        sender = Sender(principal.token, principal.name, address[:_MOST_RECORDED], request.method, path)
-        return await self.service.commit(Audited(change, sender))
+        return Sender(principal.token, principal.name, address[:_MOST_RECORDED], request.method, path)
+
+    async def commit(self, change: Change) -> Any:
+        """Make a change durable, with a record of who made it; returns what its `apply` returns."""
+        return await self.service.commit(Audited(change, self.sender))
 
     def part(self, name: str) -> str:
         """A part of the path."""

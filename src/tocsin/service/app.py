@@ -22,6 +22,7 @@ from tocsin.service.calls import (
     streams,
     subscriptions,
     webhooks,
+    windows,
 )
 from tocsin.service.guard import LOOPBACK, EncodedPaths, Guarded
 from tocsin.service.problems import Problem
@@ -35,6 +36,7 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *deliveries.CALLS,
     *streams.CALLS,
     *webhooks.CALLS,
+    *windows.CALLS,
     *audit.CALLS,
 )
 CALLS: Final[Sequence[Call]] = (*_OF_RESOURCES, *operations.calls(_OF_RESOURCES))

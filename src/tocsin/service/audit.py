@@ -35,6 +35,11 @@ class Sender(NamedTuple):
     path: str
 
 
+def put_record(database: Database, sender: Sender, time: int, first: int | None, last: int) -> None:
+    """Write a record of the changes of subscriptions from number `first` to `last`, if there are any."""
+    database.connection.execute(_PUT, (time, *sender, first, last))
+
+
 @dataclass(slots=True)
 class Audited:
     """A change with its record, which is written only if the change is."""
@@ -48,7 +53,7 @@ class Audited:
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         last = self.change.write(database, sequence, touched)
-        database.connection.execute(_PUT, (now_ms(), *self.sender, sequence + 1 if last > sequence else None, last))
+        put_record(database, self.sender, now_ms(), sequence + 1 if last > sequence else None, last)
         return last
 
     def apply(self) -> Any:

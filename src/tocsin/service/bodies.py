@@ -146,6 +146,11 @@ def _inside(one: dict[str, Any] | list[Any]) -> list[Any]:
     return list(one.values()) if isinstance(one, dict) else one
 
 
+def json_text(value: Any) -> str:
+    """A value of a body as JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def event_object(body: bytes) -> Mapping[str, Any]:
     """An event: a JSON object; a GeoJSON feature becomes its record, as everywhere in tocsin."""
     try:

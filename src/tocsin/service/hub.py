@@ -87,9 +87,10 @@ class Hub:
         for number, own in new.items():
             watch = self._watches[number]
             fresh = [one for one in own if one.sequence >= watch.ends]
-            if len(fresh) > _TAIL:
-                watch.clear(fresh[-_TAIL].sequence)
-            for one in fresh[-_TAIL:]:
+            fresh = fresh[-_TAIL:]
+            if fresh and fresh[0].sequence > watch.ends:  # some come later, or not at all: the database has them
+                watch.clear(fresh[0].sequence)
+            for one in fresh:
                 watch.add(self.document(one))
             for event in watch.waiting:
                 event.set()

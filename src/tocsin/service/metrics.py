@@ -104,6 +104,7 @@ class Metrics:
             refused.add_metric([limit], count)
         yield refused
         yield from self._service.webhooks.collect()
+        yield from self._service.windows.collect()
 
     def _gauges(self) -> list[tuple[str, str, float]]:
         service, directory = self._service, self._service.directory

@@ -93,6 +93,11 @@ class Publish:
         rows.write(database)
         return sequence
 
+    @property
+    def outcomes(self) -> list[list[Outcome]]:
+        """The outcomes by unit, once it is written."""
+        return self._outcomes
+
     def _repeated(self, database: Database, unit: Unit, key: Key | None) -> list[Outcome] | None:
         """The outcomes of what came before with the same key."""
         if key is None:
@@ -121,8 +126,7 @@ class Publish:
             return invalid(event.refused.reason, field=event.refused.field or None)
         if (before := self._repeated(database, unit, event.key)) is not None:
             return before[0]
-        full = pending.filling.refusing({*event.deliveries, *(one.destination for one in event.throttled)})
-        if full is not None:
+        if (full := self._refusing(event, pending)) is not None:
             detail = f"the outbox of the destination {full} is full; publish the event later"
             return Problem(429, "outbox-full", detail, headers={"Retry-After": "5"})
         self._throttle(event, now, pending)
@@ -142,14 +146,21 @@ class Publish:
             if pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
                 rows.dead.append((destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now)))
             pending.published_bytes += rows.add(one, fragments)
+        told = f"[{','.join(pairs)}]"
         rows.events.append(
-            (number, unit.tenant, now, event.text, event.matches, f"[{','.join(pairs)}]", pending.published_bytes)
+            (number, unit.tenant, now, event.text, event.matches, told, pending.published_bytes, event.kind)
         )
         outcome = Published(number, event.matches, len(pairs), event.suppressed)
         if event.key is not None:
             pending.answers[unit.tenant, event.key.route, event.key.key] = event.key.digest, [outcome]
             rows.answers.append(_answer(unit, event.key, [outcome], now))
         return outcome
+
+    def _refusing(self, event: Event, pending: _Pending) -> str | None:
+        """The id of a destination that refuses an event."""
+        if event.kind:
+            return None
+        return pending.filling.refusing({*event.deliveries, *(one.destination for one in event.throttled)})
 
     def _throttle(self, event: Event, now: int, pending: _Pending) -> None:
         """Deliver the throttled matches that are due."""
@@ -196,7 +207,7 @@ class _Rows:
     def write(self, database: Database) -> None:
         """Write all of them."""
         put = database.connection.executemany
-        put("INSERT INTO service_events VALUES (?, ?, ?, ?, ?, ?, ?)", self.events)
+        put("INSERT INTO service_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self.events)
         put("INSERT INTO service_deliveries VALUES (?, ?, ?, ?, ?)", self._deliveries)
         if self._more:
             put("INSERT INTO service_more VALUES (?, ?, ?, ?)", self._more)

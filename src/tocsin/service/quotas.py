@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -45,6 +45,7 @@ class Quotas:
         self._limits, self._engine = limits, engine
         burst = limits.events_per_s * _BURST_S if math.isinf(limits.burst) else limits.burst
         self._bucket = None if math.isinf(limits.events_per_s) else Bucket(limits.events_per_s, burst)
+        self.others: Callable[[], int] = lambda: 0  # subscriptions of windows
         self._coming = 0  # subscriptions whose commit is under way
         self.store_bytes = 0  # as of the last look
         self.refused: Counter[str] = Counter()
@@ -72,11 +73,18 @@ class Quotas:
         if count >= self._limits.streams:
             raise self._refused("streams", f"{self._limits.streams:,g} streams are open", 5)
 
+    def windows(self, count: int) -> None:
+        """Raise a `Problem` if there are so many windows that there is no room for another one."""
+        if count >= self._limits.windows:
+            limit = f"{self._limits.windows:,g} windows are allowed"
+            raise self._refused("windows", f"{limit}; delete one", _LATER_S)
+
     @contextmanager
     def room(self, count: int) -> Iterator[None]:
         """Keep room for new subscriptions while they are committed; raises a `Problem` if there is none."""
-        if count and len(self._engine) + self._coming + count > self._limits.subscriptions:
-            limit = f"{self._limits.subscriptions:,g} subscriptions are allowed, and there are {len(self._engine):,}"
+        there = len(self._engine) + self.others()
+        if count and there + self._coming + count > self._limits.subscriptions:
+            limit = f"{self._limits.subscriptions:,g} subscriptions are allowed, and there are {there:,}"
             raise self._refused("subscriptions", f"{limit}; remove some", _LATER_S)
         self._coming += count
         try:

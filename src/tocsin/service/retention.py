@@ -112,6 +112,7 @@ async def keep(service: Service) -> None:
                 while not await _trim(service):
                     await asyncio.sleep(0)
                 await _measure(service)
+                service.windows.hand_over()
             except (StoreError, sqlite3.Error) as error:
                 if not is_full(error):
                     _LOG.warning("retention failed, and is tried again: %s", error)

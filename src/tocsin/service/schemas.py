@@ -22,6 +22,7 @@ def _list(name: str) -> dict[str, Any]:
     return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
 
 
+_PLACE: Final = {"type": ["array", "object"], "description": "[x, y], or a GeoJSON point"}
 _MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
 _CONDITION: Final = {
     "type": ["string", "object", "boolean"],
@@ -73,6 +74,11 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "records",
     ),
+    "Advance": _object(
+        {"time": {"type": ["number", "string"], "description": "Seconds, or an instant"}}, "time",
+        additionalProperties=False,
+    ),
+    "Advanced": _object({"changes": _COUNT, "deliveries": _COUNT}, "changes", "deliveries"),
     "Anything": {"type": "object"},
     "Acknowledged": _object({"acknowledged": _COUNT, "newest": _COUNT}, "acknowledged", "newest"),
     "Acknowledgement": _object({"sequence": _COUNT, "epoch": _TEXT}, "sequence", additionalProperties=False),
@@ -177,8 +183,30 @@ SCHEMAS: Final[dict[str, Any]] = {
         "dead_letters",
     ),
     "Event": {"type": "object", "description": "Names and values; nested objects have dotted names in conditions"},
+    "Interest": _object(
+        {
+            "id": {**_TEXT, "readOnly": True},
+            "words": {"type": "array", "items": _TEXT},
+            "text": {**_TEXT, "description": "Instead of words: a text, which is split as the window says"},
+            "location": _PLACE,
+            "k": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 10},
+            "alpha": {**_NUMBER, "default": 0.5, "description": "How much the place counts: from 0 to less than 1"},
+            "destination": {**_TEXT, "description": "Where changes are delivered"},
+            "payload": {"description": "Any JSON value; deliveries have it"},
+        },
+        "location", additionalProperties=False,
+    ),
     "Lines": {"type": "string", "description": "One JSON object a line"},
     "Matches": _object({"matches": {"type": "array", "items": _object(_MATCH, "id", "score", "payload")}}, "matches"),
+    "Message": _object(
+        {
+            "words": {"type": "array", "items": _TEXT}, "text": _TEXT, "location": _PLACE,
+            "key": {"type": ["string", "integer"], "description": "The name of the message"},
+            "time": {"type": ["number", "string"], "description": "Seconds, or an instant"},
+        },
+        "location",
+    ),
+    "Named": _object({"id": _TEXT}, "id"),
     "More": _object(
         {"count": _COUNT, "part": _COUNT, "next": _COUNT, "subscriptions": {"type": "array"}}, "subscriptions"
     ),
@@ -196,12 +224,28 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "sequence", "matches",
     ),
+    "Pushed": _object(
+        {
+            "accepted": _COUNT, "rejected": _COUNT, "changes": _COUNT, "deliveries": _COUNT, "errors": _ERRORS,
+            "next": {**_COUNT, "description": "The number that the next message gets"},
+        },
+        "accepted", "rejected", "changes", "deliveries", "next", "errors",
+    ),
     "Replay": _object(
         {
             "from": {**_COUNT, "description": "The number of the first delivery that comes again"},
             "since": {**_TIME, "description": "Or the time from which on they were published"},
         },
         additionalProperties=False,
+    ),
+    "Results": _object(
+        {
+            "results": {
+                "type": "array",
+                "items": _object({"message": {"type": ["string", "integer"]}, "score": _NUMBER}, "message", "score"),
+            },
+        },
+        "results",
     ),
     "Retried": _object({"sequence": _COUNT}, "sequence"),
     "Rotated": _object({"secret": _TEXT, "secrets": _COUNT, "old_until": _TIME}, "secrets"),
@@ -228,4 +272,19 @@ SCHEMAS: Final[dict[str, Any]] = {
         "where", additionalProperties=False,
     ),
     "Subscriptions": _object({"subscriptions": _list("Subscription"), "next": _TEXT}, "subscriptions"),
+    "Window": _object(
+        {
+            "name": {**_TEXT, "readOnly": True},
+            "size": {"type": "integer", "minimum": 1, "description": "The window is the last so many messages"},
+            "time": {**_NUMBER, "description": "The window is the messages of so many seconds"},
+            "bounds": {"type": "array", "items": _NUMBER, "minItems": 4, "maxItems": 4},
+            "weights": {"type": "object", "additionalProperties": _NUMBER},
+            "text": {**_TEXT, "description": "How texts become words"},
+            "messages": {**_COUNT, "readOnly": True, "description": "How many messages the window has"},
+            "next": {**_COUNT, "readOnly": True, "description": "The number that the next message gets"},
+            "subscriptions": {**_COUNT, "readOnly": True},
+        },
+        "bounds", additionalProperties=False,
+    ),
+    "Windows": _object({"windows": _list("Window"), "next": _TEXT}, "windows"),
 }  # fmt: skip

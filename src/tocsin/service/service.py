@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from tocsin.engine.durable.engine import DurableEngine
@@ -16,7 +17,7 @@ from tocsin.service.hub import Hub
 from tocsin.service.limits import Limits
 from tocsin.service.matching import Matcher
 from tocsin.service.metrics import Metrics
-from tocsin.service.outbox import Outbox
+from tocsin.service.outbox import Outbox, Stored
 from tocsin.service.principals import Principal
 from tocsin.service.problems import is_full, unknown
 from tocsin.service.publishing import Publisher
@@ -25,6 +26,8 @@ from tocsin.service.readers import Readers
 from tocsin.service.tables import Prepare
 from tocsin.service.webhooks.registry import Webhooks
 from tocsin.service.webhooks.senders import Senders
+from tocsin.service.windows.hosted import Hosting
+from tocsin.service.windows.registry import Windows
 from tocsin.store import ALARMING_LOG, Change
 
 Result = TypeVar("Result")
@@ -35,7 +38,13 @@ _THREADS: Final = 16
 class Service:
     """A durable engine with publishing, deliveries and streams, served by an event loop (default: the running one)."""
 
-    def __init__(self, engine: DurableEngine, limits: Limits, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(
+        self,
+        engine: DurableEngine,
+        limits: Limits,
+        loop: asyncio.AbstractEventLoop | None = None,
+        sync: str = "full",
+    ) -> None:
         self.engine, self.limits = engine, limits
         self.quotas = Quotas(limits, engine)
         self.transactions = Transactions(engine)
@@ -53,6 +62,9 @@ class Service:
         addressing = Addressing(engine, self.directory)
         addressing.prepare()
         loop = asyncio.get_running_loop() if loop is None else loop
+        self.windows = Windows(engine.folder, self._hosting(loop, sync))
+        self.windows.open_all(self.transactions.read(lambda database: self.windows.read(database.connection)))
+        self.quotas.others = lambda: self.windows.subscriptions
         self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note, loop)
         self.matcher = Matcher(engine)
         self.in_progress: set[tuple[str, str, str]] = set()  # idempotency keys
@@ -62,6 +74,14 @@ class Service:
         self.metrics = Metrics(self)
         self.senders = Senders(self)
         self._threads = ThreadPoolExecutor(_THREADS, "tocsin-parse")
+
+    def _hosting(self, loop: asyncio.AbstractEventLoop, sync: str) -> Hosting:
+        def told(stored: list[Stored]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(self.hub.told, stored)
+
+        submit, read = self.transactions.submit, self.transactions.read
+        return Hosting(self.outbox, submit, read, told, sync, self.limits.window_messages)
 
     async def in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a call that may take long."""
@@ -101,6 +121,7 @@ class Service:
     def close(self) -> None:
         """Publish what waits, and end the threads. The engine stays open."""
         self.publisher.close()
+        self.windows.close()
         self.matcher.close()
         self._threads.shutdown()
         self.readers.close()

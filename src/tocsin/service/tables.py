@@ -21,7 +21,7 @@ from typing import Final
 from tocsin.errors import StoreError
 from tocsin.store import Database
 
-VERSION: Final = 1
+VERSION: Final = 2
 _NAME: Final = "service"
 _SCHEMA: Final = (
     """CREATE TABLE IF NOT EXISTS service_routes (
@@ -34,7 +34,7 @@ _SCHEMA: Final = (
     ) STRICT""",
     """CREATE TABLE IF NOT EXISTS service_events (
         sequence INTEGER PRIMARY KEY, tenant TEXT NOT NULL, published INTEGER NOT NULL, event TEXT NOT NULL,
-        matches INTEGER NOT NULL, deliveries TEXT NOT NULL, bytes INTEGER NOT NULL
+        matches INTEGER NOT NULL, deliveries TEXT NOT NULL, bytes INTEGER NOT NULL, kind TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     """CREATE TABLE IF NOT EXISTS service_deliveries (
         destination INTEGER NOT NULL, sequence INTEGER NOT NULL, event INTEGER NOT NULL, count INTEGER NOT NULL,
@@ -60,10 +60,16 @@ _SCHEMA: Final = (
         attempts INTEGER NOT NULL, due INTEGER NOT NULL, reason TEXT NOT NULL, status INTEGER, since INTEGER NOT NULL,
         PRIMARY KEY (destination, sequence)
     ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS service_windows (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL,
+        handed INTEGER NOT NULL
+    ) STRICT""",
     "CREATE INDEX IF NOT EXISTS service_letters_by_time ON service_letters (since)",
     "CREATE INDEX IF NOT EXISTS service_answers_by_time ON service_answers (given)",
     "CREATE INDEX IF NOT EXISTS service_routes_by_destination ON service_routes (destination)",
 )
+_LATER: Final = (("service_events", "kind", "TEXT NOT NULL DEFAULT ''"),)
+"""Columns that tables of version 1 do not have."""
 
 
 class Prepare:
@@ -80,6 +86,10 @@ class Prepare:
             )
         for statement in _SCHEMA:
             database.connection.execute(statement)
+        for table, column, kind in _LATER:
+            known = database.connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", (table, column))
+            if known.fetchone() is None:
+                database.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
         # Another process may have removed subscriptions, as `tocsin update` does. Their routes go, too.
         database.connection.execute("DELETE FROM service_routes WHERE id NOT IN (SELECT id FROM subscriptions)")
         database.put_meta(_NAME, VERSION)

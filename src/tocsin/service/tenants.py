@@ -40,7 +40,7 @@ class Tenants:
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
         self._is_stopping = False
-        self.default = self._keep("", Service(engine, limits.of("")))
+        self.default = self._keep("", Service(engine, limits.of(""), sync=sync))
 
     def __iter__(self) -> Iterator[tuple[str, Service]]:
         """The tenants that are open, by name."""
@@ -81,7 +81,7 @@ class Tenants:
         def begun() -> Service:
             engine = Engine.open(folder, sync=self._sync)
             try:
-                return Service(engine, limits, loop)
+                return Service(engine, limits, loop, self._sync)
             except BaseException:
                 engine.close()
                 raise

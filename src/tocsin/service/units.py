@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records import Chunk, ObjectChunk
+
+CHANGE: Final = "change"
+NOTICE: Final = "notice"
+"""Kinds of events that nobody published: changes of windows, and what the service itself tells."""
 
 
 class Key(NamedTuple):
@@ -71,6 +75,7 @@ class Event:
     suppressed: int = 0  # matches that are paused or expired
     refused: Reject | None = None  # why it could not be matched at all
     key: Key | None = None
+    kind: str = ""  # empty if it was published; what was not, no full outbox refuses
 
 
 class Published(NamedTuple):

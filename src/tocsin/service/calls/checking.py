@@ -126,7 +126,7 @@ class _DryRun:
         """The events before a number, newest first: number, time and text."""
         cursor = connection.execute(
             "SELECT sequence, published, event FROM service_events "
-            "WHERE sequence < ? AND tenant = ? AND published >= ? ORDER BY sequence DESC LIMIT ?",
+            "WHERE sequence < ? AND tenant = ? AND published >= ? AND kind = '' ORDER BY sequence DESC LIMIT ?",
             (before, self._tenant, self._since, most),
         )
         found: list[tuple[int, int, str]] = []

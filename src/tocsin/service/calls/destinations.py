@@ -40,7 +40,7 @@ def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
         "newest": one.newest,
         "acknowledged": one.acknowledged,
         "earliest": one.earliest,
-        "subscriptions": one.subscriptions,
+        "subscriptions": one.subscriptions + exchange.service.windows.uses(one.number),
         **_health_of(exchange, one, is_operator=is_operator),
     }
 
@@ -102,7 +102,8 @@ async def patch(exchange: Exchange) -> Response:
 async def delete(exchange: Exchange) -> Response:
     service = exchange.service
     found = service.destination(exchange.principal, exchange.part("id"))
-    service.hub.deleted(await exchange.commit(RemoveDestination(service.directory, found, exchange.guard)))
+    with service.windows.leaving(found):
+        service.hub.deleted(await exchange.commit(RemoveDestination(service.directory, found, exchange.guard)))
     return empty()
 
 

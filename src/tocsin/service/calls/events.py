@@ -29,7 +29,7 @@ _FORMS: Final = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW, bodies.CLOUD
 async def publish(exchange: Exchange) -> Response:
     form, headers = bodies.media_type(exchange.request, _FORMS), exchange.request.headers
     exchange.service.quotas.stored()
-    given = _given_key(exchange)
+    given = given_key(exchange)
     body = await exchange.body()
     if form == bodies.JSON and not cloudevents.is_binary(headers):
         event = await exchange.parsed(bodies.event_object, body)
@@ -43,7 +43,7 @@ async def publish(exchange: Exchange) -> Response:
         return await _single(exchange, event, text, own, body)
     if form == bodies.CLOUD_EVENTS:
         return await _several(exchange, [await exchange.service.in_thread(_cloud_unit, exchange, body)])
-    units = await exchange.service.in_thread(_units, exchange, form, body, given)
+    units = await exchange.service.in_thread(units_of, exchange, form, body, given, exchange.asked.text("key"))
     return await _several(exchange, units)
 
 
@@ -51,14 +51,14 @@ def _text(event: Mapping[str, Any]) -> str:
     return json.dumps(event, ensure_ascii=True, separators=(",", ":"))
 
 
-def _given_key(exchange: Exchange) -> Key | None:
+def given_key(exchange: Exchange, route: str = _ROUTE) -> Key | None:
     """The key of the header, without its digest."""
     text = exchange.request.headers.get("idempotency-key")
     if text is None:
         return None
     if not 0 < len(text) <= _MOST_KEY or not text.isprintable():
         raise Problem(400, "header", f"Idempotency-Key has 1 to {_MOST_KEY} characters, all of them visible")
-    return Key(_ROUTE, text, b"")
+    return Key(route, text, b"")
 
 
 async def _single(exchange: Exchange, event: Mapping[str, Any], text: str, key: Key | None, body: bytes) -> Response:
@@ -67,7 +67,7 @@ async def _single(exchange: Exchange, event: Mapping[str, Any], text: str, key: 
         key = key._replace(digest=digest_of(body))
     unit = Unit(exchange.principal.tenant, [text], record=event, key=key)
     exchange.service.quotas.events(1)
-    with _in_progress(exchange, key), exchange.service.metrics.publishing():
+    with in_progress(exchange, key), exchange.service.metrics.publishing():
         (outcome,) = await exchange.service.publisher.publish(unit)
     if isinstance(outcome, Problem):
         raise outcome
@@ -81,7 +81,7 @@ async def _single(exchange: Exchange, event: Mapping[str, Any], text: str, key: 
 
 
 @contextmanager
-def _in_progress(exchange: Exchange, key: Key | None) -> Iterator[None]:
+def in_progress(exchange: Exchange, key: Key | None) -> Iterator[None]:
     """Refuses a key whose request is not answered yet."""
     if key is None:
         yield
@@ -96,9 +96,9 @@ def _in_progress(exchange: Exchange, key: Key | None) -> Iterator[None]:
         busy.discard(name)
 
 
-def _units(exchange: Exchange, form: str, body: bytes, key: Key | None) -> list[Unit]:
+def units_of(exchange: Exchange, form: str, body: bytes, key: Key | None, named: str | None) -> list[Unit]:
     """The units of a bulk: each is a transaction, and has a key of its own if the request has one."""
-    tenant, named = exchange.principal.tenant, exchange.asked.text("key")
+    tenant = exchange.principal.tenant
     if key is not None and named is not None:
         raise Problem(400, "query", "key= names the keys of single events; leave the header out")
     if form == bodies.ARROW:
@@ -113,7 +113,7 @@ def _units(exchange: Exchange, form: str, body: bytes, key: Key | None) -> list[
         ]
     units = []
     for number, (texts, chunk) in enumerate(pieces):
-        own = None if key is None else Key(_ROUTE, f"{key.key}#{number}", digest_of("\n".join(texts).encode()))
+        own = None if key is None else Key(key.route, f"{key.key}#{number}", digest_of("\n".join(texts).encode()))
         keys = None if named is None else [_line_key(text, named) for text in texts]
         units.append(Unit(tenant, texts, chunk=chunk, key=own, keys=keys))
     return units
@@ -162,7 +162,7 @@ async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
     outcomes: list[Outcome] = []
     exchange.service.quotas.events(sum(len(unit.texts) for unit in units))
     for unit in units:
-        with _in_progress(exchange, unit.key):
+        with in_progress(exchange, unit.key):
             found = await exchange.service.publisher.publish(unit)
         if unit.key is not None and len(found) < len(unit.texts) and isinstance(found[0], Problem):
             raise found[0]  # the key came with another body

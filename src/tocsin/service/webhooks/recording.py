@@ -14,7 +14,7 @@ from typing import Any
 
 from tocsin.service.outbox import Outbox, Publish, Stored
 from tocsin.service.times import time_text
-from tocsin.service.units import Event, Unit
+from tocsin.service.units import NOTICE, Event, Unit
 from tocsin.service.webhooks.letters import Letter, drop_letters, put_letters
 from tocsin.service.webhooks.options import options_of
 from tocsin.service.webhooks.registry import Webhook, outbox_size
@@ -99,7 +99,8 @@ class Record:
             "failures": health.failures,
         }
         text = json.dumps(news)
-        told = Publish(self.outbox, [Unit(target.tenant, [text])], [[Event(text, deliveries={other.number: []})]])
+        event = Event(text, deliveries={other.number: []}, kind=NOTICE)
+        told = Publish(self.outbox, [Unit(target.tenant, [text])], [[event]])
         told.write(database, sequence, touched)
         self._told.append(told)
 

@@ -6,6 +6,6 @@ part of `tocsin doctor` that knows windows.
 
 from tocsin.window.durable.examining import examine_window
 from tocsin.window.durable.opening import open_window
-from tocsin.window.durable.window import DurableWindow
+from tocsin.window.durable.window import DurableWindow, together
 
-__all__ = ["DurableWindow", "examine_window", "open_window"]
+__all__ = ["DurableWindow", "examine_window", "open_window", "together"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ class DurableWindow(Window):
         self.folder: Path = writer.folder
         self._writer, self._is_closed = writer, False
         self._database, self._committer = writer.database, writer.start_folding()
+        self._beside: list[Callable[[Database], None]] | None = None  # what a transaction of several calls writes
         self._reload()
 
     @property
@@ -84,6 +85,9 @@ class DurableWindow(Window):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         with self._lock:
+            if self._beside is not None:
+                yield  # the end of `together` makes it durable
+                return
             self._committer.require()
             if self._is_behind:
                 self._reload()
@@ -110,7 +114,7 @@ class DurableWindow(Window):
     def _keep(self) -> None:
         """Make durable what changed since the last time."""
         now = State.of(self)
-        if now == self._stored and not self._changed:
+        if now == self._stored and not self._changed and not self._beside:
             return
         try:
             self._committer.commit(_Kept(self, now))
@@ -139,8 +143,33 @@ class _Kept:
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         window = self._window
         write_changes(database, window, window._stored, window._changed, self._state)
+        for write in window._beside or ():
+            write(database)
         return sequence
 
     def apply(self) -> None:
         """Note that the store has it."""
         self._window._stored, self._window._changed = self._state, {}
+
+
+@contextmanager
+def together(window: DurableWindow) -> Iterator[list[Callable[[Database], None]]]:
+    """Calls of this thread within the block are one transaction; whatever is raised there takes all of them back.
+
+    What a layer above appends to the list is called in the transaction, to write tables of that layer.
+    """
+    with window._lock:
+        window._committer.require()
+        if window._is_behind:
+            window._reload()
+        beside = window._beside = list[Callable[[Database], None]]()
+        try:
+            try:
+                yield beside
+            except BaseException:
+                if window._changed or State.of(window) != window._stored:
+                    window._reload()
+                raise
+            window._keep()
+        finally:
+            window._beside = None

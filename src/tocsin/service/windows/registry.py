@@ -1,0 +1,212 @@
+"""The windows of a tenant: made, found by name, and deleted with their folders."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+from tocsin.errors import TocsinError
+from tocsin.service.changes import FREE, Guard
+from tocsin.service.directory import Destination
+from tocsin.service.problems import Problem, conflict, unknown
+from tocsin.service.windows.hosted import Hosted, Hosting
+from tocsin.store import Database
+
+_LOG: Final = logging.getLogger("tocsin.service")
+FOLDER: Final = "windows"
+_COUNTERS: Final = {
+    "messages": "Messages that windows took",
+    "changes": "Changes of top-k lists",
+    "deliveries": "Deliveries of these changes",
+}
+
+
+class Windows:
+    """All of them by name. A window that cannot be opened is known by the reason."""
+
+    def __init__(self, folder: Path, host: Hosting) -> None:
+        self._folder, self._host = folder / FOLDER, host
+        self._known: dict[str, Hosted | str] = {}
+        self._reserved = Counter[int]()  # destinations of subscriptions that are being made
+        self._leaving = set[int]()  # destinations that are being deleted
+        self.changing = asyncio.Lock()  # held while windows are made and deleted
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[Hosted]:
+        """Those that are open."""
+        return iter([one for one in list(self._known.values()) if isinstance(one, Hosted)])
+
+    def names(self) -> list[str]:
+        """The names of all, in order."""
+        return sorted(self._known)
+
+    def __contains__(self, name: str) -> bool:
+        return isinstance(self._known.get(name), Hosted)
+
+    def of(self, name: str) -> Hosted:
+        """A window; raises a `Problem`."""
+        found = self._known.get(name)
+        if found is None:
+            raise unknown("window", name)
+        if isinstance(found, str):
+            raise Problem(503, "store", "the window cannot be opened; the server's log has the reason")
+        return found
+
+    def read(self, connection: sqlite3.Connection) -> list[tuple[int, str, str, int]]:
+        """The rows of all windows. Folders of others, which were being deleted, go."""
+        rows = connection.execute("SELECT number, name, options, handed FROM service_windows").fetchall()
+        numbers = {str(row[0]) for row in rows}
+        for one in self._folder.iterdir() if self._folder.is_dir() else ():
+            if one.name.isdecimal() and one.name not in numbers:
+                shutil.rmtree(one, ignore_errors=True)
+        return rows
+
+    def open_all(self, rows: list[tuple[int, str, str, int]]) -> None:
+        """Open windows. One that cannot be opened is logged, and hurts no other."""
+        for number, name, options, handed in rows:
+            if handed and not (self._folder / str(number)).exists():
+                _LOG.warning("the folder of the window %s is missing; it begins empty", name)
+            try:
+                self.open(number, name, json.loads(options), handed)
+            except TocsinError as error:
+                _LOG.error("the window %s cannot be opened: %s", name, error)
+                self._known[name] = str(error)
+
+    def open(self, number: int, name: str, options: Mapping[str, Any], handed: int = 0) -> Hosted:
+        """Open a window, and make it if there is none."""
+        one = self._known[name] = Hosted(number, name, handed, self._folder / str(number), options, self._host)
+        return one
+
+    def remove(self, name: str, number: int) -> None:
+        """Close a window that is deleted, and delete its folder."""
+        found = self._known.pop(name, None)
+        if isinstance(found, Hosted):
+            found.close()
+        shutil.rmtree(self._folder / str(number), ignore_errors=True)
+
+    def hand_over(self) -> list[Future[Any]]:
+        """Hand over what errors left."""
+        return [one.hand_over() for one in self if one.is_behind]
+
+    def close(self) -> None:
+        """Do what was asked, and close all."""
+        for one in self:
+            one.close()
+
+    # Destinations that subscriptions name; in the event loop
+
+    @property
+    def subscriptions(self) -> int:
+        """How many subscriptions all windows have."""
+        return sum(len(one.window) for one in self)
+
+    def uses(self, destination: int) -> int:
+        """How many subscriptions name a destination."""
+        return sum(one.uses[destination] for one in self) + self._reserved[destination]
+
+    @contextmanager
+    def naming(self, destination: Destination | None) -> Iterator[None]:
+        """Keep a destination while a subscription that names it is made; raises a `Problem` if it is being deleted."""
+        if destination is None:
+            yield
+            return
+        if destination.number in self._leaving:
+            raise conflict(f"the destination {destination.id} is being deleted")
+        self._reserved[destination.number] += 1
+        try:
+            yield
+        finally:
+            self._reserved[destination.number] -= 1
+
+    @contextmanager
+    def leaving(self, destination: Destination) -> Iterator[None]:
+        """Let no subscription name a destination that is being deleted; raises a `Problem` if one does."""
+        if count := self.uses(destination.number):
+            detail = f"{count:,} subscriptions of windows name it; change or delete them first"
+            raise conflict(detail, subscriptions=count)
+        self._leaving.add(destination.number)
+        try:
+            yield
+        finally:
+            self._leaving.discard(destination.number)
+
+    def collect(self) -> Iterator[Any]:
+        """The metrics, for Prometheus."""
+        for word, about in _COUNTERS.items():
+            counter = CounterMetricFamily(f"tocsin_window_{word}", about, labels=["window"])
+            for one in self:
+                counter.add_metric([one.name], one.counts[word])
+            yield counter
+        for word, about in (("held_messages", "Messages in windows"), ("subscriptions", "Subscriptions of windows")):
+            gauge = GaugeMetricFamily(f"tocsin_window_{word}", about, labels=["window"])
+            for one in self:
+                gauge.add_metric([one.name], one.window.held if word == "held_messages" else len(one.window))
+            yield gauge
+
+
+@dataclass(slots=True)
+class PutWindow:
+    """Make a window, unless there is one with these options. Returns whether it is new, and its number."""
+
+    name: str
+    options: Mapping[str, Any]
+    guard: Guard = FREE
+    is_alone = False
+    _made: tuple[bool, int] = (False, 0)
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        run, options = database.connection.execute, json.dumps(self.options)
+        found = run("SELECT number, options FROM service_windows WHERE name = ?", (self.name,)).fetchone()
+        self.guard.check(None if found is None else f'"{found[0]}"')
+        if found is None:
+            made = run("INSERT INTO service_windows (name, options, handed) VALUES (?, ?, 0)", (self.name, options))
+            assert made.lastrowid is not None
+            self._made = True, made.lastrowid
+            return sequence
+        before = json.loads(found[1])
+        for word, value in self.options.items():
+            if before[word] != value:
+                detail = f"{word} is {before[word]!r:.60} in this window; delete the window to make another one"
+                raise conflict(detail, field=word)
+        self._made = False, found[0]
+        return sequence
+
+    def apply(self) -> tuple[bool, int]:
+        return self._made
+
+
+@dataclass(slots=True)
+class RemoveWindow:
+    """Delete the row of a window, whose folder is no longer used from then on. Returns its number."""
+
+    name: str
+    guard: Guard = FREE
+    is_alone = False
+    _number: int = 0
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        run = database.connection.execute
+        found = run("SELECT number FROM service_windows WHERE name = ?", (self.name,)).fetchone()
+        if found is None:
+            raise unknown("window", self.name)
+        self.guard.check(f'"{found[0]}"')
+        self._number = found[0]
+        run("DELETE FROM service_windows WHERE number = ?", found)
+        return sequence
+
+    def apply(self) -> int:
+        return self._number
