@@ -38,6 +38,8 @@ CASES = [
     ("SOME(x, NOT HOLDS(element = 'a'))", {}, False),
     ("SOME(x, NOT HOLDS(element = 'a'))", {"x": ["a"]}, False),
     ("SOME(x, NOT HOLDS(element = 'a'))", {"x": ["a", 1]}, True),
+    ("SOME(x, b)", {"x": {"b": True}}, True),
+    ("SOME(x, element = TRUE)", {"x": [True]}, True),
     ("SOME(x, element IS NOT NULL)", {"x": [None]}, False),
     ("SOME(x, element IS NOT NULL)", {"x": 5}, True),
     ("SOME(x, A_CONTAINS(element, (1)))", {"x": [1]}, False),

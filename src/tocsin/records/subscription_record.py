@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.errors import ExpressionError, InvalidInput, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
-from tocsin.language.dialects import CQL2, tagged
+from tocsin.language.dialects import CQL2, Read, is_tagged, read_any, tagged
 from tocsin.language.keywords import TEXT
 from tocsin.language.operators.text import settled
 from tocsin.language.templates import slot_of
@@ -71,9 +71,10 @@ def parsed_record(
         extras.see(record)
         payload = extras.payload_of(record)
     name = checked_id(record.get("id"))
-    where, source = _expression_of(record, templates)
+    where, source, of_rule = _expression_of(record, templates)
     weights = _weights(record.get("weights"), where)
-    return Parsed(name, where, source, checked_score(record.get("score")), _payload(payload), weights)
+    score = checked_score(of_rule if record.get("score") is None else record["score"])
+    return Parsed(name, where, source, score, _payload(payload), weights)
 
 
 def _payload(payload: Any) -> str | None:
@@ -85,21 +86,23 @@ def _payload(payload: Any) -> str | None:
         raise RecordError(f"the payload is not JSON: {error}", "payload") from None
 
 
-def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tuple[Expression | Instance, str]:
-    """The expression of a record's `where` or, in the bulk form, its `predicates`; and its text."""
+def _expression_of(
+    record: Mapping[str, Any], templates: Templates | None
+) -> tuple[Expression | Instance, str, float | None]:
+    """The expression of a record's `where` or, in the bulk form, its `predicates`; its text; and its rule's score."""
     where, predicates = record.get("where"), record.get("predicates")
     language = record.get("language")
     if language is not None and language != CQL2:
         where = _tagged(where, language)
     if templates is not None and templates.texts and predicates is None and isinstance(where, str | Mapping):
         where = _with_settings(where, templates.texts)
-    if isinstance(where, str) and predicates is None and templates is not None and not where.startswith("@"):
+    if isinstance(where, str) and predicates is None and templates is not None and not is_tagged(where):
         instance = templates.instance(where)
         if instance is not None:
-            return instance, where
+            return instance, where, None
     if predicates is not None and where is None:
         tree = conjunction_of(predicates)
-        return tree, to_text(tree)
+        return tree, to_text(tree), None
     if where is None:
         raise RecordError("the subscription has no expression; give CQL2 text or JSON under 'where'", "where")
     if predicates is not None:
@@ -107,12 +110,12 @@ def _expression_of(record: Mapping[str, Any], templates: Templates | None) -> tu
     if not isinstance(where, str | Mapping | bool):
         raise RecordError(f"an expression is CQL2 text or a CQL2 JSON object, not {class_of(where)}", "where")
     try:
-        tree = parse_json(where) if isinstance(where, bool) else parse_any(where)
+        read = Read(parse_json(where), {}) if isinstance(where, bool) else read_any(where)
     except ExpressionError as error:
         raise RecordError(str(error), "where") from None
     if templates is not None:
-        templates.advise(tree, where if isinstance(where, str) else "")
-    return tree, where if isinstance(where, str) else to_text(tree)
+        templates.advise(read.tree, where if isinstance(where, str) else "")
+    return read.tree, where if isinstance(where, str) else to_text(read.tree), read.score
 
 
 def _tagged(where: object, language: object) -> str:

@@ -67,9 +67,14 @@ def tagged(rule: Any, language: object) -> str:
     return f"{MARK}{name} {text}"
 
 
+def is_tagged(text: str) -> bool:
+    """Whether a text begins with the name of its language."""
+    return text.startswith(MARK)
+
+
 def untagged(text: str) -> tuple[str, str] | None:
     """The name of the language and the rule of a text; None for CQL2."""
-    if not text.startswith(MARK):
+    if not is_tagged(text):
         return None
     name, _, rule = text[1:].partition(" ")
     return name, rule
@@ -86,7 +91,7 @@ def as_given(text: str) -> Mapping[str, Any]:
 
 def read_any(where: str | Mapping[str, Any]) -> Read:
     """Read CQL2 text or JSON, or a rule of another system. Raises `ExpressionError`."""
-    if isinstance(where, str) and where.startswith(MARK):
+    if isinstance(where, str) and is_tagged(where):
         return read_tagged(where)
     return Read(parse_any(where), {})
 
