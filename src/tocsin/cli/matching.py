@@ -19,6 +19,7 @@ from tocsin.cli.options import (
     add_errors,
     add_format,
     add_index,
+    add_named,
     add_payload,
     add_payload_columns,
     add_rankings,
@@ -88,6 +89,7 @@ def add_command(commands: Commands) -> None:
     )
     add_typing(parser)
     add_payload(parser)
+    add_named(parser)
     parser.add_argument(
         "--no-warnings", action="store_true", help="do not warn about conditions that no event can satisfy"
     )
@@ -177,6 +179,7 @@ def _request(given: argparse.Namespace) -> Request:
         reading.points,
         given.event_key,
         given.payload,
+        given.named,
     )
 
 

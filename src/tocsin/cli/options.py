@@ -197,6 +197,13 @@ def _as_number(word: str, is_only: bool, name: str, _: Any) -> str:
     return f"--{word}" if is_only else f"{name.upper()} of --{word}"
 
 
+def add_named(parser: argparse.ArgumentParser) -> None:
+    """Add the option for named parts in the answer."""
+    parser.add_argument(
+        "--named", action="store_true", help="also write which named parts of the subscription held (JSON and Parquet)"
+    )
+
+
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:
     """Add the option for subscription fields to keep in payloads."""
     parser.add_argument(

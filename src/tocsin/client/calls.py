@@ -225,7 +225,7 @@ def _ranked(ranking: Ranking | None) -> dict[str, str]:
 
 
 def _matches(found: Iterable[Mapping[str, Any]]) -> list[Match]:
-    return [Hit(one["id"], one["score"], one.get("payload")) for one in found]
+    return [Hit(one["id"], one["score"], {"payload": one.get("payload")}) for one in found]
 
 
 def match(event: Event, ranking: Ranking | None) -> Ask[list[Match]]:

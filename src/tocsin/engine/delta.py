@@ -169,6 +169,9 @@ class DeltaSnapshot(Snapshot):
         texts = [pa.array(held[:count], pa.large_string()) for held in (delta.sources, delta.payloads, delta.weights)]
         return self.all_ids(), texts[0], self.version.scores[:count], *texts[1:]
 
+    def text(self, number: int) -> str:
+        return self.delta.text(number)
+
     def all_ids(self) -> pa.Array:
         return self.ids_of(np.arange(len(self)))
 

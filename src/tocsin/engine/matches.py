@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -42,6 +42,7 @@ class Matches(Sequence[Match]):
         errors: list[Reject],
         *,
         with_payloads: bool = False,
+        named: list[dict[str, list[int]]] | None = None,
     ) -> None:
         """Matches at places of some snapshots; only engines make them."""
         self._snapshots = snapshots
@@ -49,6 +50,7 @@ class Matches(Sequence[Match]):
         self._scores = scores
         self.errors = errors
         self._with_payloads = with_payloads
+        self._named = named
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -73,10 +75,16 @@ class Matches(Sequence[Match]):
     def _made(self, chosen: slice) -> Iterator[Match]:
         places = self._places[chosen]
         ids, scores = self._snapshots.ids_of(places).to_pylist(), self._scores[chosen].tolist()
-        if not self._with_payloads:
+        more: dict[str, Iterable[Any]] = {}
+        if self._with_payloads:
+            texts = self._snapshots.payloads_of(places).to_pylist()
+            more["payload"] = (stored_payload(text) if text else None for text in texts)
+        if self._named is not None:
+            more["named"] = self._named[chosen]
+        if not more:
             return map(Match, ids, scores)
-        texts = self._snapshots.payloads_of(places).to_pylist()
-        return map(Hit, ids, scores, (stored_payload(text) if text else None for text in texts))
+        values = zip(*more.values(), strict=True)
+        return map(Hit, ids, scores, (dict(zip(more, one, strict=True)) for one in values))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle or copy has everything looked up."""

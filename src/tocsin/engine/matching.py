@@ -18,6 +18,7 @@ from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinat
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import raise_first, require_some
 from tocsin.engine.misnamed import misnamed, no_degrees, pathless
+from tocsin.engine.named import NAMED_TYPE, NamedParts
 from tocsin.engine.notices import notices_of
 from tocsin.engine.notices.exchanged import latitude_first
 from tocsin.engine.notices.texts import texts_of_all
@@ -55,6 +56,7 @@ class Request:
     points: Points = field(default_factory=dict)  # attributes that combine two others
     event_key: str | None = None  # an attribute; its value becomes a column of the answer
     payload: bool = False  # whether matches have payloads
+    named: bool = False  # whether matches tell which named parts held
     also: tuple[str, ...] = ()  # further attributes, with their values in columns `also_0`, `also_1`, ..
     piece_matches: int = 4_000_000
     texts: Mapping[str, Text] = field(default_factory=dict)  # further attributes that are texts
@@ -298,6 +300,8 @@ def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Req
             columns.append(pa.array(found.scores))
         if request.payload:
             columns.append(snapshots.payloads_of(found.subscriptions))
+        if request.named:
+            columns.append(NamedParts.kept_with(snapshots).column(batch, found))
         tables.append(pa.Table.from_arrays(columns, schema=schema))
         stats.matches += len(found.subscriptions)
         stats.candidates_examined += found.candidates_examined
@@ -324,6 +328,8 @@ def _schema(snapshots: Snapshots, request: Request, lists: bool) -> pa.Schema:
         fields.append(("score", column(pa.float64())))
     if request.payload:
         fields.append(("payload", column(pa.large_string())))
+    if request.named:
+        fields.append(("named", column(NAMED_TYPE)))
     return pa.schema(fields)
 
 

@@ -33,6 +33,7 @@ def match(
     points: Points | None = None,
     event_key: str | None = None,
     payload: bool = False,
+    named: bool = False,
     payload_columns: Iterable[str] = (),
 ) -> Answer:
     """Match events against subscriptions in one call, which keeps nothing.
@@ -72,6 +73,9 @@ def match(
         An attribute of the events. Its value becomes the column `event_key`, after the row number.
     payload : bool
         Whether to add the subscriptions' payloads, as JSON, in the column `payload`.
+    named : bool
+        Whether to add which named parts of the subscription held, in the column `named`: a list of names, each with the
+        places of the list elements that made the part hold (docs/language.md).
     payload_columns : iterable of str
         Fields of the subscriptions' records that become part of their payloads. Other unknown fields are ignored and
         listed in the answer's `warnings`.
@@ -102,7 +106,7 @@ def match(
     same subscriptions again, keep them in an `Engine`.
     """
     request, stats = (
-        Request(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload),
+        Request(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
         Stats(),
     )
     begun = time.perf_counter()

@@ -12,6 +12,7 @@ from tocsin.engine.followed_set import FollowedSet
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of, answers_of
 from tocsin.engine.misnamed import misnamed, no_degrees
+from tocsin.engine.named import named_of
 from tocsin.engine.notices import notices_of
 from tocsin.engine.notices.exchanged import latitude_first
 from tocsin.engine.notices.texts import texts_of_all
@@ -34,7 +35,14 @@ class Questions(FollowedSet):
             self._merger.wake()
         return self._store.reading()
 
-    def match(self, event: Mapping[str, Any], *, ranking: Ranking | None = None, payload: bool = False) -> Matches:
+    def match(
+        self,
+        event: Mapping[str, Any],
+        *,
+        ranking: Ranking | None = None,
+        payload: bool = False,
+        named: bool = False,
+    ) -> Matches:
         """Find the subscriptions that one event satisfies.
 
         Parameters
@@ -45,6 +53,8 @@ class Questions(FollowedSet):
             As in `tocsin.match`.
         payload : bool
             Whether each match has its subscription's payload, as `.payload`.
+        named : bool
+            Whether each match tells which named parts of its subscription held, as `.named`.
 
         Returns
         -------
@@ -75,7 +85,8 @@ class Questions(FollowedSet):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
             found = snapshots.find(batch, ranking)
             scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
-            return Matches(snapshots, found.subscriptions, scores, batch.rejects, with_payloads=payload)
+            parts = named_of(snapshots, batch, found) if named else None
+            return Matches(snapshots, found.subscriptions, scores, batch.rejects, with_payloads=payload, named=parts)
 
     def match_batch(
         self,
@@ -91,6 +102,7 @@ class Questions(FollowedSet):
         points: Points | None = None,
         event_key: str | None = None,
         payload: bool = False,
+        named: bool = False,
     ) -> Answer:
         """Match a source of events; all of them see one state of the engine.
 
@@ -118,6 +130,8 @@ class Questions(FollowedSet):
             As in `tocsin.match`.
         payload
             As in `tocsin.match`.
+        named
+            As in `tocsin.match`.
 
         Returns
         -------
@@ -140,7 +154,8 @@ class Questions(FollowedSet):
         [{'event': 0, 'event_key': 'x17', 'subscription': 's1'}]
         """
         request = Request(
-            *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload), texts=self._texts
+            *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
+            texts=self._texts,
         )
         with self._reading() as snapshots:
             return answer_of(snapshots, events, request, Stats(), [], progress)
@@ -158,6 +173,7 @@ class Questions(FollowedSet):
         points: Points | None = None,
         event_key: str | None = None,
         payload: bool = False,
+        named: bool = False,
     ) -> Iterator[Answer]:
         """Match a source of events piece by piece: for answers that do not fit into memory.
 
@@ -182,6 +198,8 @@ class Questions(FollowedSet):
         event_key
             As in `tocsin.match`.
         payload
+            As in `tocsin.match`.
+        named
             As in `tocsin.match`.
 
         Returns
@@ -213,7 +231,8 @@ class Questions(FollowedSet):
         computed ahead.
         """
         request = Request(
-            *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload), texts=self._texts
+            *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
+            texts=self._texts,
         )
         return self._pieces(events, request)
 

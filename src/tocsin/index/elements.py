@@ -38,7 +38,8 @@ def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
     """
     batch = with_places(with_values(with_arrays(with_texts(batch, wanted), wanted), wanted), wanted)
     for name, lists in batch.elements.items():
-        batch = _answered(batch, lists, wanted, name)
+        if name in wanted.conditions:  # a batch may have been read for more subscriptions than these
+            batch = _answered(batch, lists, wanted, name)
     return replace(batch, elements={}) if batch.elements else batch
 
 

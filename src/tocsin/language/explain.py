@@ -7,13 +7,14 @@ findings about `NOT (a = 1 AND b IN (2))` are about `NOT a = 1` and `b NOT IN (2
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import values_of_parts
 from tocsin.language.nearest import nearest
 from tocsin.language.needs import needed_for
+from tocsin.language.operators.named import named_part
 from tocsin.language.operators.operator import operator_of
 from tocsin.language.showing import lines_html
 from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
@@ -137,27 +138,33 @@ class _Findings:
 
     def visit(self, node: Expression, wanted: bool, level: int) -> None:
         """Report what makes `node` (or its NOT) TRUE, or what prevents it; recurses to the depth of the tree."""
-        while isinstance(node, Not) and id(node) not in self._written:
-            node, wanted = node.operand, not wanted
+        name = ""
+        while id(node) not in self._written:
+            if isinstance(node, Not):
+                node, wanted = node.operand, not wanted
+            elif part := named_part(node):
+                name, node = f"{constant_text(part.name)}: ", part.condition
+            else:
+                break
         if not isinstance(node, And | Or) or id(node) in self._written:
-            self._add_predicate(node, wanted, level)
+            self._add_predicate(node, wanted, level, name)
             return
         any_will_do = isinstance(node, Or) is wanted
         satisfied = self.truth(node, wanted) is True
-        self._line(level, "any of:" if any_will_do else "all of:")
+        self._line(level, f"{name}{'any' if any_will_do else 'all'} of:")
         for operand in node.operands:
             # If some alternatives of a satisfied node hold, only these are reported.
             if not (any_will_do and satisfied) or self.truth(operand, wanted) is True:
                 self.visit(operand, wanted, level + 1)
 
-    def _add_predicate(self, node: Expression, wanted: bool, level: int) -> None:
+    def _add_predicate(self, node: Expression, wanted: bool, level: int, name: str) -> None:
         truth = self.truth(node, wanted)
         predicate = self._text_of(node, wanted)
         operator = operator_of(node)
         came = operator.came(node, self._values)
         if came is None:
             asks_the_type = truth is None and not isinstance(node, IsNull)
-            shown = (value_shown(self._values, name, asks_the_type, bool(truth)) for name in attributes(node))
+            shown = (value_shown(self._values, one, asks_the_type, bool(truth)) for one in attributes(node))
             came = ", ".join(shown)
         if truth:
             finding = Finding(predicate, truth, came)
@@ -165,7 +172,7 @@ class _Findings:
         else:
             finding = Finding(predicate, truth, came, needed_for(node, wanted, self._values))
             self.failed.append(finding)
-        self._line(level, str(finding))
+        self._line(level, str(replace(finding, predicate=name + predicate)))
         for line in operator.details(node, self._values):
             self._line(level + 1, line)
 

@@ -74,22 +74,43 @@ class Match(NamedTuple):
         """
         raise AttributeError("the payloads were not asked for; call match(event, payload=True)")
 
+    @property
+    def named(self) -> dict[str, list[int]]:
+        """The named parts of the subscription that held, each with the places of list elements that made it hold.
+
+        A part that is about no list has no elements. A part with several lists tells those of the first.
+
+        Raises
+        ------
+        AttributeError
+            If the named parts were not asked for.
+        """
+        raise AttributeError("the named parts were not asked for; call match(event, named=True)")
+
 
 class Hit(Match):
-    """A match with its subscription's payload. As a tuple it holds only the match."""
+    """A match with what else was asked for. As a tuple it holds only the match."""
 
-    payload: Any = None
-
-    def __new__(cls, subscription: SubscriptionId, score: float, payload: Any = None) -> Hit:
+    def __new__(cls, subscription: SubscriptionId, score: float, more: Mapping[str, Any]) -> Hit:
+        """`more` has `payload`, `named` or both."""
         hit = super().__new__(cls, subscription, score)
-        hit.payload = payload
+        hit.__dict__["more"] = more
         return hit
 
+    @property
+    def payload(self) -> Any:
+        return self.__dict__["more"]["payload"] if "payload" in self.__dict__["more"] else super().payload
+
+    @property
+    def named(self) -> dict[str, list[int]]:
+        return self.__dict__["more"]["named"] if "named" in self.__dict__["more"] else super().named
+
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return self.subscription, self.score, self.payload
+        return self.subscription, self.score, self.__dict__["more"]
 
     def __repr__(self) -> str:
-        return f"Match(subscription={self.subscription!r}, score={self.score!r}, payload={self.payload!r})"
+        more = "".join(f", {name}={value!r}" for name, value in self.__dict__["more"].items())
+        return f"Match(subscription={self.subscription!r}, score={self.score!r}{more})"
 
 
 class Reject(NamedTuple):

@@ -153,6 +153,10 @@ class Snapshot(ABC):
         """The subscriptions as given, in the form of `records_table`, including removed ones."""
 
     @abstractmethod
+    def text(self, number: int) -> str:
+        """The text of a subscription's condition."""
+
+    @abstractmethod
     def all_ids(self) -> pa.Array:
         """The ids by number, including removed ones."""
 
@@ -210,6 +214,9 @@ class SegmentSnapshot(Snapshot):
 
     def all_ids(self) -> pa.Array:
         return self.arrow_ids
+
+    def text(self, number: int) -> str:
+        return self.segment.sources.text(number)
 
     def payloads(self) -> pa.Array | None:
         return None if self.segment.payloads is None else self.segment.payloads.arrow()

@@ -183,6 +183,15 @@ class Snapshots:
                 texts = pc.replace_with_mask(texts, pa.array(where), pc.if_else(pc.equal(some, ""), None, some))
         return texts
 
+    def texts_of(self, places: NDArray[Any]) -> list[str]:
+        """The texts of the subscriptions' conditions."""
+        texts = [""] * len(places)
+        for source, own, numbers in self._by_source(places):
+            taken = range(len(places)) if isinstance(own, slice) else own.tolist()
+            for place, number in zip(taken, numbers.tolist(), strict=True):
+                texts[place] = self._snapshots[source].text(number)
+        return texts
+
     def payload_texts(self, places: NDArray[Any]) -> list[str | None]:
         """The same as a list, without Arrow's functions, which take 30 us a call; absent ones are null or empty."""
         texts: list[str | None] = [None] * len(places)

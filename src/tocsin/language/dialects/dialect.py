@@ -73,8 +73,6 @@ class Reader:
     written: dict[int, tuple[Expression, str]] = field(default_factory=dict)
     """The part of the rule that says a condition, by the condition's `id`, which stays its own while it is kept."""
 
-    names: dict[str, Expression] = field(default_factory=dict)
-    """The conditions that the rule names."""
     score: float | None = None
     """The score that the rule gives to the subscription."""
 
@@ -97,11 +95,6 @@ class Reader:
         """Note how a condition is written in the rule, for `explain`."""
         self.written[id(node)] = node, written
         return node
-
-    def name(self, node: Expression, name: str) -> None:
-        """Note the name that the rule gives to a condition. Several of one name are one condition."""
-        known = self.names.get(name)
-        self.names[name] = node if known is None else disjunction((known, node))
 
     def note_member(self, node: Expression, value: Json) -> Expression:
         """Note that the value at this place of the rule says a condition."""

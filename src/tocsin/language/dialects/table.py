@@ -31,8 +31,6 @@ class Read(NamedTuple):
 
     tree: Expression
     written: Written
-    names: Mapping[str, Expression] = {}
-    """The conditions that the rule names."""
     score: float | None = None
     """The score that the rule gives to the subscription."""
 
@@ -54,7 +52,7 @@ def read_rule(rule: Any, language: str) -> Read:
     except RecursionError:
         raise ExpressionError("the rule nests too deep") from None
     rules.check_size(tree)
-    return Read(tree, reader.written, reader.names, reader.score)
+    return Read(tree, reader.written, reader.score)
 
 
 def tagged(rule: Any, language: object) -> str:

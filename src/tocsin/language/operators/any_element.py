@@ -11,6 +11,7 @@ from tocsin.language.explain import explain
 from tocsin.language.json_form import to_json
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.leaves import Leaves
+from tocsin.language.operators.named import refuse_named
 from tocsin.language.operators.operator import (
     ATOM,
     ByReading,
@@ -42,6 +43,7 @@ class SomeElement(ByReading, Function):
         if not isinstance(items, Attribute):
             raise Misplaced(f"ANY needs the attribute of a list, not {describe(items)}", items)
         require_condition(condition, "ANY takes a condition for elements")
+        refuse_named(condition, "ANY")
         if _lists_in(condition) == MAX_LISTS:
             raise Misplaced(f"ANY nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", condition)
         return AnyElement(items, condition, span=span)

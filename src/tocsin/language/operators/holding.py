@@ -14,6 +14,7 @@ from tocsin.language.json_form import to_json
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.any_element import SomeElement
 from tocsin.language.operators.leaves import Leaves, TruthStep
+from tocsin.language.operators.named import refuse_named
 from tocsin.language.operators.operator import (
     ATOM,
     Function,
@@ -117,6 +118,7 @@ class Some(_Holding):
         if not isinstance(items, Attribute):
             raise Misplaced(f"SOME needs an attribute, not {describe(items)}", items)
         require_condition(condition, "SOME takes a condition for values")
+        refuse_named(condition, "SOME")
         if _levels(condition) == MAX_SOME:
             raise Misplaced(f"SOME nests more than {MAX_SOME} deep; at most {MAX_SOME} is allowed", condition)
         return SomeValue(items, condition, _meaning(items, condition), span=span)

@@ -13,6 +13,7 @@ from tocsin.language.operators import (
     holding,
     logic,
     membership,
+    named,
     network,
     pattern,
     scalars,
@@ -37,6 +38,7 @@ OPERATORS: Final = (
     text.Keywords(),
     any_element.SomeElement(),
     *(holding.Holds(), holding.Some()),
+    named.Part(),
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
-from tocsin.language.dialects.dialect import Dialect, Json, Reader, all_of, any_of, not_true
+from tocsin.language.dialects.dialect import Dialect, Json, Reader, all_of, any_of, call, not_true
 from tocsin.language.dialects.elasticsearch.places import PLACES
 from tocsin.language.dialects.elasticsearch.reading import Fields, at_least, boost_of, least_of, members_of
 from tocsin.language.dialects.elasticsearch.terms import TERMS
@@ -87,9 +87,11 @@ def read_query(query: Json, reader: Reader, fields: Fields) -> Expression:
         if kind not in _OF_QUERIES:
             reader.note_member(condition, inner)
         name = _name_in(inner)
-        if name is not None:
-            reader.name(condition, reader.string(name, "_name"))
-        return condition
+        if name is None:
+            return condition
+        if fields.below:
+            reader.refuse("_name in a nested query", "name the nested query")
+        return reader.made(lambda: call("NAMED", Constant(reader.string(name, "_name")), condition))
 
 
 def _name_in(inner: Json) -> Json:
