@@ -107,6 +107,8 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
         case Call("HOLDS", _):
             held = can_be(_as_truth(operands[0]))
             return truth_that(True in held, held != {True})
+        case Call("GIVEN", (Attribute(name),)):
+            return name in values or name in getattr(values, "nulls", ())
         case Call(name):
             return _FUNCTIONS[name](*operands)
         case IsNull():

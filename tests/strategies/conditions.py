@@ -90,7 +90,7 @@ def _predicates(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
         (3, _memberships(depth, sql_only)),
         (2, _ranges(depth, sql_only)),
         (3, _likes(depth, sql_only)),
-        (1, _nulls(depth, sql_only)),
+        (2, _nulls(depth, sql_only)),
     ]
     if not sql_only:
         kinds += [(2, _places()), (2, _regexes()), (2, _times()), (3, _texts()), (2, _addresses())]
@@ -290,7 +290,12 @@ def _random_patterns() -> SearchStrategy[str]:
 def _nulls(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
     kind = st.sampled_from(SCALAR_KINDS)
     computed = kind.flatmap(lambda kind: _scalars_of(kind, depth - 1, sql_only))
-    return st.one_of(attribute_names().map(Attribute), computed).map(IsNull)
+    is_null = st.one_of(attribute_names().map(Attribute), computed).map(IsNull)
+    return (
+        is_null
+        if sql_only
+        else st.one_of(is_null, attribute_names().map(lambda name: Call("GIVEN", (Attribute(name),))))
+    )
 
 
 def _arrays() -> SearchStrategy[Expression]:

@@ -10,6 +10,7 @@ from tocsin.language.operators import (
     array,
     comparison,
     distance,
+    given,
     holding,
     logic,
     membership,
@@ -35,6 +36,7 @@ OPERATORS: Final = (
     *(network.Address(), network.InNetwork()),
     *(temporal.Intervals(), temporal.Relation()),
     text.Keywords(),
+    given.Given(),
     any_element.SomeElement(),
     *(holding.Holds(), holding.Some()),
 )

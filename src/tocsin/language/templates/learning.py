@@ -78,7 +78,7 @@ def _slots_in(tree: Expression) -> list[int]:
 
 
 def _has_several(scalar: Scalar) -> bool:
-    """Whether a string has a placeholder in it, but is not one: SOME joins the name of a field to that of its object."""
+    """Whether a string has placeholders in it, but is not one: SOME joins the names of an object and its field."""
     return isinstance(scalar, str) and MARK in scalar and slot_of(scalar) is None
 
 
