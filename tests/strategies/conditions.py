@@ -45,6 +45,7 @@ from tocsin.model.expression import (
     Call,
     Comparison,
     Constant,
+    EachElement,
     Expression,
     In,
     Interval,
@@ -112,6 +113,7 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
         (4, st.builds(AnyElement, st.just(Attribute(LIST)), inner)),
         (2, st.builds(AnyElement, _attributes("list"), texts)),
         (1, st.builds(AnyElement, attribute_names().map(Attribute), inner)),
+        (1, st.builds(EachElement, _attributes("list"), texts)),
         (2, st.builds(_some, st.just(Attribute(LIST)), inner)),
         (2, st.builds(_some, _attributes("list"), texts)),
     )
@@ -121,6 +123,7 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
     several = st.lists(often(again, within, odds=4), min_size=2, max_size=3)
     return chosen(
         (5, asked),
+        (2, st.builds(EachElement, st.just(Attribute(LIST)), inner)),
         (2, again.map(Not)),
         (2, several.map(conjunction)),
         (2, several.map(disjunction)),

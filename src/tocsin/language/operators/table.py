@@ -37,7 +37,7 @@ OPERATORS: Final = (
     *(temporal.Intervals(), temporal.Relation()),
     text.Keywords(),
     given.Given(),
-    any_element.SomeElement(),
+    *(any_element.SomeElement(), any_element.EveryElement()),
     *(holding.Holds(), holding.Some()),
 )
 
