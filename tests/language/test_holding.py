@@ -90,3 +90,14 @@ def test_explain_shows_the_element() -> None:
     """`explain` names the element that fulfils SOME, or the nearest one."""
     told = str(explain("SOME(items, price > 3 AND stock > 0)", {"items": [{"price": 5, "stock": 0}, {"price": 1}]}))
     assert "items[0] is nearest to it" in told
+
+
+def test_a_field_that_is_a_condition_keeps_its_name() -> None:
+    """Texts that differ in names alone share no template, since SOME joins names."""
+    engine = Engine()
+    for number, (items, field) in enumerate(["ab", "cd", "ef"]):
+        engine.subscribe(number, f"SOME({items}, {field})")
+
+    found = [match.subscription for match in engine.match({"c": {"d": True}, "e": [{"f": True}], "a": {"b": False}})]
+
+    assert sorted(found) == [1, 2]

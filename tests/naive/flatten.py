@@ -45,6 +45,8 @@ class Flat(dict[str, Value]):
     """An event's values by attribute, and its lists by dotted name: of each element the values, None for a bad one."""
 
     lists: dict[str, list[Flat | None]]
+    nulls: frozenset[str] = frozenset()
+    """What was given as null, by its dotted name, outside of lists."""
 
 
 def flatten(record: Mapping[str, object]) -> tuple[Flat, list[tuple[str, str]]]:
@@ -60,6 +62,7 @@ def flatten(record: Mapping[str, object]) -> tuple[Flat, list[tuple[str, str]]]:
 
     values = Flat()
     values.lists = dict(_lists((), record))
+    values.nulls = frozenset(_nulls((), record))
     problems: list[tuple[str, str]] = []
     for name, leaves in found.items():
         values[name], reason = _attribute(name, leaves)
@@ -74,6 +77,14 @@ def _lists(path: tuple[str, ...], members: Mapping[str, object]) -> Iterator[tup
             yield from _lists((*path, key), value)  # type: ignore[arg-type]
         elif isinstance(value, _LISTS):
             yield ".".join((*path, key)), [_element(item) for item in value]
+
+
+def _nulls(path: tuple[str, ...], members: Mapping[str, object]) -> Iterator[str]:
+    for key, value in members.items():
+        if _is_absent(value):
+            yield ".".join((*path, key))
+        elif _is_object(value):
+            yield from _nulls((*path, key), value)  # type: ignore[arg-type]
 
 
 def _element(item: object) -> Flat | None:

@@ -36,6 +36,7 @@ from tocsin.model.expression import (
     Call,
     Comparison,
     Constant,
+    EachElement,
     Expression,
     In,
     Interval,
@@ -107,10 +108,17 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
         case Call("HOLDS", _):
             held = can_be(_as_truth(operands[0]))
             return truth_that(True in held, held != {True})
+        case Call("GIVEN", (Attribute(name),)):
+            return name in values or name in getattr(values, "nulls", ())
         case Call(name):
             return _FUNCTIONS[name](*operands)
         case IsNull():
             return operands[0] is None
+        case EachElement(items, condition):
+            elements = getattr(values, "lists", {}).get(items.name)
+            return (
+                None if elements is None else _all([one if one is None else truth(condition, one) for one in elements])
+            )
         case AnyElement(items, condition):
             elements = getattr(values, "lists", {}).get(items.name)
             return (

@@ -45,6 +45,7 @@ from tocsin.model.expression import (
     Call,
     Comparison,
     Constant,
+    EachElement,
     Expression,
     In,
     Interval,
@@ -90,7 +91,7 @@ def _predicates(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
         (3, _memberships(depth, sql_only)),
         (2, _ranges(depth, sql_only)),
         (3, _likes(depth, sql_only)),
-        (1, _nulls(depth, sql_only)),
+        (2, _nulls(depth, sql_only)),
     ]
     if not sql_only:
         kinds += [(2, _places()), (2, _regexes()), (2, _times()), (3, _texts()), (2, _addresses())]
@@ -112,6 +113,7 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
         (4, st.builds(AnyElement, st.just(Attribute(LIST)), inner)),
         (2, st.builds(AnyElement, _attributes("list"), texts)),
         (1, st.builds(AnyElement, attribute_names().map(Attribute), inner)),
+        (1, st.builds(EachElement, _attributes("list"), texts)),
         (2, st.builds(_some, st.just(Attribute(LIST)), inner)),
         (2, st.builds(_some, _attributes("list"), texts)),
     )
@@ -121,6 +123,7 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
     several = st.lists(often(again, within, odds=4), min_size=2, max_size=3)
     return chosen(
         (5, asked),
+        (2, st.builds(EachElement, st.just(Attribute(LIST)), inner)),
         (2, again.map(Not)),
         (2, several.map(conjunction)),
         (2, several.map(disjunction)),
@@ -290,7 +293,12 @@ def _random_patterns() -> SearchStrategy[str]:
 def _nulls(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
     kind = st.sampled_from(SCALAR_KINDS)
     computed = kind.flatmap(lambda kind: _scalars_of(kind, depth - 1, sql_only))
-    return st.one_of(attribute_names().map(Attribute), computed).map(IsNull)
+    is_null = st.one_of(attribute_names().map(Attribute), computed).map(IsNull)
+    return (
+        is_null
+        if sql_only
+        else st.one_of(is_null, attribute_names().map(lambda name: Call("GIVEN", (Attribute(name),))))
+    )
 
 
 def _arrays() -> SearchStrategy[Expression]:

@@ -142,7 +142,7 @@ def _events(draw: DrawFn, kinds: Mapping[Kind, SearchStrategy], other: SearchStr
     for kind, names in ATTRIBUTES.items():
         for name in names:
             if draw(st.integers(0, 4)):
-                event[name] = draw(often(kinds[kind], other, odds=9))
+                event[name] = draw(chosen((16, kinds[kind]), (2, other), (1, st.none())))
     return _nested(draw, event)
 
 

@@ -50,6 +50,7 @@ class Seen:
         self.singles: set[str] = set()  # columns of floats of 32 bits or less
         self.systems: dict[str, str] = {}  # reference systems of geometry columns, if not longitude and latitude
         self.beyond_globe: dict[str, int] = {}  # points beyond longitude 180 or latitude 90, by attribute
+        self.tells_nulls = False  # whether some events can have nulls, which columns of a table cannot
         self.first: Chunk | None = None  # the first events, for the names of attributes in no subscription
         self._schema: pa.Schema | None = None  # of the last table
         self._lock = threading.Lock()
@@ -59,6 +60,8 @@ class Seen:
         """Record a chunk, and the batches made from it. Cost: a nanosecond per value."""
         if self.first is None and any(map(len, batches)):
             self.first = chunk
+        if not isinstance(chunk, TableChunk | SparseChunk):
+            self.tells_nulls = True
         if isinstance(chunk, TableChunk):
             self._add_systems(chunk.table.schema)
         for batch in batches:

@@ -35,7 +35,7 @@ _ELSEWHERE: Final = {
     **dict.fromkeys(
         ("ARRAY_CONTAINS", "HAS", "HAS_ANY"), "write A_CONTAINS(tags, ('a')) or A_OVERLAPS(tags, ('a', 'b'))"
     ),
-    **dict.fromkeys(("ALL", "EVERY"), _ELEMENTS + ", NOT ANY(items, NOT price > 3) for all of them"),
+    **dict.fromkeys(("ALL", "EVERY"), "write EACH(items, price > 3) for a condition on all elements of a list"),
     **dict.fromkeys(
         ("NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "GETDATE", "TODAY"),
         "a subscription does not know the present time; give events an attribute that has it",

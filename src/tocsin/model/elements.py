@@ -7,18 +7,22 @@ that cannot be read satisfies no condition, and no condition is FALSE for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Final, TypeAlias
 
 from tocsin.errors import RecordError
 from tocsin.model.event import flatten, is_geometry
-from tocsin.model.expression import AnyElement, Expression, walk
-from tocsin.model.readings import as_elements
+from tocsin.model.expression import AnyElement, Attribute, Call, Expression, walk
+from tocsin.model.readings import as_elements, as_null
 from tocsin.model.subscription import shown
 from tocsin.model.values import UNTYPED, Range, Value
 
 ELEMENT: Final = "element"
 """The attribute that holds an element that is not an object, as in `ANY(tags, element LIKE 'a%')`."""
+
+
+GIVEN: Final = "GIVEN"
+"""The function that tells a null that was given from an absent attribute."""
 
 
 class Elements(tuple["Mapping[str, Value | Elements] | None", ...]):
@@ -67,7 +71,26 @@ def within(record: Any, name: str) -> Any:
     return None
 
 
-def values_for(trees: Iterable[Expression], record: Mapping[str, Any]) -> ReadValues:
+def is_given(record: Any, name: str) -> bool:
+    """Whether a record gives an attribute, dotted within objects, be it as null.
+
+    >>> is_given({"a": {"b": None}}, "a.b"), is_given({"a": {}}, "a.b")
+    (True, False)
+    """
+    if not isinstance(record, Mapping) or is_geometry(record):
+        return False
+    return name in record or any(
+        is_given(record.get(name[:at]), name[at + 1 :]) for at, letter in enumerate(name) if letter == "."
+    )
+
+
+def given_in(trees: Iterable[Expression]) -> list[str]:
+    """The attributes of which expressions ask whether they were given."""
+    calls = (node for tree in trees for node in walk(tree) if isinstance(node, Call) and node.name == GIVEN)
+    return [node.arguments[0].name for node in calls if isinstance(node.arguments[0], Attribute)]
+
+
+def values_for(trees: Sequence[Expression], record: Mapping[str, Any]) -> ReadValues:
     """Flatten an event, and add the elements of the lists that expressions ask for. Raises `RecordError` as `flatten`.
 
     >>> from tocsin.language import parse
@@ -77,6 +100,9 @@ def values_for(trees: Iterable[Expression], record: Mapping[str, Any]) -> ReadVa
     flat = flatten(record)
     values = ReadValues(flat.values)
     values.note_unread(record, dict(flat.problems))
+    for name in given_in(trees):
+        if name not in values and is_given(record, name):
+            values[as_null(name)] = True
     asked: dict[str, list[Expression]] = {}
     for node in (node for tree in trees for node in walk(tree) if isinstance(node, AnyElement)):
         asked.setdefault(node.items.name, []).append(node.condition)

@@ -236,13 +236,18 @@ class AnyElement(Node):
         return (self.items,)
 
     def with_children(self, parts: Sequence[Any]) -> Expression:
-        return AnyElement(parts[0], self.condition)
+        return type(self)(parts[0], self.condition)
 
     def inner(self) -> tuple[Expression, ...]:
         return (self.condition,)
 
     def with_inner(self, parts: Sequence[Expression]) -> Expression:
-        return AnyElement(self.items, *parts)
+        return type(self)(self.items, *parts)
+
+
+@dataclass(frozen=True, slots=True)
+class EachElement(AnyElement):
+    """`EACH(items, condition)`: TRUE when all elements of the list make the condition TRUE, FALSE when one is FALSE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +319,7 @@ Expression: TypeAlias = (
     | IsNull
     | Call
     | AnyElement
+    | EachElement
     | SomeValue
     | Not
     | And

@@ -30,6 +30,7 @@ _LINE_KIND: Final = "line"
 _TEXT_KIND: Final = "text"
 _ARRAY_KIND: Final = "array"
 _VALUE_KIND: Final = "value"
+_NULL_KIND: Final = "null"
 
 SOME: Final = "some"
 """The kind of a reading that is TRUE if some element satisfies a condition, and absent otherwise."""
@@ -85,6 +86,11 @@ class Reading(NamedTuple):
         return self.kind == _VALUE_KIND
 
     @property
+    def is_null(self) -> bool:
+        """Whether it is TRUE where the attribute was given without a value."""
+        return self.kind == _NULL_KIND
+
+    @property
     def is_of_elements(self) -> bool:
         """Whether it asks for `rest` to be read from a list's elements."""
         return self.kind == _OF_KIND
@@ -131,6 +137,11 @@ def as_array(name: str, text: str) -> str:
 def as_value(name: str, text: str) -> str:
     """The name of the value of a function, as text; `name` is the first attribute that it looks at."""
     return name + PART + _VALUE_KIND + PART + text
+
+
+def as_null(name: str) -> str:
+    """The name of what is TRUE where an attribute was given as null, and absent elsewhere."""
+    return name + PART + _NULL_KIND
 
 
 def as_elements(name: str) -> str:

@@ -13,7 +13,7 @@ from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
 from tocsin.language.keywords import lines_of
 from tocsin.model.elements import Elements
-from tocsin.model.readings import as_elements, as_text, is_reading
+from tocsin.model.readings import as_elements, as_text, is_reading, reading_of
 from tocsin.model.shapes import shape_of_geometry
 from tocsin.model.values import UNTYPED, Box, Instant, Point, Range, Scalar, Value
 
@@ -26,7 +26,7 @@ def values_of(batch: EventBatch, event: int) -> dict[str, Value | Elements]:
     arrays, values = batch.arrays, dict[str, Value | Elements]()
     for entry in range(int(arrays.starts[event]), int(arrays.starts[event + 1])):
         name = batch.attributes[arrays.attributes[entry]]
-        if not is_reading(name):
+        if not is_reading(name) or reading_of(name).is_null:
             values[name] = value_at(batch, int(arrays.types[entry]), int(arrays.payloads[entry]))
     for name, how in batch.texts.items():
         value = values.get(name)

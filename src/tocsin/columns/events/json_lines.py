@@ -6,6 +6,7 @@ which do.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -71,11 +72,12 @@ def _names(wanted: Wanted) -> tuple[Names, list[str]]:
     count = len(wanted.ordered)
     known = wanted.kept.get("lines")
     if known is None or known[0].wanted != count:
-        known = wanted.kept["lines"] = _hashed(wanted.ordered[:count], wanted.outer(count), set(wanted.elements.copy()))
+        lists, nulls = set(wanted.elements.copy()), wanted.nulls.copy()
+        known = wanted.kept["lines"] = _hashed(wanted.ordered[:count], wanted.outer(count), lists, nulls)
     return known
 
 
-def _hashed(wanted: list[str], outer: set[str], lists: set[str]) -> tuple[Names, list[str]]:
+def _hashed(wanted: list[str], outer: set[str], lists: set[str], nulls: Mapping[str, int]) -> tuple[Names, list[str]]:
     ordered = wanted + sorted(outer)
     places = np.full(_power_of_two(2 * len(ordered)), -1, np.int32)
     quoted = Texts.of([name + '"' for name in ordered])
@@ -87,7 +89,8 @@ def _hashed(wanted: list[str], outer: set[str], lists: set[str]) -> tuple[Names,
         places[place] = number
     texts = Texts.of(ordered)
     apart = np.array([name in lists for name in ordered], np.uint8)
-    return Names(places, texts.starts, texts.data, apart, len(wanted)), wanted
+    asked = np.array([nulls.get(name, -1) for name in ordered], np.int32)
+    return Names(places, texts.starts, texts.data, asked, apart, len(wanted)), wanted
 
 
 def _power_of_two(least: int) -> int:

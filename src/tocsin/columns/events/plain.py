@@ -45,7 +45,9 @@ class PlainEvents(NamedTuple):
 NONE: Final = PlainEvents(np.empty(0, np.int64), [])
 
 
-def plain_events(records: Sequence[Mapping[str, Any]], wanted: Wanted, store: ValueStore) -> PlainEvents:
+def plain_events(
+    records: Sequence[Mapping[str, Any]], wanted: Wanted, store: ValueStore, tells_nulls: bool = True
+) -> PlainEvents:
     """Encode the plain objects, if columns are worth it. Cost: about 100 ns a wanted value."""
     if wanted.names is None or len(records) < _FEWEST:
         return NONE
@@ -63,7 +65,15 @@ def plain_events(records: Sequence[Mapping[str, Any]], wanted: Wanted, store: Va
             columns += _columns(numbers[name], values, odd, store)
         elif not _PLAIN.issuperset(map(type, values)):
             odd |= [type(value) not in _PLAIN for value in values]  # a wanted name may be inside
+    if tells_nulls:
+        columns += [_nulls(name, number, records, places) for name, number in wanted.nulls.copy().items()]
     return _without(odd, np.array(places, np.int64), columns)
+
+
+def _nulls(name: str, number: int, records: Sequence[Mapping[str, Any]], places: list[int]) -> Column:
+    """The events that give an attribute as None."""
+    own = [event for event, place in enumerate(places) if records[place].get(name, 0) is None]
+    return Column(number, codes.BOOLEAN, np.array(own, np.int64), np.ones(len(own), np.int64))
 
 
 def _by_name(records: list[Mapping[str, Any]], names: list[str]) -> list[Sequence[Any]]:

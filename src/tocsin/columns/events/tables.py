@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -211,7 +212,8 @@ class _TableEncoder:
                 found = elements_in({name: value}, one)
                 if found is not None:
                     gathered.add(row, found)
-        self.elements |= {one: gathered.finish(encode_objects) for one, gathered in lists.items()}
+        encode = partial(encode_objects, tells_nulls=False)
+        self.elements |= {one: gathered.finish(encode) for one, gathered in lists.items()}
 
     def _add_column(self, name: str, rows: NDArray[np.int64], column: ScalarColumn) -> None:
         present = column.present

@@ -21,6 +21,7 @@ class Wanted:
         self.readings: dict[
             str, int
         ] = {}  # number of each attribute's reading as an instant, by attribute: `model.readings`
+        self.nulls: dict[str, int] = {}  # number of what is TRUE for each attribute's null, by attribute
         self.kept: dict[str, Any] = {}  # caches of readers, by reader, kept from chunk to chunk
         self.asked: dict[str, int] = {}  # number of each derived value, by its whole name
         self.conditions: dict[str, list[str]] = {}  # the conditions on elements among these, by the list's attribute
@@ -69,6 +70,9 @@ class Wanted:
         if reading.is_instant and attribute not in self.readings:
             self.ordered.append(name)
             self.readings[attribute] = len(self.ordered) - 1
+        if reading.is_null and attribute not in self.nulls:
+            self.nulls[attribute] = len(self.ordered)
+            self._number(name)
 
     def _add_asked(self, name: str, reading: Reading) -> None:
         if name in self.asked:

@@ -78,6 +78,7 @@ class Asking:
         self._ask(compiled, found, distinct)
         self._numbers = {name: number for number, name in enumerate(compiled.attributes)}
         self._readings = _readings(compiled.attributes)
+        self._nulls = [number for number, name in enumerate(compiled.attributes) if reading_of(name).is_null]
         self._elements = self._of_elements(compiled)
 
     def _ask(self, compiled: CompiledExpressions, found: Literals, distinct: NDArray[np.int64]) -> None:
@@ -186,6 +187,11 @@ class Asking:
             for name, own in came.items():
                 if (number := self._numbers.get(name)) is not None:
                     found[number] |= own
+        for number in self._nulls:
+            types[number] |= ANY if seen.tells_nulls else 0
+            of = self._numbers.get(attribute_of(self._names[number]))
+            if of is not None and seen.types.get(self._names[number]):
+                types[of] |= _NULL
         for (name, bits), numbers in self._readings.items():
             has_it = name in seen.elements if bits == _ELEMENTS else seen.types.get(name, 0) & bits
             types[numbers] |= ANY if has_it else 0
@@ -209,6 +215,8 @@ class Asking:
         if kind == _CONDITION:
             items = reading_of(name).attribute
             return Reason(items, f"of the elements of {name_text(items)}: {told[first, second]}")
+        if reading_of(name).is_null:
+            return Reason(attribute_of(name), words.no_nulls(attribute_of(name)))
         if kind == _PLACE:
             return Reason(attribute_of(name), words.no_places(attribute_of(name)))
         if kind == _EXACT:
@@ -227,6 +235,8 @@ _ROUNDED: Final = (
     "float64 cannot distinguish neighbouring integers from 2**53 on; use strings for such keys",
 )
 _ELEMENTS: Final = 0
+_NULL: Final = 1 << 31
+"""The type of a null that was given."""
 _TEXTS: Final = 1 << codes.STRING | 1 << codes.LIST
 _SCALARS: Final = 1 << codes.NUMBER | 1 << codes.STRING | 1 << codes.BOOLEAN | 1 << codes.INSTANT
 _COMPARABLE: Final = _SCALARS | _SCALARS << codes.RANGED
@@ -236,6 +246,8 @@ _PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST
 def _read_from(reading: Reading) -> int:
     """The types of values that give a reading; 0 if it is the attribute's own value."""
     if reading.is_condition:
+        return ANY
+    if reading.is_null:
         return ANY
     if reading.is_of_place:
         return _PLACES & ~(1 << codes.LIST)

@@ -87,6 +87,11 @@ class Wording:
         kind = (types & -types).bit_length() - 1
         return f"always true: every {name_text(attribute)} that came is {self._came(attribute)}, never {WORDS[kind]}"
 
+    def no_nulls(self, name: str) -> str:
+        """Why no event can have an attribute without a value."""
+        shown = name_text(name)
+        return f"in these events a null is the same as absence, so GIVEN({shown}) is the same as {shown} IS NOT NULL"
+
     def of_two(self, name: str, other: str) -> str:
         """Why two attributes can never be compared."""
         first, second = attribute_of(name), attribute_of(other)

@@ -35,6 +35,7 @@ class Names(NamedTuple):
     places: NDArray[np.int32]  # (H,) number of a name, or -1
     starts: NDArray[np.int64]  # (A + 1,)
     data: NDArray[np.uint8]  # names as UTF-8; those from `wanted` on are mere prefixes of wanted ones
+    nulls: NDArray[np.int32]  # (A,) number of what is TRUE where a null was given; -1 if nobody asks
     apart: NDArray[np.uint8]  # (A,) 1 if a list under that name is not plain, because its elements are asked for
     wanted: int
 
@@ -159,6 +160,9 @@ def read_object(lines: Lines, line: int, names: Names, entries: Entries) -> bool
                     _put_off(entries, number, start, i)
                 types[number], payloads[number] = kind, payload
             attributes[number] = name
+            if state == ABSENT and names.nulls[name] >= 0:
+                attributes[number], types[number], payloads[number] = names.nulls[name], codes.BOOLEAN, 1
+                state = KNOWN
             counts[ENTRIES] = number + (state != ABSENT)
         else:
             if not is_new_key(np.int64(key_hash), objects[1], objects[1], keys):

@@ -1,9 +1,9 @@
-"""ANY: whether some element of a list satisfies a condition, which is an expression about that element."""
+"""ANY and EACH: whether some element of a list, or every one, satisfies a condition about that element."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from tocsin.language.canonical import name_text, to_text
 from tocsin.language.evaluate import value_of
@@ -24,38 +24,52 @@ from tocsin.language.operators.operator import (
     require_count,
 )
 from tocsin.language.stored import stored_expression
-from tocsin.language.truths import Truth, disjunction_of, truth_of
+from tocsin.language.truths import Truth, conjunction_of, disjunction_of, truth_of
 from tocsin.model.elements import Elements, Values
-from tocsin.model.expression import AnyElement, Attribute, Expression, Not, Span, walk
+from tocsin.model.expression import AnyElement, Attribute, EachElement, Expression, Not, Span, walk
 from tocsin.model.readings import SOME, WHETHER, Reading, as_condition, as_elements, of_elements
 
 MAX_LISTS: Final = 8
 """The most levels of lists within lists."""
 
 
-class SomeElement(ByReading, Function):
-    held, held_or_not = SOME, WHETHER
-    nodes, names, described = AnyElement, ("ANY",), "a condition with ANY"
+class _OfElements(Function):
+    """The common part of ANY and EACH."""
+
+    nodes: ClassVar[type[AnyElement]]
 
     def call(self, name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
         require_count(name, arguments, 2, "the attribute of a list and a condition on its elements, as in price > 3")
         items, condition = arguments
         if not isinstance(items, Attribute):
-            raise Misplaced(f"ANY needs the attribute of a list, not {describe(items)}", items)
-        require_condition(condition, "ANY takes a condition for elements")
-        refuse_named(condition, "ANY")
+            raise Misplaced(f"{name} needs the attribute of a list, not {describe(items)}", items)
+        require_condition(condition, f"{name} takes a condition for elements")
+        refuse_named(condition, name)
         if _lists_in(condition) == MAX_LISTS:
-            raise Misplaced(f"ANY nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", condition)
-        return AnyElement(items, condition, span=span)
+            raise Misplaced(f"{name} nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", condition)
+        return self.nodes(items, condition, span=span)
 
     def describe(self, node: Any) -> str:
-        return self.described
+        return f"a condition with {self.names[0]}"
 
     def text(self, node: Any, parts: Sequence[Piece]) -> Piece:
-        return Piece("ANY" + listed_text([parts[0].text, to_text(node.condition)]), ATOM)
+        return Piece(self.names[0] + listed_text([parts[0].text, to_text(node.condition)]), ATOM)
 
     def json(self, node: Any, parts: Sequence[Json]) -> Json:
-        return {"op": "any", "args": [parts[0], to_json(node.condition)]}
+        return {"op": self.names[0].lower(), "args": [parts[0], to_json(node.condition)]}
+
+    def came(self, node: Any, values: Values) -> str | None:
+        elements = _elements(node, values)
+        if elements is None:
+            return None
+        return (
+            f"{name_text(node.items.name)} has {'one element' if len(elements) == 1 else f'{len(elements)} elements'}"
+        )
+
+
+class SomeElement(ByReading, _OfElements):
+    held, held_or_not = SOME, WHETHER
+    nodes, names = AnyElement, ("ANY",)
 
     def value(self, node: Any, parts: Sequence[Any], values: Values) -> Truth:
         """An OR over the elements; FALSE for an empty list."""
@@ -70,14 +84,6 @@ class SomeElement(ByReading, Function):
             f"an element of {items} with {condition}"
             if wanted
             else f"a list {items} where {condition} fails for every element"
-        )
-
-    def came(self, node: Any, values: Values) -> str | None:
-        elements = _elements(node, values)
-        if elements is None:
-            return None
-        return (
-            f"{name_text(node.items.name)} has {'one element' if len(elements) == 1 else f'{len(elements)} elements'}"
         )
 
     def details(self, node: Any, values: Values) -> list[str]:
@@ -104,6 +110,35 @@ class SomeElement(ByReading, Function):
             inner |= leaves.names_of(Not(node.condition))
         asked = as_condition(name, to_text(node.condition), kind)
         return leaves.asked(asked, [of_elements(name, one) for one in sorted(inner)])
+
+
+class EveryElement(_OfElements):
+    nodes, names = EachElement, ("EACH",)
+
+    def value(self, node: Any, parts: Sequence[Any], values: Values) -> Truth:
+        """An AND over the elements; TRUE for an empty list."""
+        elements = _elements(node, values)
+        if elements is None:
+            return None
+        return conjunction_of(truth_of(value_of(node.condition, one)) if one is not None else None for one in elements)
+
+    def needed(self, node: Any, wanted: bool, values: Values) -> str:
+        items, condition = name_text(node.items.name), to_text(node.condition)
+        if wanted:
+            return f"a list {items} with {condition} for every element"
+        return f"an element of {items} for which {condition} fails"
+
+    def details(self, node: Any, values: Values) -> list[str]:
+        """The first element that does not satisfy the condition."""
+        elements = _elements(node, values) or ()
+        for number, one in enumerate(elements):
+            found = None if one is None else explain(node.condition, one)
+            if found is not None and not found.matched:
+                return [f"{name_text(node.items.name)}[{number}] does not fulfil it:", *found.lines[1:]]
+        return []
+
+    def meant(self, node: EachElement) -> Expression:
+        return Not(AnyElement(node.items, Not(node.condition)))
 
 
 def _elements(node: AnyElement, values: Values) -> Elements | None:

@@ -14,7 +14,7 @@ from tocsin.language.operators.operator import ATOM, Json, Operator, Piece, desc
 from tocsin.model.elements import Values
 from tocsin.model.expression import Attribute, Constant, Expression, Not
 from tocsin.model.instants import read_instant
-from tocsin.model.readings import attribute_of, is_reading
+from tocsin.model.readings import attribute_of, is_reading, reading_of
 from tocsin.model.shapes import longest_step
 from tocsin.model.values import Box, Point, Shape, Value, a, crosses, type_name
 
@@ -99,6 +99,8 @@ class Attributes(Operator):
         return {"property": node.name}
 
     def value(self, node: Attribute, parts: Sequence[Any], values: Values) -> Value | None:
+        if is_reading(node.name) and not reading_of(node.name).is_instant:
+            return cast(Value | None, values.get(node.name))
         value = cast(Value | None, values.get(attribute_of(node.name)))
         if not is_reading(node.name):
             return value

@@ -10,6 +10,7 @@ from tocsin.language.operators import (
     array,
     comparison,
     distance,
+    given,
     holding,
     logic,
     membership,
@@ -36,7 +37,8 @@ OPERATORS: Final = (
     *(network.Address(), network.InNetwork()),
     *(temporal.Intervals(), temporal.Relation()),
     text.Keywords(),
-    any_element.SomeElement(),
+    given.Given(),
+    *(any_element.SomeElement(), any_element.EveryElement()),
     *(holding.Holds(), holding.Some()),
     named.Part(),
 )

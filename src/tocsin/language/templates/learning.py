@@ -9,7 +9,7 @@ from typing import Any, cast
 from tocsin.errors import InvalidInput
 from tocsin.language.operators.operator import operator_of
 from tocsin.language.templates.filling import Template, filled, scalars_of
-from tocsin.language.templates.placeholders import MARK, Values, placeholder, placeholder_text, slot_of
+from tocsin.language.templates.placeholders import MARK, Scalar, Values, placeholder, placeholder_text, slot_of
 from tocsin.language.templates.reading import Check, Reader, picker
 from tocsin.language.text import parse
 from tocsin.language.tokens import tokenize
@@ -71,14 +71,15 @@ def with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
 
 
 def _slots_in(tree: Expression) -> list[int]:
-    """The slots whose placeholders occur in a tree, with repetitions, in ascending order.
-
-    None at all if a name is made of two placeholders, as those in SOME are.
-    """
+    """The slots whose placeholders occur in a tree, with repetitions, in ascending order; -1 for a name of several."""
     scalars = [scalar for node in walk_all(tree) for scalar in scalars_of(node)]
-    if any(isinstance(one, str) and MARK in one and slot_of(one) is None for one in scalars):
-        return []
-    return sorted([slot for scalar in scalars if (slot := slot_of(scalar)) is not None])
+    found = [-1 if _has_several(scalar) else slot_of(scalar) for scalar in scalars]
+    return sorted([slot for slot in found if slot is not None])
+
+
+def _has_several(scalar: Scalar) -> bool:
+    """Whether a string has placeholders in it, but is not one: SOME joins the names of an object and its field."""
+    return isinstance(scalar, str) and MARK in scalar and slot_of(scalar) is None
 
 
 def _checks(tree: Expression) -> list[Check]:
