@@ -28,6 +28,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/dry-run"): {"where": "n >= 0"},
     ("POST", "/v1/destinations/{id}/replay"): {"from": 1},
     ("POST", "/v1/destinations/{id}/rotate-secret"): {},
+    ("PUT", "/v1/fences/{name}"): {"key": "v"},
     ("PUT", "/v1/windows/{name}"): {"time": 60, "bounds": [0, 0, 9, 9]},
     ("PUT", "/v1/windows/{name}/subscriptions/{id}"): {"words": ["a"], "location": [1, 1]},
     ("POST", "/v1/windows/{name}/messages"): {"words": ["a"], "location": [1, 1], "time": 1},
@@ -69,6 +70,7 @@ def filled(clients: Clients) -> Clients:
     record = {"where": "n >= 0", "payload": SECRET, "destination": "mine"}
     assert owner.put("/v1/subscriptions/mine", json=record).is_success
     assert owner.post("/v1/events", json={"n": 1, "what": SECRET}).is_success
+    assert owner.put("/v1/fences/mine", json={"key": "v", "where": f"v <> '{SECRET}'"}).status_code in (200, 201, 409)
     window = BODIES["PUT", "/v1/windows/{name}"]
     assert owner.put("/v1/windows/mine", json={**window, "weights": {SECRET: 2}}).is_success
     interest = {"words": [SECRET], "location": [1, 1], "payload": SECRET, "destination": "mine"}
@@ -155,6 +157,7 @@ class served_alike:  # noqa: N801
             self._client.delete(f"/v1/subscriptions/{name}")
             self._client.delete(f"/v1/destinations/{name}")
             self._client.delete(f"/v1/windows/{name}")
+            self._client.delete(f"/v1/fences/{name}")
 
     def __exit__(self, *_: object) -> None:
         self.__enter__()

@@ -50,6 +50,7 @@ def fill(server: Served) -> None:
     for name in ("0", "d"):
         server.destination(name)
         server.subscribe(name, "n >= 0", destination=name)
+    server.client.put("/v1/fences/0", json={"key": "v"})
     server.client.put("/v1/windows/0", json={"size": 9, "bounds": [0, 0, 9, 9]})
     server.client.put("/v1/windows/0/subscriptions/0", json={"words": ["a"], "location": [1, 1], "destination": "0"})
     server.publish({"n": 1})

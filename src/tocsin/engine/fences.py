@@ -126,13 +126,15 @@ class Fences(FencedObjects):
         self.renew_locks()
         renewed(self)
 
-    def push(self, event: Mapping[str, Any]) -> FenceChanges:
+    def push(self, event: Mapping[str, Any], *, notes: FenceNotes | None = None) -> FenceChanges:
         """Process one event.
 
         Parameters
         ----------
         event : mapping
             The event.
+        notes : FenceNotes, optional
+            Those of a stream that this event is part of. They count its late events, for example.
 
         Returns
         -------
@@ -148,7 +150,7 @@ class Fences(FencedObjects):
         if not isinstance(event, Mapping):
             raise RecordError(not_one_event(event, "push_batch"))
         followed = self._tracking.followed
-        times = TimeReader(followed.time, followed.time_unit)
+        times = TimeReader(followed.time, followed.time_unit) if notes is None else notes.times
         with self._lock:
             self._require()
             trail = self._trail()

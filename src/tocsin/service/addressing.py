@@ -89,7 +89,7 @@ class Addressing:
             for at in range(first, stop):
                 route = routes.get(hits.ids[at])
                 target = None if route is None else destinations.get(route.destination or 0)
-                if route is None or target is None or target.tenant != tenant:
+                if route is None or target is None or target.tenant != tenant or route.fence is not None:
                     continue
                 if (route.paused_until or 0) > now or (route.expires_at is not None and route.expires_at <= now):
                     event.suppressed += 1

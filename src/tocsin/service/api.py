@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
@@ -69,6 +69,12 @@ class Call:
     def known(self) -> frozenset[str]:
         """The options of the query."""
         return frozenset(one.name for one in self.options if one.place == "query")
+
+
+MOST_PAGE: Final = 1000
+LIMIT: Final = Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": MOST_PAGE, "default": 100})
+IF_MATCH: Final = Option("If-Match", "the change is made only if this is the ETag", place="header")
+IF_NONE: Final = Option("If-None-Match", "`*`: the change is made only if nothing is there", place="header")
 
 
 class Exchange:
@@ -198,6 +204,18 @@ def answered(document: Any, status: int = 200, headers: Mapping[str, str] | None
 def raw(body: bytes, status: int = 200, media_type: str = "application/json") -> Response:
     """An answer whose bytes are made already."""
     return Response(body, status, None, media_type)
+
+
+def named_page(
+    exchange: Exchange, word: str, names: Iterable[str], document_of: Callable[[str], Mapping[str, Any] | None]
+) -> Response:
+    """The page of documents that a request asks for, by name. One that is None was deleted meanwhile."""
+    limit, after = exchange.asked.number("limit", 100, 1, MOST_PAGE), exchange.asked.text("after")
+    left = sorted(name for name in names if after is None or name > after)
+    document: dict[str, Any] = {word: [one for name in left[:limit] if (one := document_of(name)) is not None]}
+    if len(left) > limit:
+        document["next"] = left[limit - 1]
+    return answered(document)
 
 
 def empty(headers: Mapping[str, str] | None = None) -> Response:

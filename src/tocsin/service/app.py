@@ -17,6 +17,7 @@ from tocsin.service.calls import (
     deliveries,
     destinations,
     events,
+    fences,
     matching,
     operations,
     streams,
@@ -37,6 +38,7 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *streams.CALLS,
     *webhooks.CALLS,
     *windows.CALLS,
+    *fences.CALLS,
     *audit.CALLS,
 )
 CALLS: Final[Sequence[Call]] = (*_OF_RESOURCES, *operations.calls(_OF_RESOURCES))

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tocsin.engine.durable.changes import Put, PutAll, Remove
+from tocsin.engine.durable.changes import Put, PutAll, Remove, rows_of
 from tocsin.engine.durable.transactions import Transactions
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service.directory import NOWHERE, Destination, Directory, Route
+from tocsin.service.fences.areas import Area, Areas
 from tocsin.service.problems import Problem, conflict, unknown
 from tocsin.store import Database
 
-_PUT_ROUTE: Final = "INSERT OR REPLACE INTO service_routes VALUES (?, ?, ?, ?, ?)"
+_PUT_ROUTE: Final = "INSERT OR REPLACE INTO service_routes VALUES (?, ?, ?, ?, ?, ?)"
 _DROP_ROUTE: Final = "DELETE FROM service_routes WHERE id = ?"
 
 
@@ -42,11 +43,12 @@ def etag_of(database: Database, id: SubscriptionId) -> str | None:
     return None if found is None else f'"{found[0]}"'
 
 
-def require_destination(database: Database, number: int | None) -> None:
-    """Raise a `Problem` if a destination was deleted meanwhile."""
-    statement = "SELECT 1 FROM service_destinations WHERE number = ?"
-    if number is not None and database.connection.execute(statement, (number,)).fetchone() is None:
-        raise conflict("the destination was deleted meanwhile")
+def require_there(database: Database, route: Route) -> None:
+    """Raise a `Problem` if what a route names was deleted meanwhile."""
+    for what, number in (("destination", route.destination), ("fence", route.fence)):
+        statement = f"SELECT 1 FROM service_{what}s WHERE number = ?"
+        if number is not None and database.connection.execute(statement, (number,)).fetchone() is None:
+            raise conflict(f"the {what} was deleted meanwhile")
 
 
 @dataclass(slots=True)
@@ -54,6 +56,7 @@ class PutSubscription:
     """Add or replace a subscription and its route. Returns whether it is new, and its sequence."""
 
     directory: Directory
+    fences: Areas
     transactions: Transactions
     put: Put
     route: Route
@@ -66,7 +69,7 @@ class PutSubscription:
         id = self.put.parsed.id
         tag = etag_of(database, id)
         self.guard.check(tag)
-        require_destination(database, self.route.destination)
+        require_there(database, self.route)
         self._sequence = self.put.write(database, sequence, touched)
         if self.route != NOWHERE:
             database.connection.execute(_PUT_ROUTE, (id, *self.route))
@@ -78,6 +81,8 @@ class PutSubscription:
     def apply(self) -> tuple[bool, int]:
         self.transactions.grown(self.put.apply())
         self.directory.route(self.put.parsed.id, self.route)
+        one = self.put.parsed
+        self.fences.place([Area(one.id, self.route.fence, one.source, one.score, one.payload)])
         return self._is_new, self._sequence
 
 
@@ -86,6 +91,7 @@ class RemoveSubscription:
     """Remove a subscription and its route."""
 
     directory: Directory
+    fences: Areas
     remove: Remove
     guard: Guard = FREE
     is_alone = False
@@ -102,6 +108,7 @@ class RemoveSubscription:
     def apply(self) -> None:
         self.remove.apply()
         self.directory.route(self.remove.id, None)
+        self.fences.place([Area(self.remove.id)])
 
 
 @dataclass(slots=True)
@@ -109,6 +116,7 @@ class PutSubscriptions:
     """Add or replace many subscriptions and their routes. Returns how many, and the rejects."""
 
     directory: Directory
+    fences: Areas
     transactions: Transactions
     put: PutAll
     routes: list[tuple[SubscriptionId, Route]]  # by row
@@ -116,8 +124,8 @@ class PutSubscriptions:
     _kept: dict[SubscriptionId, Route] | None = None
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        for number in {route.destination for _, route in self.routes}:
-            require_destination(database, number)
+        for route in {Route(destination=one.destination, fence=one.fence) for _, one in self.routes}:
+            require_there(database, route)
         last = self.put.write(database, sequence, touched)
         refused = {reject.row for reject in self.put.rejects}
         self._kept = {id: route for row, (id, route) in enumerate(self.routes) if row not in refused}
@@ -132,7 +140,20 @@ class PutSubscriptions:
         self.transactions.grown()
         for id, route in (self._kept or {}).items():
             self.directory.route(id, route)
+        self.fences.place(self._areas())
         return answer
+
+    def _areas(self) -> list[Area]:
+        """The subscriptions of fences, and those that may have been of one."""
+        kept = self._kept or {}
+        if not self.fences:
+            return []
+        segment = self.put.segment
+        rows = {row.id: row for row in rows_of(segment, 0)} if any(one.fence for one in kept.values()) else {}
+        return [
+            Area(id, one.fence, rows[id].condition, rows[id].score, rows[id].payload) if one.fence else Area(id)
+            for id, one in kept.items()
+        ]
 
 
 @dataclass(slots=True)

@@ -46,6 +46,7 @@ class Route(NamedTuple):
     throttle_s: float | None = None
     paused_until: int | None = None
     expires_at: int | None = None
+    fence: int | None = None  # its number: not matches are delivered, but changes of objects
 
 
 NOWHERE: Final = Route()
@@ -112,7 +113,9 @@ def read_directory(connection: sqlite3.Connection, identity: Identity) -> Direct
         newest = tables.newest(connection, number, earliest)
         own = json.loads(options)
         one.put(Destination(number, tenant, id, kind, own, version, acknowledged, earliest, newest))
-    routes = connection.execute("SELECT id, destination, throttle_s, paused_until, expires_at FROM service_routes")
+    routes = connection.execute(
+        "SELECT id, destination, throttle_s, paused_until, expires_at, fence FROM service_routes"
+    )
     for id, *route in routes:
         one.route(id, Route(*route))
     return one

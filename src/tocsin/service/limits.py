@@ -36,6 +36,8 @@ class Limits(NamedTuple):
     store_bytes: float = math.inf
     windows: float = 100
     window_messages: float = 1_000_000
+    fences: float = 20
+    fence_objects: float = 1_000_000
     outbox: float = 1_000_000  # deliveries that wait for a webhook
     outbox_bytes: float = 1 << 30
 
@@ -67,6 +69,8 @@ SETTINGS: Final = (
     Setting("subscription_cost", "subscription_cost", 1, "what one subscription may cost: docs/service.md has prices"),
     Setting("windows", "windows", 1, "how many windows there are", 0),
     Setting("window_messages", "window_messages", 1, "how many messages one window has"),
+    Setting("fences", "fences", 1, "how many fences there are", 0),
+    Setting("fence_objects", "fence_objects", 1, "how many objects one fence follows"),
     Setting("outbox", "outbox", 1, "how many deliveries wait for a webhook, before further ones are dead letters"),
     Setting("outbox_mb", "outbox_bytes", 1 << 20, "the same in megabytes", 0.001),
     Setting("store_gb", "store_bytes", 1 << 30, "the size of the store from which nothing more is taken", 0.001),

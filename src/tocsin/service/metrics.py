@@ -105,6 +105,7 @@ class Metrics:
         yield refused
         yield from self._service.webhooks.collect()
         yield from self._service.windows.collect()
+        yield from self._service.fences.collect()
 
     def _gauges(self) -> list[tuple[str, str, float]]:
         service, directory = self._service, self._service.directory

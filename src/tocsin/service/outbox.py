@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service.directory import Directory
+from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.units import Event, Key, Published, Unit
 from tocsin.service.webhooks.letters import OVERFLOW, Letter, put_letters
@@ -49,8 +51,8 @@ class _Pending:
 class Outbox:
     """Assigns the numbers of events and deliveries. Only the committing thread uses it."""
 
-    def __init__(self, directory: Directory, webhooks: Webhooks) -> None:
-        self.directory, self.webhooks = directory, webhooks
+    def __init__(self, directory: Directory, webhooks: Webhooks, fences: HostedFences) -> None:
+        self.directory, self.webhooks, self.fences = directory, webhooks, fences
         self.told: dict[SubscriptionId, float] = {}  # when a throttled subscription was last told
         self._pending = self._nothing(None)
 
@@ -80,6 +82,7 @@ class Publish:
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         pending = self._pending = self.outbox.pending(touched)
         rows = _Rows()
+        self.outbox.fences.begin(database, touched, itertools.chain(*self.events))
         now = int(time.time() * 1000)
         for unit, events in zip(self.units, self.events, strict=True):
             whole = self._repeated(database, unit, unit.key if unit.record is None else None)
@@ -91,6 +94,7 @@ class Publish:
                 rows.answers.append(_answer(unit, unit.key, made, now))
             self._outcomes.append(made)
         rows.write(database)
+        self.outbox.fences.write(database)
         return sequence
 
     @property
@@ -130,6 +134,8 @@ class Publish:
             detail = f"the outbox of the destination {full} is full; publish the event later"
             return Problem(429, "outbox-full", detail, headers={"Retry-After": "5"})
         self._throttle(event, now, pending)
+        if not event.kind:
+            self.outbox.fences.follow(event, now)
         pending.last_event += 1
         number, pairs = pending.last_event, list[str]()
         pending.published_bytes += len(event.text)
@@ -180,6 +186,7 @@ class Publish:
         for number, newest in pending.newest.items():
             directory.destinations[number].newest = newest
         self.outbox.told.update(pending.told)
+        self.outbox.fences.applied()
         pending.filling.apply()
         return self._outcomes, self._stored
 

@@ -73,11 +73,11 @@ class Quotas:
         if count >= self._limits.streams:
             raise self._refused("streams", f"{self._limits.streams:,g} streams are open", 5)
 
-    def windows(self, count: int) -> None:
-        """Raise a `Problem` if there are so many windows that there is no room for another one."""
-        if count >= self._limits.windows:
-            limit = f"{self._limits.windows:,g} windows are allowed"
-            raise self._refused("windows", f"{limit}; delete one", _LATER_S)
+    def another(self, what: str, count: int) -> None:
+        """Raise a `Problem` if there are so many windows, or fences, that there is no room for another one."""
+        most = getattr(self._limits, what)
+        if count >= most:
+            raise self._refused(what, f"{most:,g} {what} are allowed; delete one", _LATER_S)
 
     @contextmanager
     def room(self, count: int) -> Iterator[None]:

@@ -13,6 +13,7 @@ from tocsin.engine.durable.transactions import Transactions
 from tocsin.errors import StoreError
 from tocsin.service.addressing import Addressing
 from tocsin.service.directory import BeginHistory, Destination, Directory, read_directory
+from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.hub import Hub
 from tocsin.service.limits import Limits
 from tocsin.service.matching import Matcher
@@ -58,7 +59,9 @@ class Service:
         self.transactions.submit(BeginHistory(self.directory)).result()
         self.readers = Readers(engine.folder)
         self.hub = Hub(self.directory, self.readers)
-        self.outbox = Outbox(self.directory, self.webhooks)
+        self.fences = HostedFences(self.directory, self.transactions.read(lambda database: database.texts))
+        self.transactions.read(self.fences.read)
+        self.outbox = Outbox(self.directory, self.webhooks, self.fences)
         addressing = Addressing(engine, self.directory)
         addressing.prepare()
         loop = asyncio.get_running_loop() if loop is None else loop

@@ -25,7 +25,8 @@ VERSION: Final = 2
 _NAME: Final = "service"
 _SCHEMA: Final = (
     """CREATE TABLE IF NOT EXISTS service_routes (
-        id ANY NOT NULL PRIMARY KEY, destination INTEGER, throttle_s REAL, paused_until INTEGER, expires_at INTEGER
+        id ANY NOT NULL PRIMARY KEY, destination INTEGER, throttle_s REAL, paused_until INTEGER, expires_at INTEGER,
+        fence INTEGER
     ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS service_destinations (
         number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL,
@@ -64,11 +65,17 @@ _SCHEMA: Final = (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL,
         handed INTEGER NOT NULL
     ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS service_fences (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS service_objects (
+        fence INTEGER NOT NULL, key TEXT NOT NULL, place INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (fence, key)
+    ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX IF NOT EXISTS service_letters_by_time ON service_letters (since)",
     "CREATE INDEX IF NOT EXISTS service_answers_by_time ON service_answers (given)",
     "CREATE INDEX IF NOT EXISTS service_routes_by_destination ON service_routes (destination)",
 )
-_LATER: Final = (("service_events", "kind", "TEXT NOT NULL DEFAULT ''"),)
+_LATER: Final = (("service_events", "kind", "TEXT NOT NULL DEFAULT ''"), ("service_routes", "fence", "INTEGER"))
 """Columns that tables of version 1 do not have."""
 
 

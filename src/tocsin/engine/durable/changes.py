@@ -58,6 +58,11 @@ class PutAll:
         return sequence + len(segment)
 
     @property
+    def segment(self) -> Segment:
+        """What was added, once it is written."""
+        return self._made[0][0]
+
+    @property
     def rejects(self) -> list[Reject]:
         """The records that were refused, once it is written."""
         return self._made[0][1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -63,38 +63,16 @@ class DurableFences(Fences):
 
     def _read(self) -> None:
         """Take the objects from the database."""
-        tracking = Tracking(self._tracking.followed, self._tracking.rules)
-        objects: dict[ObjectKey, Visits] = {}
-        others: dict[ObjectKey, float] = {}
-        self._place = 0
-        for key, place, state in self._database.objects():
-            self._place, read = place, json.loads(state)
-            if isinstance(read, list):
-                objects[json.loads(key)] = visits_of(read)
-            else:
-                others[json.loads(key)] = read
-        tracking.restore(objects, others)
-        tracking.touched = {}
-        self._tracking = tracking
+        self._tracking, self._place = tracking_of(self._tracking, self._database.objects())
 
     def _require(self) -> None:
         self._committer.require()
 
     def _keep(self) -> None:
-        tracking = self._tracking
-        touched, tracking.touched = tracking.touched, {}
-        if not touched:
+        states, gone = changed_objects(self._tracking, self._place)
+        if not states and not gone:
             return
-        states, gone = [], []
-        for key in touched:
-            visits, latest = tracking.objects.get(key), tracking.others.get(key)
-            self._place += 1
-            if visits is not None:
-                states.append((_text_of(key), self._place, json.dumps(state_of(visits))))
-            elif latest is not None:
-                states.append((_text_of(key), self._place, json.dumps(latest)))
-            else:
-                gone.append(_text_of(key))
+        self._place += len(states)
         try:
             self._committer.commit(_Kept(lambda database: database.put_objects(states, gone)))
         except TocsinError:
@@ -112,6 +90,44 @@ class DurableFences(Fences):
 
     def __exit__(self, *raised: object) -> None:
         self.close()
+
+
+def tracking_of(before: Tracking, rows: Iterable[tuple[str, int, str]]) -> tuple[Tracking, int]:
+    """The objects that a store has, by the rules of `before`, and the place of the last one.
+
+    Rows are those that `changed_objects` gives, by place.
+    """
+    tracking = Tracking(before.followed, before.rules)
+    objects: dict[ObjectKey, Visits] = {}
+    others: dict[ObjectKey, float] = {}
+    last = 0
+    for key, place, state in rows:
+        last, read = place, json.loads(state)
+        if isinstance(read, list):
+            objects[json.loads(key)] = visits_of(read)
+        else:
+            others[json.loads(key)] = read
+    tracking.restore(objects, others)
+    tracking.touched = {}
+    return tracking, last
+
+
+def changed_objects(tracking: Tracking, place: int) -> tuple[list[tuple[str, int, str]], list[str]]:
+    """What a store writes of the objects that changed since the last time, and the keys of those that are gone.
+
+    A row has the key, the place after `place`, and the state.
+    """
+    touched, tracking.touched = tracking.touched or {}, {}
+    states: list[tuple[str, int, str]] = []
+    gone = []
+    for key in touched:
+        visits, latest = tracking.objects.get(key), tracking.others.get(key)
+        if visits is None and latest is None:
+            gone.append(_text_of(key))
+            continue
+        state = latest if visits is None else state_of(visits)
+        states.append((_text_of(key), place + len(states) + 1, json.dumps(state)))
+    return states, gone
 
 
 def _text_of(key: ObjectKey) -> str:

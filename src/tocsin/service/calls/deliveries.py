@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from tocsin.service.api import Call, Exchange, Option, answered, raw
+from tocsin.service.api import LIMIT, MOST_PAGE, Call, Exchange, Option, answered, raw
 from tocsin.service.calls.destinations import PATH
 from tocsin.service.changes import Acknowledge
 from tocsin.service.directory import Destination
@@ -17,7 +17,6 @@ from tocsin.service.names import MOST_NUMBER, only, whole
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 
-_MOST_PAGE: Final = 1000
 _MOST_WAIT_S: Final = 60.0
 
 
@@ -33,7 +32,7 @@ def require_kept(one: Destination, after: int) -> None:
 async def pull(exchange: Exchange) -> Response:
     service, asked = exchange.service, exchange.asked
     target = service.destination(exchange.principal, exchange.part("id"))
-    limit, wait = asked.number("limit", 100, 1, _MOST_PAGE), asked.seconds("wait", _MOST_WAIT_S)
+    limit, wait = asked.number("limit", 100, 1, MOST_PAGE), asked.seconds("wait", _MOST_WAIT_S)
     after = asked.number("after", target.acknowledged, 0, MOST_NUMBER)
     _require_epoch(exchange, target, asked.text("epoch"))
     found = await _awaited(exchange, target, after, limit, wait)
@@ -126,7 +125,7 @@ async def more(exchange: Exchange) -> Response:
     if head is None or (own is None and part):
         raise unknown("delivery", number)
     document: dict[str, Any] = {"count": head[1], "part": part}
-    if (part + 1) * _MOST_PAGE < head[1]:
+    if (part + 1) * MOST_PAGE < head[1]:
         document["next"] = part + 1
     opening = json.dumps(document)[:-1]
     return raw(f'{opening}, "subscriptions": {(head if own is None else own)[0]}}}'.encode())
@@ -141,7 +140,7 @@ CALLS: Final = (
         "GET", f"{PATH}/{{id}}/deliveries", pull, READ, "The deliveries after a number (default: the cursor)",
         (
             Option("after", "the number before the first one", _NUMBER),
-            Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
+            LIMIT,
             _WAIT,
             Option("epoch", "the history that `after` is of; 410 if there is another one"),
         ),

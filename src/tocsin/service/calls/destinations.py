@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from tocsin.service.api import Call, Exchange, Option, answered, empty
+from tocsin.service.api import IF_MATCH, LIMIT, Call, Exchange, Option, answered, empty, named_page
 from tocsin.service.calls.subscriptions import merged
 from tocsin.service.changes import Guard, PutDestination, RemoveDestination
 from tocsin.service.directory import Destination
@@ -26,7 +26,6 @@ _SHOWN: Final = frozenset(
         *("state", "reason", "failing_since", "disabled_at", "waiting"),
     )
 )
-_MOST_PAGE: Final = 1000
 
 
 def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
@@ -108,24 +107,22 @@ async def delete(exchange: Exchange) -> Response:
 
 
 async def page(exchange: Exchange) -> Response:
-    limit, after = exchange.asked.number("limit", 100, 1, _MOST_PAGE), exchange.asked.text("after")
     named, tenant = exchange.service.directory.named, exchange.principal.tenant
-    names = sorted(id for owner, id in list(named) if owner == tenant and (after is None or id > after))
-    found = [one for id in names[:limit] if (one := named.get((tenant, id))) is not None]
-    document: dict[str, Any] = {"destinations": [document_of(exchange, one) for one in found]}
-    if len(names) > limit:
-        document["next"] = names[limit - 1]
-    return answered(document)
+
+    def document(id: str) -> dict[str, Any] | None:
+        found = named.get((tenant, id))
+        return None if found is None else document_of(exchange, found)
+
+    return named_page(exchange, "destinations", [id for owner, id in list(named) if owner == tenant], document)
 
 
 _TAKES: Final = {"application/json": "Destination"}
-_IF_MATCH: Final = Option("If-Match", "the change is made only if this is the ETag", place="header")
 CALLS: Final = (
     Call(
         "GET", PATH, page, READ, "Destinations in the order of their ids",
         (
             Option("after", "the id before the first one"),
-            Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
+            LIMIT,
         ),
         gives="Destinations", problems=(400,), also=(OPERATE,),
     ),
@@ -134,15 +131,15 @@ CALLS: Final = (
         also=(OPERATE,),
     ),
     Call(
-        "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Make a destination, or change its options", (_IF_MATCH,), _TAKES,
+        "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Make a destination, or change its options", (IF_MATCH,), _TAKES,
         "Destination", problems=(400, 409, 412, 413, 415, 422, 507),
     ),
     Call(
         "PATCH", f"{PATH}/{{id}}", patch, SUBSCRIBE, "Change options of a destination (a JSON merge patch)",
-        (_IF_MATCH,), _TAKES, "Destination", problems=(400, 404, 409, 412, 413, 415, 422, 507),
+        (IF_MATCH,), _TAKES, "Destination", problems=(400, 404, 409, 412, 413, 415, 422, 507),
     ),
     Call(
         "DELETE", f"{PATH}/{{id}}", delete, SUBSCRIBE, "Delete a destination that no subscription names",
-        (_IF_MATCH,), status=204, problems=(404, 409, 412, 507),
+        (IF_MATCH,), status=204, problems=(404, 409, 412, 507),
     ),
 )  # fmt: skip

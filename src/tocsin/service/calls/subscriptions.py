@@ -19,7 +19,7 @@ from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service import arrow, bodies
-from tocsin.service.api import Call, Exchange, Option, answered, empty
+from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
 from tocsin.service.names import amount, instant, only, record_id, subscription_id
@@ -31,16 +31,15 @@ from tocsin.service.service import Service
 from tocsin.service.times import time_text
 
 PATH: Final = "/v1/subscriptions"
-_OWN: Final = frozenset(("destination", "throttle_s", "paused_until", "expires_at"))
+_OWN: Final = frozenset(("destination", "fence", "throttle_s", "paused_until", "expires_at"))
 _FIELDS: Final = _OWN | {"where", "language", "score", "payload", "weights"}
 CQL2_FORMS: Final = ("cql2-text", "cql2-json")
-_MOST_PAGE: Final = 1000
 _MOST_ERRORS: Final = 1000
 _TRIES: Final = 5
 _YEAR_S: Final = 366 * 86_400
 _ROW: Final = """
 SELECT s.id, s.condition, s.score, s.payload, s.weights, s.sequence,
-    r.destination, r.throttle_s, r.paused_until, r.expires_at
+    r.destination, r.throttle_s, r.paused_until, r.expires_at, r.fence
 FROM subscriptions AS s LEFT JOIN service_routes AS r ON r.id = s.id
 """
 
@@ -48,7 +47,7 @@ FROM subscriptions AS s LEFT JOIN service_routes AS r ON r.id = s.id
 def _route(exchange: Exchange, record: Mapping[str, Any]) -> Route:
     """Where and when a subscription's matches go."""
     name, throttle = record.get("destination"), record.get("throttle_s")
-    number = None
+    number, fence = None, record.get("fence")
     if name is not None:
         found = (
             exchange.service.directory.named.get((exchange.principal.tenant, name)) if isinstance(name, str) else None
@@ -56,8 +55,12 @@ def _route(exchange: Exchange, record: Mapping[str, Any]) -> Route:
         if found is None:
             raise invalid(f"there is no destination {str(name)!r:.80}; make it first", field="destination")
         number = found.number
+    if fence is not None:
+        fence = exchange.service.fences.number_of(fence)
+        if throttle is not None:
+            raise invalid("a subscription with a fence has no throttle_s: changes would be missing", field="throttle_s")
     seconds = None if throttle is None else amount(throttle, "throttle_s", 0.001, _YEAR_S)
-    return Route(number, seconds, instant(record, "paused_until"), instant(record, "expires_at"))
+    return Route(number, seconds, instant(record, "paused_until"), instant(record, "expires_at"), fence)
 
 
 def _engine_record(id: SubscriptionId, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,7 +104,7 @@ def explained(error: RecordError, where: object) -> TocsinError:
 
 def document_of(exchange: Exchange, row: Sequence[Any]) -> dict[str, Any]:
     """A row of the database as the document that a client gets."""
-    id, where, score, payload, weights, sequence, number, throttle, paused, expires = row
+    id, where, score, payload, weights, sequence, number, throttle, paused, expires, fence = row
     document: dict[str, Any] = {"id": id, **as_given(where), "score": score}
     for name, text in (("payload", payload), ("weights", weights)):
         if text:
@@ -109,6 +112,8 @@ def document_of(exchange: Exchange, row: Sequence[Any]) -> dict[str, Any]:
     target = exchange.service.directory.destinations.get(number) if number is not None else None
     if target is not None:
         document["destination"] = target.id
+    if (named := exchange.service.fences.name_of(fence)) is not None:
+        document["fence"] = named
     if throttle is not None:
         document["throttle_s"] = throttle
     for name, moment in (("paused_until", paused), ("expires_at", expires)):
@@ -147,7 +152,7 @@ async def _put(exchange: Exchange, id: SubscriptionId, record: dict[str, Any], g
     route, asked = _route(exchange, record), _engine_record(id, record)
     change, advice = await service.in_thread(_change, service, asked)
     service.quotas.stored()
-    put_one = PutSubscription(service.directory, service.transactions, change, route, guard)
+    put_one = PutSubscription(service.directory, service.fences.areas, service.transactions, change, route, guard)
     with service.quotas.room(0 if service.transactions.has(id) else 1):
         is_new, sequence = await exchange.commit(put_one)
     document: dict[str, Any] = {"id": id, "sequence": sequence}
@@ -200,12 +205,12 @@ def merged(before: Any, changed: Any) -> Any:
 async def delete(exchange: Exchange) -> Response:
     service = exchange.service
     change = service.transactions.remove(_id(exchange))
-    await exchange.commit(RemoveSubscription(service.directory, change, exchange.guard))
+    await exchange.commit(RemoveSubscription(service.directory, service.fences.areas, change, exchange.guard))
     return empty()
 
 
 async def page(exchange: Exchange) -> Response:
-    limit, after = exchange.asked.number("limit", 100, 1, _MOST_PAGE), exchange.asked.text("after")
+    limit, after = exchange.asked.number("limit", 100, 1, MOST_PAGE), exchange.asked.text("after")
     service = exchange.service
     first = None if after is None else subscription_id(after, service.transactions.kind)
 
@@ -280,7 +285,8 @@ def _bulk(exchange: Exchange, form: str, body: bytes) -> _Bulk:
         except Problem as problem:
             rejects.append(Reject(row, None, str(problem.more.get("field") or ""), problem.detail))
     service = exchange.service
-    change = PutSubscriptions(service.directory, service.transactions, service.transactions.put_all(records), routes)
+    put_all = service.transactions.put_all(records)
+    change = PutSubscriptions(service.directory, service.fences.areas, service.transactions, put_all, routes)
     new = {id for id, _ in routes if not service.transactions.has(id)} if service.quotas.counts_subscriptions else ()
     return _Bulk(change, rows, rejects, len(new))
 
@@ -300,14 +306,12 @@ def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any]
 
 
 _TAKES: Final = {"application/json": "Subscription"}
-_IF_MATCH: Final = Option("If-Match", "the change is made only if this is the ETag", place="header")
-_IF_NONE: Final = Option("If-None-Match", "`*`: the change is made only if nothing is there", place="header")
 CALLS: Final = (
     Call(
         "GET", PATH, page, READ, "Subscriptions in the order of their ids",
         (
             Option("after", "the id before the first one"),
-            Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
+            LIMIT,
         ),
         gives="Subscriptions", problems=(400, 422),
     ),
@@ -318,16 +322,16 @@ CALLS: Final = (
     ),
     Call("GET", f"{PATH}/{{id}}", get, READ, "A subscription", gives="Subscription", problems=(404, 422)),
     Call(
-        "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Add or replace a subscription", (_IF_MATCH, _IF_NONE), _TAKES,
+        "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Add or replace a subscription", (IF_MATCH, IF_NONE), _TAKES,
         "Changed", problems=(400, 409, 412, 413, 415, 422, 429, 507),
     ),
     Call(
         "PATCH", f"{PATH}/{{id}}", patch, SUBSCRIBE, "Change members of a subscription (a JSON merge patch)",
-        (_IF_MATCH,), {"application/merge-patch+json": "Subscription", "application/json": "Subscription"},
+        (IF_MATCH,), {"application/merge-patch+json": "Subscription", "application/json": "Subscription"},
         "Changed", problems=(400, 404, 409, 412, 413, 415, 422, 429, 507),
     ),
     Call(
-        "DELETE", f"{PATH}/{{id}}", delete, SUBSCRIBE, "Remove a subscription", (_IF_MATCH,), status=204,
+        "DELETE", f"{PATH}/{{id}}", delete, SUBSCRIBE, "Remove a subscription", (IF_MATCH,), status=204,
         problems=(404, 412, 422, 507),
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from tocsin.service import bodies
-from tocsin.service.api import Call, Exchange, Option, answered, raw
+from tocsin.service.api import LIMIT, MOST_PAGE, Call, Exchange, Option, answered, raw
 from tocsin.service.calls.deliveries import delivery_number
 from tocsin.service.calls.destinations import PATH, document_of
 from tocsin.service.directory import Destination
@@ -24,7 +24,6 @@ from tocsin.service.webhooks.letters import Letter
 from tocsin.service.webhooks.registry import Webhook
 from tocsin.service.webhooks.signing import checked_secret, new_secret
 
-_MOST_PAGE: Final = 1000
 _MOST_BYTES: Final = 4 << 20
 _MOST_KEPT_S: Final = 30 * 86_400.0
 _KEPT_S: Final = 86_400.0
@@ -112,7 +111,7 @@ def _since(connection: sqlite3.Connection, destination: int, low: int, high: int
 
 async def dead_letters(exchange: Exchange) -> Response:
     target = _webhook(exchange).target
-    limit, after = exchange.asked.number("limit", 100, 1, _MOST_PAGE), exchange.asked.number("after", 0, 0, MOST_NUMBER)
+    limit, after = exchange.asked.number("limit", 100, 1, MOST_PAGE), exchange.asked.number("after", 0, 0, MOST_NUMBER)
     values = (target.number, after, limit + 1)
     rows = await exchange.service.readers.read(lambda one: one.execute(_LETTERS, values).fetchall())
     parts, size = list[bytes](), 0
@@ -171,7 +170,7 @@ CALLS: Final = (
         "GET", f"{PATH}/{{id}}/dead-letters", dead_letters, READ, "Deliveries of a webhook that were given up",
         (
             Option("after", "the number before the first one", _NUMBER),
-            Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
+            LIMIT,
         ),
         gives="DeadLetters", problems=(400, 404, 409),
     ),

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from tocsin.errors import UnknownSubscription
 from tocsin.service import arrow, bodies
-from tocsin.service.api import Call, Exchange, Option, answered, empty
+from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, Call, Exchange, Option, answered, empty, named_page
 from tocsin.service.calls.events import given_key, in_progress, units_of
 from tocsin.service.directory import Destination
 from tocsin.service.limits import Limits
@@ -31,7 +31,6 @@ _SHOWN: Final = frozenset(("name", "messages", "next", "subscriptions"))
 _OWN: Final = ("words", "text", "location", "k", "alpha")
 _FORMS: Final = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW))
 _MOST_ERRORS: Final = 1000
-_MOST_PAGE: Final = 1000
 _K: Final = 100
 """So many messages of a list cost as much as a word."""
 
@@ -71,7 +70,7 @@ async def put(exchange: Exchange) -> Response:
     service.quotas.stored()
     async with service.windows.changing:
         if name not in service.windows.names():
-            service.quotas.windows(len(service.windows))
+            service.quotas.another("windows", len(service.windows))
         is_new, number = await exchange.commit(PutWindow(name, options, guard))
         if name not in service.windows:
             await service.in_thread(service.windows.open, number, name, options)
@@ -104,14 +103,12 @@ async def delete(exchange: Exchange) -> Response:
 
 
 async def page(exchange: Exchange) -> Response:
-    limit, after = exchange.asked.number("limit", 100, 1, _MOST_PAGE), exchange.asked.text("after")
     windows = exchange.service.windows
-    names = [one for one in windows.names() if after is None or one > after]
-    found = [windows.of(name) for name in names[:limit] if name in windows]
-    document: dict[str, Any] = {"windows": [document_of(exchange, one) for one in found]}
-    if len(names) > limit:
-        document["next"] = names[limit - 1]
-    return answered(document)
+
+    def document(name: str) -> dict[str, Any] | None:
+        return document_of(exchange, windows.of(name)) if name in windows else None
+
+    return named_page(exchange, "windows", windows.names(), document)
 
 
 # Subscriptions
@@ -248,8 +245,6 @@ async def advance(exchange: Exchange) -> Response:
     return _repeated([report], {word: report[word] for word in ("changes", "deliveries")})
 
 
-_IF_MATCH: Final = Option("If-Match", "the change is made only if this is the ETag", place="header")
-_IF_NONE: Final = Option("If-None-Match", "`*`: the change is made only if nothing is there", place="header")
 _KEY: Final = Option("Idempotency-Key", "makes a retry harmless for 24 hours", place="header")
 _CHANGED: Final = (400, 404, 409, 413, 415, 422, 429, 503, 507)
 CALLS: Final = (
@@ -257,7 +252,7 @@ CALLS: Final = (
         "GET", PATH, page, READ, "Windows in the order of their names",
         (
             Option("after", "the name before the first one"),
-            Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": _MOST_PAGE, "default": 100}),
+            LIMIT,
         ),
         gives="Windows", problems=(400,), also=(OPERATE,),
     ),
@@ -265,12 +260,12 @@ CALLS: Final = (
         "GET", f"{PATH}/{{name}}", get, READ, "A window", gives="Window", problems=(404, 422, 503), also=(OPERATE,),
     ),
     Call(
-        "PUT", f"{PATH}/{{name}}", put, SUBSCRIBE, "Make a window; its options do not change", (_IF_MATCH, _IF_NONE),
+        "PUT", f"{PATH}/{{name}}", put, SUBSCRIBE, "Make a window; its options do not change", (IF_MATCH, IF_NONE),
         {"application/json": "Window"}, "Window", problems=(400, 409, 412, 413, 415, 422, 429, 503, 507),
     ),
     Call(
         "DELETE", f"{PATH}/{{name}}", delete, SUBSCRIBE, "Delete a window with its messages and subscriptions",
-        (_IF_MATCH,), status=204, problems=(404, 412, 422, 503, 507),
+        (IF_MATCH,), status=204, problems=(404, 412, 422, 503, 507),
     ),
     Call(
         "GET", f"{PATH}/{{name}}/subscriptions/{{id}}", get_subscription, READ, "A subscription of a window",
