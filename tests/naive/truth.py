@@ -346,6 +346,17 @@ def matches(text: Result, regex: Result) -> Truth:
     return bool(pc.match_substring_regex(pa.array([text], pa.string()), regex)[0].as_py())
 
 
+def number(value: Result) -> float | None:
+    """A number, a boolean, or a string that spells a number, as a number."""
+    if isinstance(value, str):
+        fits = value.isascii() and value.lower().strip("+-.0123456789e") == "" and value[:1] not in ("e", "E")
+        try:
+            value = float(value) if fits else None
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, bool | float) and math.isfinite(value) else None
+
+
 def _on_sets(law: Callable[[set[object], set[object]], bool]) -> Callable[..., Truth]:
     """A function of two lists as sets; an item is its type and its value, so that 1 is not TRUE."""
 
@@ -361,6 +372,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "CASEI": casei,
     "ACCENTI": accenti,
     "MATCHES": matches,
+    "NUMBER": number,
     "TEXT": text,
     "A_EQUALS": _on_sets(lambda left, right: left == right),
     "A_CONTAINS": _on_sets(lambda left, right: right <= left),

@@ -21,6 +21,7 @@ from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.arrays import with_arrays
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.conditions import blocks_of, with_truths
+from tocsin.index.numbers import with_numbers
 from tocsin.index.places import with_places
 from tocsin.index.protocols import Matcher
 from tocsin.index.registry import matcher_builder
@@ -31,11 +32,14 @@ from tocsin.model.readings import WHETHER, reading_of
 
 
 def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch with the words of its texts, its arrays, and the truth of conditions on places and elements.
+    """The batch with the words of its texts, its arrays, its numbers, and the truth of other conditions.
+
+    Those are about places and about elements.
 
     Cost: nothing if none are asked for.
     """
-    batch = with_places(with_arrays(with_texts(batch, wanted), wanted), wanted)
+    batch = with_numbers(with_arrays(with_texts(batch, wanted), wanted), wanted)
+    batch = with_places(batch, wanted)
     for name, lists in batch.elements.items():
         batch = _answered(batch, lists, wanted, name)
     return replace(batch, elements={}) if batch.elements else batch

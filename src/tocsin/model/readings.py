@@ -26,6 +26,7 @@ _WORDS_KIND: Final = "words"
 _LINE_KIND: Final = "line"
 _TEXT_KIND: Final = "text"
 _ARRAY_KIND: Final = "array"
+_NUMBER_KIND: Final = "number"
 
 SOME: Final = "some"
 """The kind of a reading that is TRUE if some element satisfies a condition, and absent otherwise."""
@@ -76,6 +77,11 @@ class Reading(NamedTuple):
         return self.kind == _ARRAY_KIND
 
     @property
+    def is_number(self) -> bool:
+        """Whether it is the attribute's value as a number."""
+        return self.kind == _NUMBER_KIND
+
+    @property
     def is_of_elements(self) -> bool:
         """Whether it asks for `rest` to be read from a list's elements."""
         return self.kind == _OF_KIND
@@ -117,6 +123,11 @@ def as_text(name: str) -> str:
 def as_array(name: str, text: str) -> str:
     """The name of the list for an array; `name` is the array's first attribute."""
     return name + PART + _ARRAY_KIND + PART + text
+
+
+def as_spelled(name: str) -> str:
+    """The name of an attribute's value as a number, as `model.numbers` reads it."""
+    return name + PART + _NUMBER_KIND
 
 
 def as_elements(name: str) -> str:

@@ -43,8 +43,9 @@ class EventBatch:
         return len(self.rows)
 
     def asks(self, wanted: Wanted) -> bool:
-        """Whether it needs derived words, arrays, places or elements, which `index.elements.with_conditions` adds."""
-        return bool(wanted.texts or wanted.places or wanted.arrays or self.elements or self.texts)
+        """Whether it needs derived words, arrays, numbers, places or elements, which `index.elements.with_conditions` adds."""
+        asked = wanted.texts or wanted.places or wanted.arrays or wanted.spelled
+        return bool(asked or self.elements or self.texts)
 
     @property
     def may_have_extents(self) -> bool:

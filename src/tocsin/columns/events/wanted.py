@@ -30,6 +30,7 @@ class Wanted:
         ] = {}  # the spatial predicates among the derived values, by the place's attribute
         self.texts: dict[str, list[str]] = {}  # the readings of texts among the derived values, by the text's attribute
         self.arrays: list[str] = []  # the arrays of attributes among the derived values
+        self.spelled: list[str] = []  # the readings as numbers among the derived values
         self._prefixes: set[str] = set()
         self._lists: set[str] = set()  # the attributes of lists with wanted elements, and their prefixes
         self.add(names or ())
@@ -59,9 +60,9 @@ class Wanted:
             self._number(name)
             asked = self.places if reading.is_of_place else self.texts
             asked.setdefault(reading.attribute, []).append(name)
-        if reading.is_array and name not in self.asked:
+        if (reading.is_array or reading.is_number) and name not in self.asked:
             self._number(name)
-            self.arrays.append(name)
+            (self.arrays if reading.is_array else self.spelled).append(name)
         attribute = reading.attribute
         if self.names is not None and attribute not in self.names:
             self._add_attribute(attribute)

@@ -228,6 +228,7 @@ _ROUNDED: Final = (
 _ELEMENTS: Final = 0
 _TEXTS: Final = 1 << codes.STRING | 1 << codes.LIST
 _SCALARS: Final = 1 << codes.NUMBER | 1 << codes.STRING | 1 << codes.BOOLEAN | 1 << codes.INSTANT
+_SPELLED: Final = 1 << codes.NUMBER | 1 << codes.STRING | 1 << codes.BOOLEAN
 _COMPARABLE: Final = _SCALARS | _SCALARS << codes.RANGED
 _PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE | 1 << codes.LIST
 
@@ -240,6 +241,8 @@ def _read_from(reading: Reading) -> int:
         return _PLACES & ~(1 << codes.LIST)
     if reading.is_instant:
         return 1 << codes.STRING | 1 << codes.INSTANT | 1 << (codes.RANGED + codes.INSTANT)
+    if reading.is_number:
+        return _SPELLED
     return _TEXTS if reading.is_of_text else _SCALARS if reading.is_array else 0
 
 
@@ -253,6 +256,7 @@ def _readings(names: list[str]) -> dict[tuple[str, int], NDArray[np.int64]]:
             (reading.is_of_text, _TEXTS),
             (reading.is_of_place, _PLACES),
             (reading.is_array, _SCALARS),
+            (reading.is_number, _SPELLED),
         ):
             if is_such:
                 found.setdefault((reading.attribute, bits), []).append(number)

@@ -124,6 +124,8 @@ def _listed(types: int, or_else: int = -1) -> str:
 
 def _read_as(reading: Reading) -> int:
     """The type of the values that a reading is made from."""
+    if reading.is_number:
+        return codes.NUMBER
     return codes.GEOMETRY if reading.is_of_place else codes.STRING if reading.is_of_text else codes.INSTANT
 
 

@@ -1,4 +1,7 @@
-"""`+`, `-`, `*`, `/`, `%`, DIV and `^` on numbers. A missing operand or an impossible result gives no value."""
+"""`+`, `-`, `*`, `/`, `%`, DIV and `^` on numbers, and NUMBER, which makes a number of a string or a boolean.
+
+A missing operand or an impossible result gives no value.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,34 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tocsin.kernels import codes
+from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.leaves import TermStep
-from tocsin.language.operators.operands import Const, Number, Path, classify
-from tocsin.language.operators.operator import ATOM, POWER, SUM, TERM, Json, Operation, Operator, Piece
+from tocsin.language.operators.operands import NUMBER, Const, Number, Path, classify
+from tocsin.language.operators.operator import (
+    ATOM,
+    POWER,
+    SUM,
+    TERM,
+    Function,
+    Json,
+    Operation,
+    Operator,
+    Piece,
+    describe,
+)
 from tocsin.language.operators.scalars import require_scalar
 from tocsin.model.elements import Values
-from tocsin.model.expression import ARITHMETIC, Arithmetic, ArithmeticOperator, Attribute, Expression, Span
+from tocsin.model.expression import (
+    ARITHMETIC,
+    Arithmetic,
+    ArithmeticOperator,
+    Attribute,
+    Call,
+    Constant,
+    Expression,
+    Span,
+)
+from tocsin.model.numbers import as_number
 
 
 def _truncated_quotient(left: float, right: float) -> float:
@@ -100,3 +125,22 @@ class Computed(Operator):
             return ""
         whole = f"{left.name}-{right.name}"
         return f'{whole} is a subtraction; a name with a hyphen is written in double quotes: "{whole}"'
+
+
+class Spelled(Function):
+    names, takes, of_what = (NUMBER,), 1, "an attribute"
+
+    def require(self, name: str, arguments: Sequence[Expression]) -> None:
+        (operand,) = arguments
+        if not isinstance(operand, Attribute | Constant):
+            raise Misplaced(f"{name} needs an attribute, not {describe(operand)}", operand)
+
+    def is_condition(self, node: Call) -> bool:
+        return False
+
+    def value(self, node: Call, parts: Sequence[Any], values: Values) -> float | None:
+        return as_number(parts[0])
+
+    def has_recipe(self, node: Call) -> bool:
+        """Not for a constant, which is read at compile time."""
+        return isinstance(node.arguments[0], Attribute)

@@ -152,7 +152,7 @@ def _meaning(items: Attribute, condition: Expression) -> Expression:
     return disjunction((itself, AnyElement(items, condition)))
 
 
-_OF_SCALARS: Final = frozenset(("CASEI", "ACCENTI", "MATCHES"))
+_OF_SCALARS: Final = frozenset(("CASEI", "ACCENTI", "MATCHES", "NUMBER"))
 
 
 def _concerns_lists(node: Expression, negated: bool = False) -> bool:

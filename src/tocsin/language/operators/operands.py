@@ -1,7 +1,7 @@
 """The kinds of operand that predicates compare.
 
 Const   a constant (CASEI and ACCENTI of one are applied)
-Path    an attribute, perhaps through CASEI and ACCENTI
+Path    an attribute, perhaps through CASEI and ACCENTI, or through NUMBER
 Null    a constant that is null for every event (CASEI(5))
 Number  arithmetic
 Truth   a condition, used as a value
@@ -14,6 +14,8 @@ from typing import Final, TypeAlias
 
 from tocsin.language.strings import fold_case, strip_accents
 from tocsin.model.expression import Arithmetic, Attribute, Call, Constant, Expression
+from tocsin.model.numbers import as_number
+from tocsin.model.readings import as_spelled
 from tocsin.model.values import Geometry, Instant
 
 FOLD_CASE = "c"
@@ -23,6 +25,7 @@ LETTERS: Final = {"CASEI": FOLD_CASE, "ACCENTI": STRIP_ACCENTS}
 """How a transform names the functions of strings."""
 
 STRING_FUNCTIONS: Final = tuple(LETTERS)
+NUMBER: Final = "NUMBER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ Operand: TypeAlias = Const | Path | Null | Number | Truth
 
 def classify(node: Expression) -> Operand:
     """Classify a node as an operand; no recursion on nested CASEI and ACCENTI."""
+    if isinstance(node, Call) and node.name == NUMBER:
+        return _spelled(node.arguments[0])
     functions: list[str] = []
     while isinstance(node, Call) and node.name in STRING_FUNCTIONS:
         functions.append(LETTERS[node.name])
@@ -70,6 +75,16 @@ def classify(node: Expression) -> Operand:
     if transform:
         return Null()  # arithmetic and conditions are not strings
     return Number(node) if isinstance(node, Arithmetic) else Truth(node)
+
+
+def _spelled(node: Expression) -> Operand:
+    """The operand of NUMBER: a reading of an attribute, or a constant."""
+    if isinstance(node, Attribute):
+        return Path(as_spelled(node.name))
+    number = (
+        as_number(node.value) if isinstance(node, Constant) and isinstance(node.value, str | bool | float) else None
+    )
+    return Null() if number is None else Const(number)
 
 
 def _shortened(transform: str) -> str:

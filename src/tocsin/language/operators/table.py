@@ -26,7 +26,7 @@ OPERATORS: Final = (
     *(scalars.Constants(), scalars.Attributes()),
     *(comparison.Compared(), comparison.Absence()),
     *(membership.Member(), membership.Within()),
-    arithmetic.Computed(),
+    *(arithmetic.Computed(), arithmetic.Spelled()),
     *(pattern.Folding(), pattern.Likeness(), pattern.Matching()),
     *(array.Arrays(), array.Relation()),
     spatial.Relation(),
