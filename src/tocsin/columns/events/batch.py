@@ -43,7 +43,7 @@ class EventBatch:
         return len(self.rows)
 
     def asks(self, wanted: Wanted) -> bool:
-        """Whether it needs derived words, arrays, numbers, places or elements, which `index.elements.with_conditions` adds."""
+        """Whether `index.elements.with_conditions` adds words, arrays, numbers, or truths of places and elements."""
         asked = wanted.texts or wanted.places or wanted.arrays or wanted.spelled
         return bool(asked or self.elements or self.texts)
 
