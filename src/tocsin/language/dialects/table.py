@@ -18,12 +18,13 @@ from tocsin.language.dialects.eventbridge import EventBridge
 from tocsin.language.dialects.jsonlogic import JsonLogic
 from tocsin.language.dialects.mongodb import MongoDB
 from tocsin.language.dialects.sigma import Sigma
+from tocsin.language.dialects.sql import Sql
 from tocsin.language.explain import Written
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import shown
 
 DIALECTS: Final[dict[str, Dialect]] = {
-    one.name: one for one in (EventBridge(), Sigma(), MongoDB(), Elasticsearch(), JsonLogic())
+    one.name: one for one in (EventBridge(), Sigma(), MongoDB(), Elasticsearch(), JsonLogic(), Sql())
 }
 CQL2: Final = "cql2"
 MARK: Final = "@"
