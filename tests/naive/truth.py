@@ -145,9 +145,14 @@ def _some(values: Mapping[str, Value], name: str, condition: Expression) -> bool
         one.lists = {inside.removeprefix(f"{name}."): items for inside, items in lists if inside.startswith(f"{name}.")}
         if name in values:
             one["element"] = values[name]
+        nulls = getattr(values, "nulls", ())
+        within = {inside.removeprefix(f"{name}.") for inside in nulls if inside.startswith(f"{name}.")}
+        one.nulls = frozenset(within | ({"element"} if name in nulls else set()))
+        asks_of_null = any(isinstance(node, Call) and node.name == "GIVEN" for node in walk(condition))
         named = {node.name for node in walk(condition) if isinstance(node, Attribute)}
         named |= {node.items.name for node in walk(condition) if isinstance(node, SomeValue)}
-        elements = [one] if "element" in one or named & one.keys() else []
+        is_given = "element" in one or named & one.keys() or (asks_of_null and name in nulls)
+        elements = [one] if is_given else []
     return any(one is not None and concerns(condition, one) for one in elements)
 
 
@@ -355,6 +360,17 @@ def matches(text: Result, regex: Result) -> Truth:
     return bool(pc.match_substring_regex(pa.array([text], pa.string()), regex)[0].as_py())
 
 
+def number(value: Result) -> float | None:
+    """A number, a boolean, or a string that spells a number, as a number."""
+    if isinstance(value, str):
+        fits = value.isascii() and value.lower().strip("+-.0123456789e") == "" and value[:1] not in ("e", "E")
+        try:
+            value = float(value) if fits else None
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, bool | float) and math.isfinite(value) else None
+
+
 def _on_sets(law: Callable[[set[object], set[object]], bool]) -> Callable[..., Truth]:
     """A function of two lists as sets; an item is its type and its value, so that 1 is not TRUE."""
 
@@ -370,6 +386,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "CASEI": casei,
     "ACCENTI": accenti,
     "MATCHES": matches,
+    "NUMBER": number,
     "TEXT": text,
     "IP": address,
     "IP_IN": in_network,

@@ -217,6 +217,8 @@ def _scalars_of(kind: Kind, depth: int, sql_only: bool) -> SearchStrategy[Expres
     choices = [(8, _attributes(kind))]
     if kind == "number" and depth > 1:
         choices.append((4, _arithmetic(depth)))
+    if kind == "number" and not sql_only:
+        choices.append((2, often(attribute_names(), st.sampled_from(ATTRIBUTES["string"]), odds=2).map(_spelled)))
     if kind == "boolean" and depth > 1:
         choices.append((8, st.deferred(lambda: _conditions(depth, sql_only))))
     if kind == "string" and depth > 1 and not sql_only:
@@ -230,6 +232,10 @@ def _arithmetic(depth: int) -> SearchStrategy[Expression]:
     if depth > 2:
         inner = often(inner, st.deferred(lambda: _arithmetic(depth - 1)), odds=4)
     return st.builds(Arithmetic, st.sampled_from(ARITHMETIC), inner, inner)
+
+
+def _spelled(name: str) -> Expression:
+    return Call("NUMBER", (Attribute(name),))
 
 
 def _folded(text: SearchStrategy[Expression], depth: int) -> SearchStrategy[Expression]:

@@ -23,7 +23,8 @@ _ELSEWHERE: Final = {
     **dict.fromkeys(("LOWER", "UPPER", "LCASE", "UCASE"), f"to ignore case {_IGNORING_CASE}"),
     **dict.fromkeys(("UNACCENT", "NORMALIZE"), "to ignore accents write ACCENTI(name) = ACCENTI('Zürich')"),
     **dict.fromkeys(
-        ("CAST", "CONVERT", "TRY_CAST", "TO_NUMBER", "TO_DATE", "TO_TIMESTAMP"), "a schema gives attributes their types"
+        ("CAST", "CONVERT", "TRY_CAST", "TO_NUMBER", "TO_DATE", "TO_TIMESTAMP"),
+        "a schema gives attributes their types; NUMBER(a) reads a string as a number",
     ),
     **dict.fromkeys(("COALESCE", "IFNULL", "NVL", "ISNULL"), "write name IS NULL OR name = 'x'"),
     "EXISTS": "to ask whether a value is there, write name IS NOT NULL; " + _ELEMENTS,

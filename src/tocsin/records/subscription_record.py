@@ -113,7 +113,7 @@ def _expression_of(
         read = Read(parse_json(where), {}) if isinstance(where, bool) else read_any(where)
     except ExpressionError as error:
         raise RecordError(str(error), "where") from None
-    if templates is not None:
+    if templates is not None and not (isinstance(where, str) and is_tagged(where)):
         templates.advise(read.tree, where if isinstance(where, str) else "")
     return read.tree, where if isinstance(where, str) else to_text(read.tree), read.score
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import event_ruler
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tocsin
@@ -124,7 +124,10 @@ def test_generated_patterns_agree_with_event_ruler(pattern: Any, event: Any) -> 
     """What the library event-ruler knows of patterns, it answers likewise; it takes no empty event."""
     if not event:
         event = {"z": 1}
-    expected = event_ruler.test_event_pattern(json.dumps(event), json.dumps(pattern))
+    try:
+        expected = event_ruler.test_event_pattern(json.dumps(event), json.dumps(pattern))
+    except RuntimeError:  # it allows fewer matchers side by side
+        assume(False)
     assert answers(pattern, "eventbridge", event) == {expected}
 
 

@@ -186,7 +186,7 @@ IS_BOOLEAN: Final = In(VALUE, (Constant(False), Constant(True)))
 
 def is_given_null(value: Attribute = VALUE) -> Expression:
     """Whether there is a null, which is not the same as no value."""
-    return conjunction((call("GIVEN", value), IsNull(value))) if "GIVEN" in FUNCTIONS else Constant(False)  # TEMP
+    return conjunction((call("GIVEN", value), IsNull(value)))
 
 
 # ---- parts of conditions

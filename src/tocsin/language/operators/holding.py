@@ -28,7 +28,7 @@ from tocsin.language.operators.operator import (
     truth_steps,
 )
 from tocsin.language.truths import EITHER, Truth, truth_of
-from tocsin.model.elements import ELEMENT, Values
+from tocsin.model.elements import ELEMENT, GIVEN, Values
 from tocsin.model.expression import (
     And,
     AnyElement,
@@ -148,13 +148,14 @@ def _meaning(items: Attribute, condition: Expression) -> Expression:
     """The condition on the value itself, or on an element of the list."""
     itself = _about(items.name, condition)
     if _concerns_lists(condition):
-        is_given = [Not(IsNull(one)) for one in dict.fromkeys((items, *_attributes_in(itself)))]
+        null = [Call(GIVEN, (items,))] if any(_is_given(node) for node in walk(condition)) else []
+        is_given = [*null, *(Not(IsNull(one)) for one in dict.fromkeys((items, *_attributes_in(itself))))]
         is_no_list = IsNull(AnyElement(items, Constant(True)))
         itself = conjunction((disjunction(is_given), is_no_list, itself))
     return disjunction((itself, AnyElement(items, condition)))
 
 
-_OF_SCALARS: Final = frozenset(("CASEI", "ACCENTI", "MATCHES"))
+_OF_SCALARS: Final = frozenset(("CASEI", "ACCENTI", "MATCHES", "NUMBER"))
 
 
 def _concerns_lists(node: Expression, negated: bool = False) -> bool:
@@ -186,6 +187,10 @@ def _about(path: str, condition: Expression) -> Expression:
         return name_of(node) if isinstance(node, Attribute) else node.with_children(parts)
 
     return fold(condition, combine)
+
+
+def _is_given(node: Expression) -> bool:
+    return isinstance(node, Call) and node.name == GIVEN
 
 
 def _attributes_in(condition: Expression) -> list[Expression]:

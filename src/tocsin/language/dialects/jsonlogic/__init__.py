@@ -1,0 +1,5 @@
+"""Rules of JSON Logic."""
+
+from tocsin.language.dialects.jsonlogic.reading import JsonLogic
+
+__all__ = ["JsonLogic"]

@@ -1,0 +1,259 @@
+"""Comparisons of JSON Logic, for every type of value that an event may have.
+
+Each comparison is TRUE, FALSE, or raises an error. So it is read into two conditions: `wanted` says which. A rule that
+raises an error matches nothing, and an error is never negated.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from tocsin.language.dialects.dialect import Reader, all_of, any_of, call, compared, not_true, one_of
+from tocsin.language.operators.number import as_number
+from tocsin.model.elements import ELEMENT
+from tocsin.model.expression import (
+    Attribute,
+    Call,
+    Comparison,
+    ComparisonOperator,
+    Constant,
+    Expression,
+    IsNull,
+    Not,
+    fold,
+)
+
+Scalar: TypeAlias = str | float | bool | None
+Outcome: TypeAlias = bool | None
+"""The result of a comparison; None if it raises an error."""
+
+MOST_VARIABLES: Final = 6
+"""The most variables in the arithmetic of one comparison. Each doubles the condition."""
+
+SAID: Final[dict[str, ComparisonOperator]] = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_OPPOSITE: Final[dict[str, str]] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_MIRRORED: Final[dict[str, str]] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class Variable(NamedTuple):
+    """A value of the event, or of an element of a list."""
+
+    name: str
+
+    @property
+    def value(self) -> Attribute:
+        return Attribute(self.name)
+
+    @property
+    def is_element(self) -> bool:
+        """Whether it is a whole element of a list."""
+        return self.name == ELEMENT
+
+
+class Sum(NamedTuple):
+    """Arithmetic: an expression in which NUMBER is applied to the variables."""
+
+    node: Expression
+    variables: tuple[Variable, ...]
+    is_bare: bool = False
+    """Whether it is one variable, beside arithmetic."""
+
+
+Operand: TypeAlias = Variable | Sum | Constant | None
+"""A part of a comparison; None is null."""
+
+
+# ---- what values are
+
+
+def is_null(variable: Variable, reader: Reader) -> Expression:
+    """Whether there is no value. There is none inside a list, where tocsin reads the values of all objects."""
+    if variable.is_element:
+        reader.fail(
+            'tocsin cannot tell an element null from an element that is an object; compare {"var": ""} by ===, '
+            "or the fields of the objects"
+        )
+    outer = [variable.name[:at] for at, letter in enumerate(variable.name) if letter == "."]
+    return any_of([IsNull(variable.value), *(is_list(Attribute(name)) for name in outer)])
+
+
+def is_list(value: Attribute) -> Expression:
+    return Not(IsNull(call("ANY", value, Constant(True))))
+
+
+def is_true(variable: Variable, wanted: bool, reader: Reader) -> Expression:
+    """Whether a value counts as true: not null, 0, an empty text, false or an empty list."""
+    nothing = one_of(variable.value, (Constant(0.0), Constant(""), Constant(False)))
+    falsy = any_of([is_null(variable, reader), nothing, Not(call("ANY", variable.value, Constant(True)))])
+    return not_true(falsy) if wanted else falsy
+
+
+def _is_string(value: Attribute) -> Expression:
+    return compared(value, ">=", Constant(""))
+
+
+# ---- strict comparisons
+
+
+def same(variable: Variable, constant: Constant | None, wanted: bool, reader: Reader) -> Expression:
+    """`===`."""
+    node = is_null(variable, reader) if constant is None else compared(variable.value, "=", constant)
+    return node if wanted else not_true(node)
+
+
+def same_constants(left: Constant | None, right: Constant | None) -> bool:
+    return left == right
+
+
+# ---- loose comparisons
+
+
+def compare(op: str, left: Operand, right: Operand, wanted: bool, reader: Reader) -> Expression:
+    """`==`, `!=`, `<`, `<=`, `>` or `>=`."""
+    if not isinstance(left, Variable | Sum) and not isinstance(right, Variable | Sum):
+        return Constant(outcome(op, _scalar(left), _scalar(right)) is wanted)
+    if not isinstance(left, Variable | Sum):
+        return compare(_MIRRORED[op], right, left, wanted, reader)
+    if isinstance(left, Variable) and isinstance(right, Variable):
+        reader.refuse("two variables")
+    if isinstance(left, Variable) and not isinstance(right, Sum):
+        assert not isinstance(right, Variable)
+        return _with_constant(op, left, _scalar(right), wanted, reader)
+    sides = []
+    for one in (left, right):
+        if isinstance(one, Variable):
+            sides.append(Sum(call("NUMBER", one.value), (one,), is_bare=True))
+        elif isinstance(one, Sum):
+            sides.append(one)
+        else:
+            number = _number_of(op, _scalar(one))
+            if number is None:
+                return Constant(False)  # it raises an error for every event
+            sides.append(Sum(Constant(number), ()))
+    return _sums(op, sides[0], sides[1], wanted, reader)
+
+
+def outcome(op: str, left: Scalar, right: Scalar) -> Outcome:
+    """The result of a loose comparison of two constants.
+
+    >>> outcome("==", "5.0", 5.0), outcome("==", None, False), outcome("<", "a", 5.0)
+    (True, True, None)
+    """
+    if op in ("==", "!="):
+        equal = _equal(left, right)
+        return equal if equal is None else equal is (op == "==")
+    if isinstance(left, str) and isinstance(right, str):
+        return _ordered(op, left, right)
+    numbers = _number_of(op, left), _number_of(op, right)
+    if numbers[0] is not None and numbers[1] is not None:
+        return _ordered(op, numbers[0], numbers[1])
+    return None if float in (type(left), type(right)) else False
+
+
+def _ordered(op: str, left: str | float, right: str | float) -> bool:
+    order = (left > right) - (left < right)  # type: ignore[operator]
+    return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[op]
+
+
+def _equal(left: Scalar, right: Scalar) -> Outcome:
+    for one, other in ((left, right), (right, left)):
+        if one is None:
+            return other in (None, "") if other is None or isinstance(other, str) else float(other) == 0
+        if isinstance(one, bool) and isinstance(other, str):
+            return other == str(one).lower()
+        if type(one) is float and isinstance(other, str):
+            number = as_number(other)
+            return None if number is None else number == one
+    return left == right
+
+
+def _number_of(op: str, value: Scalar) -> float | None:
+    """The number as which a constant is compared with a number; None if the comparison raises an error."""
+    if isinstance(value, str):
+        return 0.0 if value == "" and op not in ("==", "!=") else as_number(value)
+    return 0.0 if value is None else float(value)
+
+
+def _scalar(constant: Operand) -> Scalar:
+    if constant is None:
+        return None
+    assert isinstance(constant, Constant) and isinstance(constant.value, str | float | bool)
+    return constant.value
+
+
+def _with_constant(op: str, variable: Variable, constant: Scalar, wanted: bool, reader: Reader) -> Expression:
+    """A variable compared with a constant: an OR over the types of its values."""
+    value = variable.value
+    said = SAID[op if wanted else _OPPOSITE[op]]
+    parts = [is_null(variable, reader)] if outcome(op, None, constant) is wanted else []
+    number = _number_of(op, constant)
+    if type(constant) is float:
+        parts.append(compared(call("NUMBER", value), said, Constant(constant)))
+    else:
+        booleans = [Constant(one) for one in (True, False) if outcome(op, one, constant) is wanted]
+        parts += [one_of(value, booleans)] if booleans else []
+        parts += [compared(value, said, Constant(number))] if number is not None else []
+    return any_of([*parts, *_strings(op, variable, constant, wanted)])
+
+
+def _strings(op: str, variable: Variable, constant: Scalar, wanted: bool) -> list[Expression]:
+    """The strings for which a comparison with a constant comes out as wanted."""
+    value, is_equality = variable.value, op in ("==", "!=")
+    said = SAID[op if wanted else _OPPOSITE[op]]
+    if isinstance(constant, str) or (is_equality and type(constant) is not float):
+        text = constant if isinstance(constant, str) else "" if constant is None else str(constant).lower()
+        return [compared(value, said, Constant(text))]
+    empty = [compared(value, "=", Constant(""))] if outcome(op, "", constant) is wanted else []
+    if type(constant) is float:
+        return empty
+    number = call("NUMBER", value)
+    parts = [*empty, all_of([_is_string(value), compared(number, said, Constant(float(constant or 0)))])]
+    if not wanted:
+        parts.append(all_of([_is_string(value), compared(value, "<>", Constant("")), IsNull(number)]))
+    return parts
+
+
+# ---- arithmetic
+
+
+def _sums(op: str, left: Sum, right: Sum, wanted: bool, reader: Reader) -> Expression:
+    """Arithmetic compared: an OR over the ways in which its variables are empty, which count as 0."""
+    if len(left.variables) + len(right.variables) > MOST_VARIABLES:
+        reader.fail(f"arithmetic has more than {MOST_VARIABLES} variables in one comparison; they double the condition")
+    said = SAID[op if wanted else _OPPOSITE[op]]
+    strict = op in ("==", "!=")
+    return any_of(
+        [
+            all_of([*guards, *others, Comparison(said, one, other)])
+            for (guards, one), (others, other) in itertools.product(
+                _cases(left, strict, reader), _cases(right, strict, reader)
+            )
+        ]
+    )
+
+
+def _cases(side: Sum, strict: bool, reader: Reader) -> list[tuple[list[Expression], Expression]]:
+    found = []
+    for count in range(len(side.variables) + 1):
+        for empty in itertools.combinations(side.variables, count):
+            guards = [_counts_as_zero(one, strict and side.is_bare, reader) for one in empty]
+            found.append((guards, _with_zeros(side.node, empty)))
+    return found
+
+
+def _counts_as_zero(variable: Variable, only_null: bool, reader: Reader) -> Expression:
+    empty = [] if only_null else [compared(variable.value, "=", Constant(""))]
+    return any_of([is_null(variable, reader), *empty])
+
+
+def _with_zeros(node: Expression, empty: Sequence[Variable]) -> Expression:
+    names = {one.name for one in empty}
+
+    def combine(one: Expression, parts: Sequence[Expression]) -> Expression:
+        if isinstance(one, Call) and isinstance(parts[0], Attribute) and parts[0].name in names:
+            return Constant(0.0)
+        return one.with_children(parts)
+
+    return fold(node, combine)
