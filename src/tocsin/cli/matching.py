@@ -20,6 +20,7 @@ from tocsin.cli.options import (
     add_format,
     add_index,
     add_named,
+    add_only,
     add_payload,
     add_payload_columns,
     add_rankings,
@@ -42,6 +43,7 @@ from tocsin.engine.matching import EVENT_KEY, warnings_of
 from tocsin.engine.notices.case import but_for_case
 from tocsin.engine.notices.exchanged import exchanged
 from tocsin.engine.notices.texts import texts_of_all
+from tocsin.engine.only import restricted
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.index import choose
@@ -90,6 +92,7 @@ def add_command(commands: Commands) -> None:
     add_typing(parser)
     add_payload(parser)
     add_named(parser)
+    add_only(parser)
     parser.add_argument(
         "--no-warnings", action="store_true", help="do not warn about conditions that no event can satisfy"
     )
@@ -146,7 +149,7 @@ def _read(given: argparse.Namespace, request: Request, extras: Extras, log: Reje
             extras=extras,
         )
     log.add("subscription", rejects)
-    return subscriptions
+    return restricted(subscriptions, given.only)
 
 
 def _of_no_match(subscriptions: Snapshots, request: Request, seen: Seen) -> Iterator[Notice]:
@@ -218,7 +221,7 @@ def _newest(given: argparse.Namespace, stats: Stats) -> Newest[Snapshots] | None
     following = Following(Path(given.subscriptions))
 
     def opened(folder: Path) -> Snapshots:
-        snapshots = following.snapshots()
+        snapshots = restricted(following.snapshots(), given.only)
         stats.subscriptions = (
             len(snapshots) if stats.subscriptions else 0
         )  # those of the first version are counted elsewhere

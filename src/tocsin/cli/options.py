@@ -204,6 +204,13 @@ def add_named(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_only(parser: argparse.ArgumentParser) -> None:
+    """Add the option that asks a part of the subscriptions."""
+    parser.add_argument(
+        "--only", metavar="TEXT", help="ask only the subscriptions whose payload satisfies this condition"
+    )
+
+
 def add_payload_columns(parser: argparse.ArgumentParser) -> None:
     """Add the option for subscription fields to keep in payloads."""
     parser.add_argument(

@@ -16,6 +16,7 @@ from tocsin.engine.named import named_of
 from tocsin.engine.notices import notices_of
 from tocsin.engine.notices.exchanged import latitude_first
 from tocsin.engine.notices.texts import texts_of_all
+from tocsin.engine.only import Only, restricted
 from tocsin.engine.seen import seen_in
 from tocsin.engine.store import Reading
 from tocsin.errors import RecordError
@@ -42,6 +43,7 @@ class Questions(FollowedSet):
         ranking: Ranking | None = None,
         payload: bool = False,
         named: bool = False,
+        only: Only | None = None,
     ) -> Matches:
         """Find the subscriptions that one event satisfies.
 
@@ -55,6 +57,9 @@ class Questions(FollowedSet):
             Whether each match has its subscription's payload, as `.payload`.
         named : bool
             Whether each match tells which named parts of its subscription held, as `.named`.
+        only : str or iterable of ids, optional
+            Ask a part of the subscriptions alone: those with these ids, or those whose payload, as an event, satisfies
+            this condition.
 
         Returns
         -------
@@ -83,7 +88,7 @@ class Questions(FollowedSet):
             batch = with_schema(batch, self._texts) if self._texts else batch
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
-            found = snapshots.find(batch, ranking)
+            found = restricted(snapshots, only).find(batch, ranking)
             scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
             parts = named_of(snapshots, batch, found) if named else None
             return Matches(snapshots, found.subscriptions, scores, batch.rejects, with_payloads=payload, named=parts)
@@ -103,6 +108,7 @@ class Questions(FollowedSet):
         event_key: str | None = None,
         payload: bool = False,
         named: bool = False,
+        only: Only | None = None,
     ) -> Answer:
         """Match a source of events; all of them see one state of the engine.
 
@@ -132,6 +138,8 @@ class Questions(FollowedSet):
             As in `tocsin.match`.
         named
             As in `tocsin.match`.
+        only
+            As in `Engine.match`.
 
         Returns
         -------
@@ -158,7 +166,7 @@ class Questions(FollowedSet):
             texts=self._texts,
         )
         with self._reading() as snapshots:
-            return answer_of(snapshots, events, request, Stats(), [], progress)
+            return answer_of(restricted(snapshots, only), events, request, Stats(), [], progress)
 
     def match_batches(
         self,
@@ -174,6 +182,7 @@ class Questions(FollowedSet):
         event_key: str | None = None,
         payload: bool = False,
         named: bool = False,
+        only: Only | None = None,
     ) -> Iterator[Answer]:
         """Match a source of events piece by piece: for answers that do not fit into memory.
 
@@ -201,6 +210,8 @@ class Questions(FollowedSet):
             As in `tocsin.match`.
         named
             As in `tocsin.match`.
+        only
+            As in `Engine.match`.
 
         Returns
         -------
@@ -234,11 +245,11 @@ class Questions(FollowedSet):
             *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
             texts=self._texts,
         )
-        return self._pieces(events, request)
+        return self._pieces(events, request, only)
 
-    def _pieces(self, events: Events, request: Request) -> Iterator[Answer]:
+    def _pieces(self, events: Events, request: Request, only: Only | None) -> Iterator[Answer]:
         with self._reading() as snapshots:
-            yield from answers_of(snapshots, events, request)
+            yield from answers_of(restricted(snapshots, only), events, request)
 
     def warnings(
         self,

@@ -11,9 +11,10 @@ from tocsin.errors import ExpressionError, InvalidInput, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
 from tocsin.language.dialects import CQL2, Read, is_tagged, read_any, tagged
 from tocsin.language.keywords import TEXT
+from tocsin.language.operators.named import naming
 from tocsin.language.operators.text import settled
 from tocsin.language.templates import slot_of
-from tocsin.model.expression import Expression, attributes
+from tocsin.model.expression import Attribute, Expression, attributes, conjunction
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
 from tocsin.model.texts import Text
 from tocsin.model.values import class_of
@@ -21,7 +22,7 @@ from tocsin.records.bulk import conjunction_of
 from tocsin.records.extras import Extras
 from tocsin.records.subscription_chunk import payload_text
 
-FIELDS: Final = ("id", "where", "language", "predicates", "score", "weights", "payload")
+FIELDS: Final = ("id", "where", "language", "named", "predicates", "score", "weights", "payload")
 _FIELDS: Final = frozenset(FIELDS)
 
 
@@ -40,6 +41,7 @@ def subscription_of(record: Mapping[str, Any] | Subscription) -> Subscription:
     """Make a subscription from its record `{"id", "where", "score"?, "weights"?, "payload"?}`; raises `RecordError`.
 
     `predicates`, a list of `{"attribute", "op", "value"}`, may replace `where`. `language` names that of `where`.
+    `named` maps names to conditions, which `where` uses by their names.
 
     >>> subscription_of({"id": "s1", "where": "price <= 580"}).score
     1.0
@@ -94,6 +96,8 @@ def _expression_of(
     language = record.get("language")
     if language is not None and language != CQL2:
         where = _tagged(where, language)
+    if record.get("named") is not None:
+        where = _with_named(where, record["named"])
     if templates is not None and templates.texts and predicates is None and isinstance(where, str | Mapping):
         where = _with_settings(where, templates.texts)
     if isinstance(where, str) and predicates is None and templates is not None and not is_tagged(where):
@@ -116,6 +120,20 @@ def _expression_of(
     if templates is not None and not (isinstance(where, str) and is_tagged(where)):
         templates.advise(read.tree, where if isinstance(where, str) else "")
     return read.tree, where if isinstance(where, str) else to_text(read.tree), read.score
+
+
+def _with_named(where: object, named: object) -> str:
+    """CQL2 text in which the names of `named` stand for its conditions. Without `where` all of them are needed."""
+    if not isinstance(named, Mapping) or not named or not all(isinstance(name, str) for name in named):
+        raise RecordError(f"named maps names to conditions; this is {shown(named)}", "named")
+    if where is not None and (not isinstance(where, str | Mapping) or (isinstance(where, str) and is_tagged(where))):
+        raise RecordError("named is for conditions in CQL2", "named")
+    try:
+        parts = {name: parse_any(condition) for name, condition in named.items()}
+        tree = conjunction(map(Attribute, parts)) if where is None else parse_any(where)
+        return to_text(naming(tree, parts))
+    except (ExpressionError, TypeError, AttributeError) as error:
+        raise RecordError(f"a named condition cannot be used: {error}", "named") from None
 
 
 def _tagged(where: object, language: object) -> str:

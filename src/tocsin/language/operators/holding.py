@@ -148,7 +148,7 @@ def _meaning(items: Attribute, condition: Expression) -> Expression:
     """The condition on the value itself, or on an element of the list."""
     itself = _about(items.name, condition)
     if _concerns_lists(condition):
-        null = [Call(GIVEN, (items,))] if any(_is_given(node) for node in walk(condition)) else []
+        null: list[Expression] = [Call(GIVEN, (items,))] if any(_is_given(node) for node in walk(condition)) else []
         is_given = [*null, *(Not(IsNull(one)) for one in dict.fromkeys((items, *_attributes_in(itself))))]
         is_no_list = IsNull(AnyElement(items, Constant(True)))
         itself = conjunction((disjunction(is_given), is_no_list, itself))

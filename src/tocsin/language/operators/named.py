@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
+from tocsin.errors import ExpressionError
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.operator import Function, require_condition
 from tocsin.language.truths import Truth, truth_of
 from tocsin.model.elements import Values
-from tocsin.model.expression import Call, Constant, Expression, walk, walk_all
+from tocsin.model.expression import Attribute, Call, Constant, Expression, attributes, fold, walk, walk_all
 
 NAMED = "NAMED"
 
@@ -52,6 +53,25 @@ def named_part(node: Expression) -> NamedPart | None:
 def parts_in(tree: Expression) -> Iterator[NamedPart]:
     """The named parts of a condition, in order of appearance."""
     return (part for node in walk(tree) if (part := named_part(node)))
+
+
+def naming(tree: Expression, parts: Mapping[str, Expression]) -> Expression:
+    """A condition in which the attributes with these names are named parts. Raises `ExpressionError` for unused names.
+
+    >>> from tocsin.language import parse, to_text
+    >>> to_text(naming(parse("cheap OR NOT sold"), {"cheap": parse("price < 5"), "sold": parse("stock = 0")}))
+    "NAMED('cheap', price < 5) OR NOT NAMED('sold', stock = 0)"
+    """
+    unused = [name for name in parts if name not in attributes(tree)]
+    if unused:
+        raise ExpressionError(f"the condition does not use the name {unused[0]!r}")
+
+    def combine(node: Expression, children: Sequence[Expression]) -> Expression:
+        if isinstance(node, Attribute) and node.name in parts:
+            return Call(NAMED, (Constant(node.name), parts[node.name]))
+        return node.with_children(children)
+
+    return fold(tree, combine)
 
 
 def refuse_named(condition: Expression, within: str) -> None:
