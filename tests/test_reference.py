@@ -18,7 +18,14 @@ import pytest
 PUBLIC: Final = {"tocsin": "tocsin.public", "tocsin.spark": "tocsin.spark.public"}
 HEADING: Final = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
 ENTRY: Final = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .+)?$", re.MULTILINE)
-NOT_FOR_CALLERS: Final = ("tocsin.DurableEngine", "tocsin.DurableFences", "tocsin.DurableWindow", "tocsin.Matches")
+NOT_FOR_CALLERS: Final = (
+    "tocsin.AsyncServedWindow",
+    "tocsin.DurableEngine",
+    "tocsin.DurableFences",
+    "tocsin.DurableWindow",
+    "tocsin.Matches",
+    "tocsin.ServedWindow",
+)
 """Classes that only tocsin makes, from parts that are not public."""
 REFERENCE: Final = re.compile(r"As in `([\w.]+)`\.")
 

@@ -1,6 +1,15 @@
 """The public names of `import tocsin`. They are imported on first use, which takes a second."""
 
-from tocsin.client import AsyncClient, Client, Delivery, Published
+from tocsin.client import (
+    AsyncClient,
+    AsyncServedWindow,
+    Client,
+    DeliveredChange,
+    Delivery,
+    Published,
+    Pushed,
+    ServedWindow,
+)
 from tocsin.engine import (
     Answer,
     DurableEngine,
@@ -45,9 +54,11 @@ from tocsin.window import DurableWindow, Window, WindowAnswer, WindowExplanation
 __all__ = [
     "Answer",
     "AsyncClient",
+    "AsyncServedWindow",
     "Change",
     "Client",
     "Conjunctions",
+    "DeliveredChange",
     "Delivery",
     "DuplicateSubscription",
     "DurableEngine",
@@ -64,12 +75,14 @@ __all__ = [
     "Matches",
     "MissingExtra",
     "Published",
+    "Pushed",
     "Range",
     "RecordError",
     "Reject",
     "Relaxed",
     "Report",
     "SegmentError",
+    "ServedWindow",
     "ServiceError",
     "Similar",
     "SparseEvents",

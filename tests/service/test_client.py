@@ -14,7 +14,9 @@ import pyarrow as pa
 import pytest
 
 import tocsin
+from tests.service.receivers import Reply, receiver
 from tests.service.served import Served, served
+from tests.service.waiting import awaited
 from tocsin import DuplicateSubscription, InvalidInput, RecordError, ServiceError, UnknownSubscription
 from tocsin.service.service import Limits
 
@@ -135,9 +137,8 @@ def test_an_asynchronous_client_has_the_same_calls(client: tocsin.Client, server
     names = {name for name, _ in inspect.getmembers(tocsin.Client, inspect.isfunction) if not name.startswith("_")}
     others = {name for name in dir(tocsin.AsyncClient) if not name.startswith("_")}
     assert names == others
-    for name in names:
-        one, two = (inspect.signature(getattr(kind, name)) for kind in (tocsin.Client, tocsin.AsyncClient))
-        assert one.parameters == two.parameters, name
+    same_calls(tocsin.Client, tocsin.AsyncClient)
+    same_calls(tocsin.ServedWindow, tocsin.AsyncServedWindow)
 
     async def work() -> list[Any]:
         async with tocsin.AsyncClient(str(server.client.base_url)) as asking:
@@ -150,9 +151,114 @@ def test_an_asynchronous_client_has_the_same_calls(client: tocsin.Client, server
             await stream.aclose()
             with pytest.raises(UnknownSubscription):
                 await asking.get("none")
-            return [found, listed, first.sequence, (await anext(asking.destinations()))["acknowledged"]]
+            await asking.put_window("news", {"size": 3, "bounds": (0, 0, 8, 4)})
+            window = asking.window("news")
+            await window.subscribe("u", words=["a"], location=PLACE, destination="d")
+            await window.push(MESSAGES[0])
+            best = await window.results("u")
+            changes = [change.change async for one in asking.deliveries("d", wait_s=0) for change in one.changes]
+            await asking.put_fence("cars", {"key": "car"})
+            names = [one["name"] async for one in asking.fences()] + [one["name"] async for one in asking.windows()]
+            acknowledged = (await anext(asking.destinations()))["acknowledged"]
+            again = await asking.replay("d", first=6)
+            return [found, listed, first.sequence, acknowledged, len(best), changes, names, again]
 
-    assert asyncio.run(work()) == [EVENTS, ["all"], 1, 5]
+    assert asyncio.run(work()) == [EVENTS, ["all"], 1, 6, 1, ["enter"], ["cars", "news"], 5]
+
+
+def same_calls(one: type, two: type) -> None:
+    """The public calls of two classes have the same names and parameters."""
+    names = {name for name, _ in inspect.getmembers(one, inspect.isfunction) if not name.startswith("_")}
+    assert names == {name for name, _ in inspect.getmembers(two, inspect.isfunction) if not name.startswith("_")}
+    for name in names:
+        blocking, awaiting = (inspect.signature(getattr(kind, name)) for kind in (one, two))
+        assert blocking.parameters == awaiting.parameters, name
+
+
+PLACE = (1.0, 1.0)
+MESSAGES = [{"words": ["a", str(number)], "location": PLACE, "title": "x"} for number in range(4)]
+
+
+def test_windows_are_those_of_the_library(client: tocsin.Client) -> None:
+    settings = {"size": 3, "bounds": (0, 0, 8, 4)}
+    made = client.put_window("news", settings)
+    assert (made["size"], [one["name"] for one in client.windows()]) == (3, ["news"])
+    window, memory = client.window("news"), tocsin.Window(**settings)
+    for one in (window, memory):
+        one.subscribe("u", words=["a", "2"], location=PLACE, k=2, **({"destination": "d"} if one is window else {}))
+    pushed = [window.push(MESSAGES[0]), window.push_batch(MESSAGES[1:]), window.push_batch(pa.table({"words": []}))]
+    expected = [
+        change
+        for one in MESSAGES
+        for change in memory.push(words=one["words"], location=one["location"])  # type: ignore[arg-type]
+    ]
+    assert [one.accepted for one in pushed] == [1, 3, 0] and pushed[1].following == 4
+    assert sum(one.changes for one in pushed) == len(expected)
+    found = list(client.deliveries("d", wait_s=0))
+    told = [change for one in found for change in one.changes]
+    assert [(one.subscription, one.message, one.change, one.score) for one in told] == [tuple(one) for one in expected]
+    assert all(one.subscriptions == [] and one.event["message"]["title"] == "x" for one in found)
+    assert window.results("u") == memory.results("u") and window.get("u")["k"] == 2
+    assert window.describe()["next"] == 4
+    with pytest.raises(RecordError, match="location"):
+        window.push({"words": ["a"], "location": (9, 9)})
+    assert [one.row for one in window.push_batch([{"words": ["a"], "location": (9, 9)}], changes=False).errors] == [0]
+    with pytest.raises(InvalidInput):
+        window.advance(5)
+    window.unsubscribe("u")
+    for ask in (window.unsubscribe, window.get, window.results):
+        with pytest.raises(UnknownSubscription):
+            ask("u")
+    client.delete_window("news")
+    with pytest.raises(ServiceError):
+        window.describe()
+
+
+def test_changes_of_fences_are_told(client: tocsin.Client) -> None:
+    assert client.put_fence("cars", {"key": "car", "time": "t"})["key"] == "car"
+    client.subscribe("fast", "speed > 120", destination="d", fence="cars", payload="p")
+    client.subscribe("all", "speed >= 0", destination="d")
+    client.publish([{"car": 7, "speed": speed, "t": at} for at, speed in enumerate((100, 130, 90))])
+    found = list(client.deliveries("d", wait_s=0))
+    assert [len(one.subscriptions) for one in found] == [1, 1, 1]
+    assert [one.changes for one in found] == [
+        [],
+        [tocsin.DeliveredChange("fast", "enter", 1.0, "p", None, "cars", 7, 0.0)],
+        [tocsin.DeliveredChange("fast", "exit", 1.0, "p", None, "cars", 7, 1.0)],
+    ]
+    assert client.fence("cars")["subscriptions"] == 1 and [one["name"] for one in client.fences()] == ["cars"]
+    with pytest.raises(ServiceError, match="1 subscriptions name it"):
+        client.delete_fence("cars")
+    client.unsubscribe("fast")
+    client.delete_fence("cars")
+    assert list(client.fences()) == []
+
+
+def test_webhooks_are_mended(client: tocsin.Client, server: Served) -> None:
+    with receiver(lambda posted: Reply(400)) as one:
+        settings = {"url": one.url, "allow_private": True, "max_attempts": 1}
+        first = client.put_destination("w", "webhook", settings)["secret"]
+        client.subscribe("s", "n >= 0", destination="w")
+        client.publish(EVENTS)
+        awaited(lambda: len(list(client.dead_letters("w"))) == 5)
+        letters = list(client.dead_letters("w"))
+        assert [(one["sequence"], one["cause"], one["delivery"]["event"]) for one in letters] == [
+            (number, "refused", event) for number, event in enumerate(EVENTS, 1)
+        ]
+        one.reply = lambda posted: Reply()
+        one.got.clear()
+        client.retry("w", 2)
+        one.await_numbers(2)
+        awaited(lambda: len(list(client.dead_letters("w"))) == 4)
+        assert client.enable("w")["state"] == "well"
+        second = client.rotate_secret("w", keep_s=60)
+        given = "whsec_" + "A" * 32
+        assert len({first, second}) == 2 and client.rotate_secret("w", secret=given) == given
+        assert client.replay("w", first=4) == 3
+        awaited(lambda: one.numbers() == [2, 4, 5])
+        assert client.replay("w", since="2020-01-01T00:00:00Z") == 0
+    with pytest.raises(InvalidInput, match="give first"):
+        client.replay("w")
 
 
 class Failing(BaseHTTPRequestHandler):

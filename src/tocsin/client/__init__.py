@@ -1,11 +1,24 @@
 """Clients of the service, for programs that block and for those that await.
 
-`calls` says what each call sends and how its answer is read, `sending` what is sent again. httpx is imported when a
-client is made.
+`calls`, `delivery_calls` and `window_calls` say what each call sends and how its answer is read, `sending` what is sent
+again. httpx is imported when a client is made.
 """
 
+from tocsin.client.async_hosting import AsyncServedWindow
 from tocsin.client.asynchronous import AsyncClient
-from tocsin.client.calls import Delivery, Published
+from tocsin.client.calls import Published
 from tocsin.client.client import Client
+from tocsin.client.delivery_calls import DeliveredChange, Delivery
+from tocsin.client.hosting import ServedWindow
+from tocsin.client.window_calls import Pushed
 
-__all__ = ["AsyncClient", "Client", "Delivery", "Published"]
+__all__ = [
+    "AsyncClient",
+    "AsyncServedWindow",
+    "Client",
+    "DeliveredChange",
+    "Delivery",
+    "Published",
+    "Pushed",
+    "ServedWindow",
+]

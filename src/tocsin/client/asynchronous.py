@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from tocsin.client import calls
-from tocsin.client.calls import Delivery, Event, Matched, Published
-from tocsin.client.receiving import behind, stream_error
-from tocsin.client.sending import AsyncSender, httpx
-from tocsin.client.streams import Following, checked_gaps
-from tocsin.errors import ServiceError
+from tocsin.client.async_hosting import AsyncHosting
+from tocsin.client.calls import Event, Matched, Published
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Report, SubscriptionId
 
 
-class AsyncClient(AsyncSender):
+class AsyncClient(AsyncHosting):
     """`tocsin.Client` for programs that await: the same calls, as coroutines and asynchronous iterators.
 
     Parameters
@@ -63,6 +59,7 @@ class AsyncClient(AsyncSender):
         weights: Mapping[str, float] | None = None,
         replace: bool = False,
         destination: str | None = None,
+        fence: str | None = None,
         throttle_s: float | None = None,
         paused_until: str | None = None,
         expires_at: str | None = None,
@@ -87,6 +84,8 @@ class AsyncClient(AsyncSender):
             As in `tocsin.Client.subscribe`.
         destination
             As in `tocsin.Client.subscribe`.
+        fence
+            As in `tocsin.Client.subscribe`.
         throttle_s
             As in `tocsin.Client.subscribe`.
         paused_until, expires_at
@@ -101,7 +100,8 @@ class AsyncClient(AsyncSender):
             calls.subscribe(
                 id, replace=replace, where=where, language=language, score=score, payload=payload,
                 weights=weights and dict(weights),
-                destination=destination, throttle_s=throttle_s, paused_until=paused_until, expires_at=expires_at,
+                destination=destination, fence=fence, throttle_s=throttle_s, paused_until=paused_until,
+                expires_at=expires_at,
             )
         )  # fmt: skip
 
@@ -208,62 +208,6 @@ class AsyncClient(AsyncSender):
         """
         return await self._ask(calls.publish(events, key))
 
-    async def put_destination(
-        self, name: str, kind: str = "stream", settings: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Make a destination, or change its options.
-
-        Parameters
-        ----------
-        name, kind
-            As in `tocsin.Client.put_destination`.
-        settings
-            As in `tocsin.Client.put_destination`.
-
-        Returns
-        -------
-        dict
-            As in `tocsin.Client.put_destination`.
-        """
-        return await self._ask(calls.put_destination(name, kind, settings))
-
-    async def destination(self, name: str) -> dict[str, Any]:
-        """A destination, with its cursor.
-
-        Parameters
-        ----------
-        name
-            As in `tocsin.Client.destination`.
-
-        Returns
-        -------
-        dict
-            As in `tocsin.Client.destination`.
-        """
-        return await self._ask(calls.destination(name))
-
-    async def delete_destination(self, name: str) -> None:
-        """Delete a destination that no subscription names.
-
-        Parameters
-        ----------
-        name
-            As in `tocsin.Client.delete_destination`.
-        """
-        await self._ask(calls.delete_destination(name))
-
-    async def acknowledge(self, name: str, sequence: int) -> None:
-        """Move the durable cursor of a destination: all deliveries up to a number are done.
-
-        Parameters
-        ----------
-        name
-            As in `tocsin.Client.acknowledge`.
-        sequence
-            As in `tocsin.Client.acknowledge`.
-        """
-        await self._ask(calls.acknowledge(name, sequence))
-
     async def subscriptions(self) -> AsyncIterator[dict[str, Any]]:
         """All subscriptions in the order of their ids.
 
@@ -274,110 +218,6 @@ class AsyncClient(AsyncSender):
         """
         async for one in self._pages("/v1/subscriptions", "subscriptions"):
             yield one
-
-    async def destinations(self) -> AsyncIterator[dict[str, Any]]:
-        """All destinations in the order of their ids.
-
-        Returns
-        -------
-        iterator of dict
-            As in `tocsin.Client.destinations`.
-        """
-        async for one in self._pages("/v1/destinations", "destinations"):
-            yield one
-
-    async def _pages(self, path: str, name: str) -> AsyncIterator[dict[str, Any]]:
-        after: str | None = None
-        while True:
-            page = await self._ask(calls.page(path, after))
-            for one in page[name]:
-                yield one
-            after = page.get("next")
-            if after is None:
-                return
-
-    async def deliveries(
-        self,
-        name: str,
-        *,
-        after: int | None = None,
-        wait_s: float = 30.0,
-        acknowledge: bool = True,
-        gaps: str = "raise",
-    ) -> AsyncIterator[Delivery]:
-        """The deliveries of a destination in order, without end. One that is asked for the next is done.
-
-        Parameters
-        ----------
-        name
-            As in `tocsin.Client.deliveries`.
-        after
-            As in `tocsin.Client.deliveries`.
-        wait_s
-            As in `tocsin.Client.deliveries`.
-        acknowledge
-            As in `tocsin.Client.deliveries`.
-        gaps
-            As in `tocsin.Client.deliveries`.
-
-        Returns
-        -------
-        iterator of Delivery
-            As in `tocsin.Client.deliveries`.
-        """
-        checked_gaps(gaps)
-        while True:
-            try:
-                page = await self._ask(calls.pull(name, after, wait_s))
-            except ServiceError as error:
-                after = behind(error, gaps)
-                continue
-            for place, delivery in enumerate(page.deliveries):
-                await self._complete(delivery, page.wanting.get(place))
-                yield delivery
-                after = delivery.sequence
-            if page.deliveries and acknowledge:
-                await self.acknowledge(name, page.deliveries[-1].sequence)
-            if not page.deliveries and not wait_s:
-                return
-
-    async def _complete(self, delivery: Delivery, path: str | None) -> None:
-        """Read the subscriptions of a delivery that its page left out."""
-        number: int | None = None
-        while path is not None:
-            found, number = await self._ask(calls.more(path, number))
-            delivery.subscriptions.extend(found)
-            path = path if number is not None else None
-
-    async def stream(self, *names: str, start: str | int = "latest", gaps: str = "raise") -> AsyncIterator[Delivery]:
-        """The deliveries of destinations as they are made, on one connection. Nothing is acknowledged.
-
-        Parameters
-        ----------
-        *names
-            As in `tocsin.Client.stream`.
-        start
-            As in `tocsin.Client.stream`.
-        gaps
-            As in `tocsin.Client.stream`.
-
-        Returns
-        -------
-        iterator of Delivery
-            As in `tocsin.Client.stream`.
-        """
-        following = Following(names, start, gaps)
-        while True:
-            try:
-                async with self._http.stream("GET", "/v1/stream", **following.request()) as answer:
-                    if answer.status_code >= 400:
-                        stream_error(answer.status_code, await answer.aread())
-                    async for line in answer.aiter_lines():
-                        if (delivery := following.take(line)) is not None:
-                            yield delivery
-            except httpx().TransportError:
-                """The server was stopped, or the connection cut."""
-            await asyncio.sleep(following.pause_s)
 
     def __repr__(self) -> str:
         return f"AsyncClient({self._url!r})"

@@ -7,7 +7,6 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
 
@@ -22,8 +21,6 @@ Event: TypeAlias = Mapping[str, Any]
 _LINES: Final = "application/x-ndjson"
 _ARROW: Final = "application/vnd.apache.arrow.stream"
 _JSON: Final = "application/json"
-_PULLED: Final = 100
-"""Deliveries in a page; they are acknowledged together."""
 
 
 class Published(NamedTuple):
@@ -45,34 +42,6 @@ class Published(NamedTuple):
     errors: list[Reject]
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """An event with the subscriptions that it matched, for one destination.
-
-    Attributes
-    ----------
-    sequence : int
-        Its number, dense for each destination, from 1.
-    key : str
-        The same each time that the delivery comes.
-    event : dict
-        The event.
-    subscriptions : list of Match
-        The subscriptions, each with `payload`.
-    destination : str
-        The destination.
-    published : datetime
-        When the event was published.
-    """
-
-    sequence: int
-    key: str
-    event: dict[str, Any]
-    subscriptions: list[Match]
-    destination: str
-    published: datetime
-
-
 class Matched(NamedTuple):
     """The matches of a batch.
 
@@ -86,13 +55,6 @@ class Matched(NamedTuple):
 
     table: pa.Table
     errors: list[Reject]
-
-
-class Page(NamedTuple):
-    """Deliveries that were pulled; `wanting` are those of which the answer has only the first subscriptions."""
-
-    deliveries: list[Delivery]
-    wanting: dict[int, str]  # the path of the next ones, by place
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +99,15 @@ def part(text: object) -> str:
     return quote(str(text), safe="")
 
 
-def _document(status: int, body: bytes) -> Any:
+def answer_document(status: int, body: bytes) -> Any:
     return json.loads(body)
 
 
-def _nothing(status: int, body: bytes) -> None:
+def no_answer(status: int, body: bytes) -> None:
     return None
 
 
-def _json(record: object) -> dict[str, Any]:
+def json_body(record: object) -> dict[str, Any]:
     """The body and the header of a JSON document."""
     try:
         text = json.dumps(record, ensure_ascii=False, allow_nan=False)
@@ -155,7 +117,7 @@ def _json(record: object) -> dict[str, Any]:
 
 
 def _lines(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    bodies = [_json(record)["body"] for record in records]
+    bodies = [json_body(record)["body"] for record in records]
     return {"body": b"\n".join(bodies) + b"\n", "headers": {"Content-Type": _LINES}}
 
 
@@ -166,7 +128,7 @@ def _table(table: pa.Table) -> dict[str, Any]:
     return {"body": stream.getvalue(), "headers": {"Content-Type": _ARROW}}
 
 
-def _many(source: pa.Table | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def many_body(source: pa.Table | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return _table(source) if isinstance(source, pa.Table) else _lines(source)
 
 
@@ -175,7 +137,7 @@ def _many(source: pa.Table | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def subscribe(id: SubscriptionId, *, replace: bool, **record: Any) -> Ask[int]:
     """Of the record, what is None is left out."""
-    sent = _json({name: value for name, value in record.items() if value is not None})
+    sent = json_body({name: value for name, value in record.items() if value is not None})
     headers = sent["headers"] | ({} if replace else {"If-None-Match": "*"})
     return Ask(
         "PUT", f"/v1/subscriptions/{part(id)}", lambda _, body: int(json.loads(body)["sequence"]), body=sent["body"],
@@ -184,31 +146,31 @@ def subscribe(id: SubscriptionId, *, replace: bool, **record: Any) -> Ask[int]:
 
 
 def rescore(id: SubscriptionId, score: float) -> Ask[None]:
-    return Ask("PATCH", f"/v1/subscriptions/{part(id)}", _nothing, **_json({"score": score}), id=id)
+    return Ask("PATCH", f"/v1/subscriptions/{part(id)}", no_answer, **json_body({"score": score}), id=id)
 
 
 def unsubscribe(id: SubscriptionId) -> Ask[None]:
-    return Ask("DELETE", f"/v1/subscriptions/{part(id)}", _nothing, id=id, may_repeat=False)
+    return Ask("DELETE", f"/v1/subscriptions/{part(id)}", no_answer, id=id, may_repeat=False)
 
 
 def get(id: SubscriptionId) -> Ask[dict[str, Any]]:
-    return Ask("GET", f"/v1/subscriptions/{part(id)}", _document, id=id)
+    return Ask("GET", f"/v1/subscriptions/{part(id)}", answer_document, id=id)
 
 
 def page(path: str, after: str | None, limit: int = 1000) -> Ask[dict[str, Any]]:
     """A page of subscriptions or destinations."""
-    return Ask("GET", path, _document, params={"limit": limit} | ({} if after is None else {"after": after}))
+    return Ask("GET", path, answer_document, params={"limit": limit} | ({} if after is None else {"after": after}))
 
 
 def subscribe_many(records: pa.Table | Iterable[Mapping[str, Any]]) -> Ask[Report]:
     def read(status: int, body: bytes) -> Report:
         report = json.loads(body)
-        return Report(report["accepted"], _rejects(report["errors"]))
+        return Report(report["accepted"], rejects_of(report["errors"]))
 
-    return Ask("POST", "/v1/subscriptions", read, **_many(records))
+    return Ask("POST", "/v1/subscriptions", read, **many_body(records))
 
 
-def _rejects(errors: Iterable[Mapping[str, Any]]) -> list[Reject]:
+def rejects_of(errors: Iterable[Mapping[str, Any]]) -> list[Reject]:
     return [Reject(one["row"], one.get("id"), one.get("field") or "", one["reason"]) for one in errors]
 
 
@@ -224,26 +186,26 @@ def _ranked(ranking: Ranking | None) -> dict[str, str]:
     return {word: ":".join(str(getattr(ranking, name)) for name, _ in ranking.numbers)}
 
 
-def _matches(found: Iterable[Mapping[str, Any]]) -> list[Match]:
-    return [Hit(one["id"], one["score"], {"payload": one.get("payload")}) for one in found]
+def matches_of(found: Iterable[Mapping[str, Any]]) -> list[Match]:
+    return [Hit(one["id"], one["score"], {"payload": one.get("payload")}) for one in found if "change" not in one]
 
 
 def match(event: Event, ranking: Ranking | None) -> Ask[list[Match]]:
     return Ask(
-        "POST", "/v1/match", lambda _, body: _matches(json.loads(body)["matches"]), params=_ranked(ranking),
-        **_json(event),
+        "POST", "/v1/match", lambda _, body: matches_of(json.loads(body)["matches"]), params=_ranked(ranking),
+        **json_body(event),
     )  # fmt: skip
 
 
 def match_batch(events: pa.Table | Iterable[Event], ranking: Ranking | None) -> Ask[Matched]:
     read = _of_table if isinstance(events, pa.Table) else _of_lines
-    return Ask("POST", "/v1/match", read, params=_ranked(ranking), **_many(events))
+    return Ask("POST", "/v1/match", read, params=_ranked(ranking), **many_body(events))
 
 
 def _of_table(status: int, body: bytes) -> Matched:
     table = pa.ipc.open_stream(body).read_all()
     errors = json.loads((table.schema.metadata or {}).get(b"tocsin:errors", b"[]"))
-    return Matched(table.replace_schema_metadata(None), _rejects(errors))
+    return Matched(table.replace_schema_metadata(None), rejects_of(errors))
 
 
 def _of_lines(status: int, body: bytes) -> Matched:
@@ -267,69 +229,11 @@ def _of_lines(status: int, body: bytes) -> Matched:
 
 
 def publish(events: Event | pa.Table | Iterable[Event], key: str | None) -> Ask[Published]:
-    sent = _json(events) if isinstance(events, Mapping) else _many(events)
+    sent = json_body(events) if isinstance(events, Mapping) else many_body(events)
     headers = sent["headers"] | {"Idempotency-Key": key or uuid.uuid4().hex}
 
     def read(status: int, body: bytes) -> Published:
         found = json.loads(body)
-        return Published(found["sequence"], found["matches"], found["deliveries"], _rejects(found.get("errors", ())))
+        return Published(found["sequence"], found["matches"], found["deliveries"], rejects_of(found.get("errors", ())))
 
     return Ask("POST", "/v1/events", read, body=sent["body"], headers=headers)
-
-
-# Destinations and deliveries
-
-
-def _of(destination: str) -> str:
-    return f"/v1/destinations/{part(destination)}"
-
-
-def put_destination(name: str, kind: str, settings: Mapping[str, Any] | None) -> Ask[dict[str, Any]]:
-    return Ask("PUT", _of(name), _document, **_json({**(settings or {}), "kind": kind}))
-
-
-def destination(name: str) -> Ask[dict[str, Any]]:
-    return Ask("GET", _of(name), _document)
-
-
-def delete_destination(name: str) -> Ask[None]:
-    return Ask("DELETE", _of(name), _nothing, may_repeat=False)
-
-
-def pull(name: str, after: int | None, wait_s: float) -> Ask[Page]:
-    params: dict[str, str | int | float] = {"limit": _PULLED, "wait": wait_s}
-    if after is not None:
-        params["after"] = after
-
-    def read(status: int, body: bytes) -> Page:
-        documents = json.loads(body)["deliveries"]
-        wanting = {place: one["more"] for place, one in enumerate(documents) if "more" in one}
-        return Page(list(map(delivery_of, documents)), wanting)
-
-    return Ask("GET", f"{_of(name)}/deliveries", read, params=params)
-
-
-def delivery_of(document: Mapping[str, Any]) -> Delivery:
-    """A delivery as an object."""
-    return Delivery(
-        document["sequence"],
-        document["key"],
-        document["event"],
-        _matches(document["subscriptions"]),
-        document["destination"],
-        datetime.fromisoformat(document["published"]).astimezone(UTC),
-    )
-
-
-def more(path: str, number: int | None) -> Ask[tuple[list[Match], int | None]]:
-    """Further subscriptions of a delivery, and the number of the next part."""
-
-    def read(status: int, body: bytes) -> tuple[list[Match], int | None]:
-        found = json.loads(body)
-        return _matches(found["subscriptions"]), found.get("next")
-
-    return Ask("GET", path, read, params={} if number is None else {"part": number})
-
-
-def acknowledge(name: str, sequence: int) -> Ask[None]:
-    return Ask("POST", f"{_of(name)}/ack", _nothing, **_json({"sequence": sequence}))

@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from tocsin.client import calls
 from tocsin.client.calls import Event, Matched, Published
-from tocsin.client.receiving import Receiver
+from tocsin.client.hosting import Hosting
 from tocsin.errors import UnknownSubscription
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Report, SubscriptionId
 
 
-class Client(Receiver):
+class Client(Hosting):
     """A client of a service that `tocsin serve` runs. Its calls have the names of `Engine`. Threads may share it.
 
     Requests are sent again after failures that may pass, unless that could change something twice.
@@ -73,6 +73,7 @@ class Client(Receiver):
         weights: Mapping[str, float] | None = None,
         replace: bool = False,
         destination: str | None = None,
+        fence: str | None = None,
         throttle_s: float | None = None,
         paused_until: str | None = None,
         expires_at: str | None = None,
@@ -97,6 +98,8 @@ class Client(Receiver):
             Replace a subscription with this id.
         destination : str, optional
             Where its matches are delivered. Without one they are counted.
+        fence : str, optional
+            A fence: changes of its objects are delivered instead of matches.
         throttle_s : float, optional
             It is told of at most one match in so many seconds.
         paused_until, expires_at : str, optional
@@ -118,7 +121,8 @@ class Client(Receiver):
             calls.subscribe(
                 id, replace=replace, where=where, language=language, score=score, payload=payload,
                 weights=weights and dict(weights),
-                destination=destination, throttle_s=throttle_s, paused_until=paused_until, expires_at=expires_at,
+                destination=destination, fence=fence, throttle_s=throttle_s, paused_until=paused_until,
+                expires_at=expires_at,
             )
         )  # fmt: skip
 

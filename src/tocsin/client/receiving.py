@@ -7,8 +7,9 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tocsin.client import calls
-from tocsin.client.calls import Ask, Delivery
+from tocsin.client import calls, delivery_calls
+from tocsin.client.calls import Ask
+from tocsin.client.delivery_calls import Delivery
 from tocsin.client.sending import Sender, httpx
 from tocsin.client.streams import Following, checked_gaps
 from tocsin.errors import ServiceError
@@ -45,7 +46,7 @@ class Receiver(Sender):
         dict
             The destination.
         """
-        return self._ask(calls.put_destination(name, kind, settings))
+        return self._ask(delivery_calls.put_destination(name, kind, settings))
 
     def destination(self, name: str) -> dict[str, Any]:
         """A destination, with its cursor.
@@ -60,7 +61,7 @@ class Receiver(Sender):
         dict
             Among others `newest`, `acknowledged` and `earliest`.
         """
-        return self._ask(calls.destination(name))
+        return self._ask(delivery_calls.destination(name))
 
     def destinations(self) -> Iterator[dict[str, Any]]:
         """All destinations in the order of their ids.
@@ -80,7 +81,7 @@ class Receiver(Sender):
         name : str
             Its id.
         """
-        self._ask(calls.delete_destination(name))
+        self._ask(delivery_calls.delete_destination(name))
 
     def acknowledge(self, name: str, sequence: int) -> None:
         """Move the durable cursor of a destination: all deliveries up to a number are done.
@@ -92,7 +93,98 @@ class Receiver(Sender):
         sequence : int
             The number.
         """
-        self._ask(calls.acknowledge(name, sequence))
+        self._ask(delivery_calls.acknowledge(name, sequence))
+
+    def enable(self, name: str) -> dict[str, Any]:
+        """Let a webhook send again at once, after it failed or was disabled.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+
+        Returns
+        -------
+        dict
+            The destination.
+        """
+        return self._ask(delivery_calls.enable(name))
+
+    def rotate_secret(self, name: str, *, secret: str | None = None, keep_s: float | None = None) -> str:
+        """Sign the requests of a webhook with another secret, and for some time with the one before, too.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+        secret : str, optional
+            `whsec_` and base64; without one, the service makes a secret.
+        keep_s : float, optional
+            For how many seconds the secret before still signs; by default a day.
+
+        Returns
+        -------
+        str
+            The new secret.
+        """
+        return self._ask(delivery_calls.rotate_secret(name, secret, keep_s))
+
+    def replay(self, name: str, *, first: int | None = None, since: str | None = None) -> int:
+        """Move the cursor of a destination back, so that its deliveries come again.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+        first : int, optional
+            The number of the first delivery that comes again.
+        since : str, optional
+            Or the time from which on they were published: RFC 3339, such as `"2026-01-31T12:00:00Z"`.
+
+        Returns
+        -------
+        int
+            The cursor, which is before the first of them.
+
+        Raises
+        ------
+        InvalidInput
+            Unless one of the two is given.
+        """
+        return self._ask(delivery_calls.replay(name, first, since))
+
+    def dead_letters(self, name: str) -> Iterator[dict[str, Any]]:
+        """The deliveries of a webhook that were given up, in order.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+
+        Returns
+        -------
+        iterator of dict
+            Each with `sequence`, `cause`, `reason`, `attempts`, and the `delivery` as long as it is kept.
+        """
+        after: int | None = None
+        while True:
+            page = self._ask(delivery_calls.dead_letters(name, after))
+            yield from page["dead_letters"]
+            after = page.get("next")
+            if after is None:
+                return
+
+    def retry(self, name: str, sequence: int) -> None:
+        """Send a dead letter again.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+        sequence : int
+            The number of the delivery.
+        """
+        self._ask(delivery_calls.retry(name, sequence))
 
     def deliveries(
         self,
@@ -128,7 +220,7 @@ class Receiver(Sender):
         checked_gaps(gaps)
         while True:
             try:
-                page = self._ask(calls.pull(name, after, wait_s))
+                page = self._ask(delivery_calls.pull(name, after, wait_s))
             except ServiceError as error:
                 after = behind(error, gaps)
                 continue
@@ -145,8 +237,9 @@ class Receiver(Sender):
         """Read the subscriptions of a delivery that its page left out."""
         number: int | None = None
         while path is not None:
-            found, number = self._ask(calls.more(path, number))
+            found, changes, number = self._ask(delivery_calls.more(path, number))
             delivery.subscriptions.extend(found)
+            delivery.changes.extend(changes)
             path = path if number is not None else None
 
     def stream(self, *names: str, start: str | int = "latest", gaps: str = "raise") -> Iterator[Delivery]:

@@ -6,7 +6,7 @@ import json
 import warnings
 from typing import Any, Final
 
-from tocsin.client.calls import Delivery, delivery_of
+from tocsin.client.delivery_calls import Delivery, delivery_of
 from tocsin.errors import InvalidInput, ServiceError
 
 _FIRST_PAUSE_S: Final = 1.0
