@@ -1,0 +1,22 @@
+/** A dialog of the browser: it keeps the focus, and Escape closes it. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+export function Dialog({ label, close, children }: { label: string; close: () => void; children: ComponentChildren }) {
+  const own = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    own.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={own}
+      aria-label={label}
+      onClose={close}
+      onMouseDown={(event) => {
+        if (event.target === own.current) own.current?.close();
+      }}
+    >
+      {children}
+    </dialog>
+  );
+}
