@@ -20,6 +20,7 @@ from tocsin.service.calls import (
     fences,
     matching,
     operations,
+    regions,
     sessions,
     streams,
     subscriptions,
@@ -44,6 +45,7 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *audit.CALLS,
     *sessions.CALLS,
     *activity.CALLS,
+    *regions.CALLS,
 )
 CALLS: Final[Sequence[Call]] = (*_OF_RESOURCES, *operations.calls(_OF_RESOURCES))
 

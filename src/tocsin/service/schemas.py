@@ -268,6 +268,24 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "accepted", "rejected", "changes", "deliveries", "next", "errors",
     ),
+    "Regions": _object(
+        {
+            "regions": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "id": _ID, "attribute": _TEXT, "operator": _TEXT, "destination": _TEXT,
+                        "not": {"type": "boolean", "description": "Whether the condition is about places outside"},
+                        "geometry": {"type": "object", "description": "GeoJSON; of a circle, its centre"},
+                        "radius_m": {**_NUMBER, "description": "Of a circle, in metres"},
+                    },
+                    "id", "attribute", "operator", "not", "geometry",
+                ),
+            },
+            "next": _TEXT,
+        },
+        "regions",
+    ),
     "Replay": _object(
         {
             "from": {**_COUNT, "description": "The number of the first delivery that comes again"},
