@@ -47,15 +47,17 @@ export function ago(time: string | number): string {
   return seconds < 3 ? "now" : `${duration(seconds).replace(/\.\d/, "")} ago`;
 }
 
-/** An event in a line: its names and values, without braces, cut to what a row can show. */
-export function line(event: Record<string, unknown>, most = 220): string {
-  let text = "";
+/** The first names and values of an event, as many as a row can show. */
+export function attributes(event: Record<string, unknown>, most = 220): [string, string][] {
+  const found: [string, string][] = [];
+  let length = 0;
   for (const [name, value] of Object.entries(event)) {
     const shown = typeof value === "string" ? value : JSON.stringify(value);
-    text += `${text ? "  " : ""}${name} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
-    if (text.length > most) return `${text.slice(0, most)}…`;
+    found.push([name.slice(0, 40), shown.length > 60 ? `${shown.slice(0, 57)}…` : shown]);
+    length += name.length + shown.length;
+    if (length > most) break;
   }
-  return text || "{ }";
+  return found;
 }
 
 export const pretty = (value: unknown) => JSON.stringify(value, null, 2);

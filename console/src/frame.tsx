@@ -9,7 +9,13 @@ import { Button } from "./ui/basic";
 import { Dialog } from "./ui/dialog";
 import { Icon, type IconName, Mark } from "./ui/icons";
 import { Toasts } from "./ui/toasts";
+import { Deliveries } from "./views/deliveries";
+import { Explain } from "./views/explain";
+import { Live } from "./views/live";
+import { MapView } from "./views/map";
 import { Overview } from "./views/overview";
+import { Subscriptions } from "./views/subscriptions";
+import { PublishDialog, isPublishing } from "./views/publish";
 
 interface View {
   name: string;
@@ -18,7 +24,14 @@ interface View {
   show: ComponentType;
 }
 
-const VIEWS: View[] = [{ name: "overview", title: "Overview", icon: "overview", show: Overview }];
+const VIEWS: View[] = [
+  { name: "overview", title: "Overview", icon: "overview", show: Overview },
+  { name: "live", title: "Live", icon: "live", show: Live },
+  { name: "map", title: "Map", icon: "map", show: MapView },
+  { name: "subscriptions", title: "Subscriptions", icon: "subscriptions", show: Subscriptions },
+  { name: "explain", title: "Explain", icon: "explain", show: Explain },
+  { name: "deliveries", title: "Deliveries", icon: "deliveries", show: Deliveries },
+];
 
 const isHelping = signal(false);
 
@@ -72,6 +85,11 @@ function Side({ current }: { current: string }) {
           </a>
         ))}
       </nav>
+      {may("publish") && (
+        <Button icon="publish" label="Publish an event (p)" onClick={() => (isPublishing.value = true)}>
+          <span class="wide">Publish an event</span>
+        </Button>
+      )}
       <div class="side-end">
         <Who />
         <div class="side-row">
@@ -90,6 +108,7 @@ export function Frame() {
   const view = VIEWS.find((one) => one.name === place.value.view) ?? VIEWS[0]!;
   useShortcuts([
     ...VIEWS.map((one, at) => ({ key: String(at + 1), about: one.title, run: () => go(one.name) })),
+    { key: "p", about: "Publish an event", run: () => (isPublishing.value = may("publish")) },
     { key: "t", about: "Light or dark", run: turnTheme },
     { key: "?", about: "This help", run: () => (isHelping.value = true) },
   ]);
@@ -108,9 +127,8 @@ export function Frame() {
         <Shown />
       </main>
       {isHelping.value && <Help />}
+      {isPublishing.value && <PublishDialog />}
       <Toasts />
     </div>
   );
 }
-
-export const canPublish = () => may("publish");

@@ -7,6 +7,10 @@ import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/overlays.css";
 import "./styles/overview.css";
+import "./styles/live.css";
+import "./styles/map.css";
+import "./styles/subscriptions.css";
+import "./styles/deliveries.css";
 
 function Console() {
   if (session.value === undefined) return null;

@@ -5,7 +5,11 @@ import { useEffect, useRef } from "preact/hooks";
 export function Dialog({ label, close, children }: { label: string; close: () => void; children: ComponentChildren }) {
   const own = useRef<HTMLDialogElement>(null);
   useEffect(() => {
+    const before = document.activeElement;
     own.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
   }, []);
   return (
     <dialog
