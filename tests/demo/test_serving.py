@@ -22,7 +22,7 @@ def test_a_server_that_dies_loses_nothing(tmp_path: Path) -> None:
 def test_what_is_missing_is_counted() -> None:
     """So that the test above can fail."""
     flights, alerts = [{"number": 0, "carrier": "AA"}], [{"id": "a", "where": "carrier = 'AA'", "destination": "AA"}]
-    demo = serving._Demo(serving._Server(Path()), flights, alerts)
+    demo = serving._Demo(serving.ServerProcess(Path()), flights, alerts)
     assert demo._compared({"AA": 1}, 1.0, 0.0).missing == 2  # the delivery, and its match
 
 

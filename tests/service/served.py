@@ -23,10 +23,10 @@ from tocsin.service.serving import Options, Server, bound, serving
 class Served:
     """A running server. `client` is one of it; `service` has its parts."""
 
-    def __init__(self, folder: Path, options: Options, **opening: Any) -> None:
+    def __init__(self, folder: Path, options: Options, port: int = 0, **opening: Any) -> None:
         self.folder = folder
         self._engine = tocsin.Engine.open(folder, **opening)
-        self._listening = bound("127.0.0.1", 0)
+        self._listening = bound("127.0.0.1", port)
         started: list[Server] = []
         has_started = threading.Event()
 
@@ -97,10 +97,11 @@ def served(
     limits: Limits = Limits(),  # noqa: B008
     *,
     options: Mapping[str, Any] | None = None,
+    port: int = 0,
     **opening: Any,
 ) -> Iterator[Served]:
     """A server with some options of its own, over an engine that is opened with others."""
-    one = Served(folder, Options(folder, **{"limits": TenantLimits(limits), **(options or {})}), **opening)
+    one = Served(folder, Options(folder, **{"limits": TenantLimits(limits), **(options or {})}), port, **opening)
     try:
         yield one
     finally:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.cli.pipeline import stopping
+from tocsin.errors import InvalidInput
 
 
 def add_command(commands: Commands) -> None:
@@ -17,7 +18,12 @@ def add_command(commands: Commands) -> None:
         description="Runs a demo on real data and shows its results: flights out of New York matched against travel "
         "alerts, their planes in fences around cities, a service that is killed and loses nothing, or orders as "
         "deals in a window.",
-        examples=("tocsin demo --events 20000", "tocsin demo stream --hours 24", "tocsin demo window --size 500"),
+        examples=(
+            "tocsin demo --events 20000",
+            "tocsin demo stream --hours 24",
+            "tocsin demo window --size 500",
+            "tocsin demo service --console",
+        ),
     )
     parser.add_argument(
         "what", nargs="?", choices=("flights", "stream", "fences", "window", "service"), default="flights",
@@ -29,7 +35,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--day",
         metavar="YYYY-MM-DD",
-        help="stream: the first day (default: 2013-02-04); fences: the day (default: 2013-07-22); both in 2013",
+        help="stream: the first day (default: 2013-02-04); fences, --console: the day (default: 2013-07-22)",
     )
     parser.add_argument(
         "--hours", type=int, metavar="N", help="stream: the number of hours of flights (default: 168, a week)"
@@ -41,6 +47,10 @@ def add_command(commands: Commands) -> None:
         "--out", metavar="FOLDER", help="the folder for results (default: demo-output; window: demo-output/window)"
     )
     _add_sizes(parser)
+    parser.add_argument(
+        "--console", action="store_true",
+        help="service: play planes in the air to a server with its console, until it is stopped",
+    )  # fmt: skip
     parser.add_argument(
         "--master",
         default="local[*]",
@@ -83,6 +93,8 @@ def run(given: argparse.Namespace) -> int:
 
         asked = {name: value for name in ("subscriptions", "size") if (value := getattr(given, name)) is not None}
         window.run(output, events=given.events, pace=given.pace, **asked)
+    elif given.console:
+        run_console(given)
     elif given.what == "service":
         from tocsin.demo import serving
 
@@ -94,6 +106,15 @@ def run(given: argparse.Namespace) -> int:
         count = pipeline.SUBSCRIPTIONS if given.subscriptions is None else given.subscriptions
         pipeline.run(output, subscriptions=count, events=given.events, master=given.master)
     return 0
+
+
+def run_console(given: argparse.Namespace) -> None:
+    from tocsin.demo import console
+
+    if given.what != "service":
+        raise InvalidInput("--console belongs to tocsin demo service")
+    asked = {"day": given.day, "alerts": given.subscriptions, "events": given.events}
+    console.run(**{name: value for name, value in asked.items() if value is not None})
 
 
 def run_stream(given: argparse.Namespace, output: Path) -> None:

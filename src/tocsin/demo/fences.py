@@ -88,10 +88,10 @@ def run(output: Path, *, day: str = DAY) -> FenceSummary:
 
     Raises `MissingExtra` if the data or matplotlib is missing, `InvalidInput` for a day without flights.
     """
-    flown = _flights(day)
-    places = _airports()
-    positions = _positions(flown, places)
-    cities = _cities(flown, places)
+    flown = flights_on(day)
+    places = airports()
+    positions = positions_of(flown, places)
+    cities = cities_of(flown, places)
     output.mkdir(parents=True, exist_ok=True)
     engine = Engine()
     engine.subscribe_many({"id": f"{city.name} ({city.code})", "where": city.where} for city in cities)
@@ -138,7 +138,7 @@ def _direction(place: Points) -> Points:
     return np.array([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
 
 
-def _flights(day: str) -> list[dict[str, Any]]:
+def flights_on(day: str) -> list[dict[str, Any]]:
     """The flights that left on a day, and arrived."""
     table = flight_table("flights")
     try:
@@ -162,7 +162,7 @@ def _flights(day: str) -> list[dict[str, Any]]:
     ]
 
 
-def _airports() -> dict[str, dict[str, Any]]:
+def airports() -> dict[str, dict[str, Any]]:
     try:
         import airportsdata
     except ImportError as error:
@@ -171,11 +171,11 @@ def _airports() -> dict[str, dict[str, Any]]:
     return known
 
 
-def _positions(flown: list[dict[str, Any]], places: dict[str, dict[str, Any]]) -> pa.Table:
+def positions_of(flown: list[dict[str, Any]], places: dict[str, dict[str, Any]]) -> pa.Table:
     """The position of each plane every few minutes, in order of time."""
     rows = []
     for flight in flown:
-        start, end = (_place(places[flight[name]]) for name in ("origin", "dest"))
+        start, end = (place_of(places[flight[name]]) for name in ("origin", "dest"))
         minutes = np.append(np.arange(0, flight["minutes"], MINUTES), flight["minutes"])
         way = great_circle(start, end, minutes / flight["minutes"])
         for minute, place in zip(minutes.tolist(), way.tolist(), strict=True):
@@ -187,11 +187,11 @@ def _positions(flown: list[dict[str, Any]], places: dict[str, dict[str, Any]]) -
     return pa.Table.from_pylist(rows, pa.schema(fields))
 
 
-def _place(airport: dict[str, Any]) -> Points:
+def place_of(airport: dict[str, Any]) -> Points:
     return np.array([airport["lon"], airport["lat"]])
 
 
-def _cities(flown: list[dict[str, Any]], places: dict[str, dict[str, Any]]) -> list[City]:
+def cities_of(flown: list[dict[str, Any]], places: dict[str, dict[str, Any]]) -> list[City]:
     """The destinations with the most flights."""
     cities = []
     for code, _ in Counter(flight["dest"] for flight in flown).most_common(CITIES):

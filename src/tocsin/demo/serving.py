@@ -78,7 +78,7 @@ def run(output: Path, *, subscriptions: int = SUBSCRIPTIONS, events: int = EVENT
     print("reading flights", file=sys.stderr)
     flights = _flights(events)
     alerts = _alerts(flights, subscriptions, random.Random(seed))
-    with tempfile.TemporaryDirectory() as folder, _Server(Path(folder)) as server:
+    with tempfile.TemporaryDirectory() as folder, ServerProcess(Path(folder)) as server:
         summary = _Demo(server, flights, alerts).run()
     output.mkdir(parents=True, exist_ok=True)
     (output / "service.json").write_text(json.dumps(asdict(summary), indent=2) + "\n")
@@ -115,18 +115,18 @@ def _alerts(flights: list[dict[str, Any]], count: int, draw: random.Random) -> l
     return alerts
 
 
-class _Server:
-    """`tocsin serve` in a process, always on one port."""
+class ServerProcess:
+    """`tocsin serve` in a process, always on one port: one that is given, or any that is free."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int | None = None) -> None:
         self._folder = folder / "alerts"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+            self._port = port or free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self._port}"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> _Server:
+    def __enter__(self) -> ServerProcess:
         self.start()
         return self
 
@@ -157,7 +157,7 @@ class _Server:
 class _Demo:
     """A publisher, a receiver of all destinations, and a server that dies between them."""
 
-    def __init__(self, server: _Server, flights: list[dict[str, Any]], alerts: list[dict[str, Any]]) -> None:
+    def __init__(self, server: ServerProcess, flights: list[dict[str, Any]], alerts: list[dict[str, Any]]) -> None:
         self._server, self._flights, self._alerts = server, flights, alerts
         self._came: dict[tuple[str, int], Delivery] = {}
         self._again = 0

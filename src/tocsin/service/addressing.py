@@ -85,7 +85,7 @@ class Addressing:
         for place, row in enumerate(hits.rows):
             first, stop = hits.starts[place], hits.starts[place + 1]
             event, tenant = events[row], units[row].tenant
-            event.matches = stop - first
+            event.ids = hits.ids[first:stop]
             for at in range(first, stop):
                 route = routes.get(hits.ids[at])
                 target = None if route is None else destinations.get(route.destination or 0)

@@ -147,6 +147,10 @@ class Shared(NamedTuple):
     tenants: Tenants
     authentication: Authentication
 
+    def sender(self, request: Request) -> Principal:
+        """The sender of a request; raises a `Problem`."""
+        return self.authentication.principal(request.headers, is_secure=request.url.scheme == "https")
+
 
 class Endpoint:
     """The calls of one path as an ASGI application."""
@@ -171,8 +175,9 @@ class Endpoint:
 
     async def _answer(self, request: Request) -> Response:
         shared = self._shared
-        principal = NOBODY if self._is_open else shared.authentication.principal(request.headers)
         call = self._calls.get(request.method)
+        is_open = self._is_open if call is None else not call.scopes
+        principal = NOBODY if is_open else shared.sender(request)
         if call is None:
             allowed = ", ".join(self._calls)
             raise Problem(405, "method", f"{request.method} is not allowed here", headers={"Allow": allowed})

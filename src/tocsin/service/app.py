@@ -1,17 +1,17 @@
-"""The ASGI application: all calls behind the guard."""
+"""The ASGI application: all calls, and the console, behind the guard."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tocsin.service.access.authentication import Authentication
 from tocsin.service.api import Call, Endpoint, Shared
 from tocsin.service.calls import (
+    activity,
     audit,
     checking,
     deliveries,
@@ -20,11 +20,14 @@ from tocsin.service.calls import (
     fences,
     matching,
     operations,
+    regions,
+    sessions,
     streams,
     subscriptions,
     webhooks,
     windows,
 )
+from tocsin.service.console import files
 from tocsin.service.guard import LOOPBACK, EncodedPaths, Guarded
 from tocsin.service.problems import Problem
 
@@ -40,6 +43,9 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *windows.CALLS,
     *fences.CALLS,
     *audit.CALLS,
+    *sessions.CALLS,
+    *activity.CALLS,
+    *regions.CALLS,
 )
 CALLS: Final[Sequence[Call]] = (*_OF_RESOURCES, *operations.calls(_OF_RESOURCES))
 
@@ -47,19 +53,26 @@ CALLS: Final[Sequence[Call]] = (*_OF_RESOURCES, *operations.calls(_OF_RESOURCES)
 class _Nothing:
     """The answer for paths without a call: that there is nothing, to those who may know it."""
 
-    def __init__(self, authentication: Authentication) -> None:
-        self._authentication = authentication
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1003})
             return
         try:
-            self._authentication.principal(Headers(scope=scope))
+            self._shared.sender(Request(scope))
             problem = Problem(404, "unknown", "there is nothing at this path")
         except Problem as denied:
             problem = denied
         await problem.response()(scope, receive, send)
+
+
+class _Console:
+    """The console, as an application: a route calls a plain function with a request."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await files.serve(scope, receive, send)
 
 
 def make_app(shared: Shared, hosts: frozenset[str] | None = LOOPBACK) -> ASGIApp:
@@ -68,5 +81,6 @@ def make_app(shared: Shared, hosts: frozenset[str] | None = LOOPBACK) -> ASGIApp
     for call in CALLS:
         paths.setdefault(call.path, []).append(call)
     routes = [Route(path, Endpoint(shared, calls)) for path, calls in paths.items()]
-    router = Router(routes, redirect_slashes=False, default=_Nothing(shared.authentication))
-    return Guarded(EncodedPaths(router), hosts)
+    routes += [Route(path, _Console()) for path in (files.PAGE, f"{files.FOLDER}{{name}}")]
+    router = Router(routes, redirect_slashes=False, default=_Nothing(shared))
+    return Guarded(EncodedPaths(router), hosts, frozenset((files.PAGE,)))

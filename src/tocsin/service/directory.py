@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service import tables
+from tocsin.service.activity import Activity
 from tocsin.store import Identity
 
 _EPOCHS: Final = "service_epochs"
@@ -64,6 +65,7 @@ class Directory:
     first_event: int = 1
     published_bytes: int = 0  # of all events so far
     epochs: list[tuple[int, str]] = field(default_factory=list)  # first event and name of each history
+    activity: Activity = field(default_factory=Activity)
     _shared: dict[Route, Route] = field(default_factory=dict)
 
     def put(self, destination: Destination) -> None:
@@ -76,7 +78,11 @@ class Directory:
         del self.destinations[destination.number], self.named[destination.tenant, destination.id]
 
     def route(self, id: SubscriptionId, route: Route | None) -> None:
-        """Set or forget a subscription's route, and count who names each destination."""
+        """Set a subscription's route, or forget the subscription, and count who names each destination."""
+        if route is None:
+            self.activity.forget(id)
+        else:
+            self.activity.known(id)
         before = self.routes.get(id)
         if before is not None and before.destination in self.destinations:
             self.destinations[before.destination].subscriptions -= 1

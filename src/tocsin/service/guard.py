@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tocsin.service.problems import Problem
 
 LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
-_LOOKED_AT: Final = (b"host", b"origin", b"sec-fetch-site")
+_LOOKED_AT: Final = (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-dest")
 _MOST_PATH: Final = 8192
 
 
@@ -30,27 +30,32 @@ def host_of(authority: str) -> str:
 
 
 class Guarded:
-    """Refuses requests that name a host not among `hosts` (None: any), or come from a page of another origin."""
+    """Refuses requests that name a host not among `hosts` (None: any), or come from a page of another origin.
 
-    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
-        self._app, self._hosts = app, hosts
+    Links on pages of other origins may lead to `pages`, whose files are the same for everybody.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str] | None, pages: frozenset[str] = frozenset()) -> None:
+        self._app, self._hosts, self._pages = app, hosts, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            problem = self._problem(scope["headers"])
+            is_page = scope["method"] == "GET" and scope["path"] in self._pages
+            problem = self._problem(scope["headers"], is_page=is_page)
             if problem is not None:
                 await problem.response()(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _problem(self, headers: Iterable[tuple[bytes, bytes]]) -> Problem | None:
-        hosts, origins, sites = ([value for name, value in headers if name == one] for one in _LOOKED_AT)
+    def _problem(self, headers: Iterable[tuple[bytes, bytes]], *, is_page: bool) -> Problem | None:
+        hosts, origins, sites, uses = ([value for name, value in headers if name == one] for one in _LOOKED_AT)
         named = host_of(hosts[0].decode("latin-1")) if len(hosts) == 1 else ""
         if not named or (self._hosts is not None and named not in self._hosts):
             return Problem(421, "host", "this server does not answer to that name; --public-host adds a name")
         host = hosts[0].lower()
         is_other = any(one.lower() not in (b"http://" + host, b"https://" + host) for one in origins)
-        if is_other or any(one not in (b"none", b"same-origin") for one in sites):
+        is_linked = is_page and uses == [b"document"]
+        if is_other or (not is_linked and any(one not in (b"none", b"same-origin") for one in sites)):
             return Problem(403, "origin", "this server takes no requests from pages of other origins")
         return None
 

@@ -20,6 +20,9 @@ table { border-collapse: collapse } td { padding: 0.1rem 1rem 0.1rem 0; vertical
 """
 
 
+_TOKEN = "`tocsin token create` makes one. The cookie of a session stands for it, too: POST /v1/session"
+
+
 def document(calls: Sequence[Call]) -> dict[str, Any]:
     """The OpenAPI document."""
     paths: dict[str, dict[str, Any]] = {}
@@ -35,7 +38,7 @@ def document(calls: Sequence[Call]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "`tocsin token create`"}},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": _TOKEN}},
         },
     }
 

@@ -77,13 +77,15 @@ class Publish:
     is_alone = False
     _outcomes: list[list[Outcome]] = field(default_factory=list)
     _stored: list[Stored] = field(default_factory=list)
+    _matched: list[Sequence[SubscriptionId]] = field(default_factory=list)
+    _now: int = 0
     _pending: _Pending | None = None
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         pending = self._pending = self.outbox.pending(touched)
         rows = _Rows()
         self.outbox.fences.begin(database, touched, itertools.chain(*self.events))
-        now = int(time.time() * 1000)
+        now = self._now = int(time.time() * 1000)
         for unit, events in zip(self.units, self.events, strict=True):
             whole = self._repeated(database, unit, unit.key if unit.record is None else None)
             if whole is not None:
@@ -156,6 +158,7 @@ class Publish:
         rows.events.append(
             (number, unit.tenant, now, event.text, event.matches, told, pending.published_bytes, event.kind)
         )
+        self._matched.append(event.ids)
         outcome = Published(number, event.matches, len(pairs), event.suppressed)
         if event.key is not None:
             pending.answers[unit.tenant, event.key.route, event.key.key] = event.key.digest, [outcome]
@@ -188,6 +191,7 @@ class Publish:
         self.outbox.told.update(pending.told)
         self.outbox.fences.applied()
         pending.filling.apply()
+        directory.activity.count(self._matched, self._now)
         return self._outcomes, self._stored
 
 

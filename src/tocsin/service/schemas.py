@@ -56,6 +56,21 @@ _WEBHOOK: Final[dict[str, Any]] = {
     "waiting": {**_COUNT, "readOnly": True, "description": "Deliveries that wait to be sent"},
 }
 SCHEMAS: Final[dict[str, Any]] = {
+    "Activity": _object(
+        {
+            "since": {**_TIME, "description": "When the server began to count"}, "subscriptions": _COUNT,
+            "silent": {**_COUNT, "description": "How many subscriptions matched nothing"},
+            "busiest": {
+                "type": "array",
+                "items": _object({"id": _ID, "matches": _COUNT, "last": _TIME}, "id", "matches", "last"),
+            },
+            "first_silent": {
+                "type": "array", "items": _ID,
+                "description": "The first of the silent ones, among the first 100,000 subscriptions",
+            },
+        },
+        "since", "subscriptions", "silent", "busiest", "first_silent",
+    ),
     "Audit": _object(
         {
             "records": {
@@ -218,6 +233,7 @@ SCHEMAS: Final[dict[str, Any]] = {
         "location", additionalProperties=False,
     ),
     "Lines": {"type": "string", "description": "One JSON object a line"},
+    "Login": _object({"token": _TEXT}, "token", additionalProperties=False),
     "Matches": _object({"matches": {"type": "array", "items": _object(_MATCH, "id", "score", "payload")}}, "matches"),
     "Message": _object(
         {
@@ -252,6 +268,24 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "accepted", "rejected", "changes", "deliveries", "next", "errors",
     ),
+    "Regions": _object(
+        {
+            "regions": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "id": _ID, "attribute": _TEXT, "operator": _TEXT, "destination": _TEXT,
+                        "not": {"type": "boolean", "description": "Whether the condition is about places outside"},
+                        "geometry": {"type": "object", "description": "GeoJSON; of a circle, its centre"},
+                        "radius_m": {**_NUMBER, "description": "Of a circle, in metres"},
+                    },
+                    "id", "attribute", "operator", "not", "geometry",
+                ),
+            },
+            "next": _TEXT,
+        },
+        "regions",
+    ),
     "Replay": _object(
         {
             "from": {**_COUNT, "description": "The number of the first delivery that comes again"},
@@ -274,6 +308,14 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Report": _object(
         {"accepted": _COUNT, "rejected": _COUNT, "errors": _ERRORS, "sequence": _COUNT},
         "accepted", "rejected", "errors",
+    ),
+    "Session": _object(
+        {
+            "tenant": _TEXT, "scopes": {"type": "array", "items": _TEXT}, "name": _TEXT,
+            "needs_token": {"type": "boolean", "description": "Whether requests need a token here"},
+            "token": {**_TEXT, "description": "The id of the token"}, "expires": _TIME,
+        },
+        "tenant", "scopes", "needs_token",
     ),
     "Status": _object({"status": _TEXT, "sequence": _COUNT}, "status"),
     "Subscription": _object(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -69,13 +69,18 @@ class Event:
     """A matched event, ready to be written."""
 
     text: str
-    matches: int = 0
+    ids: Sequence[SubscriptionId] = ()  # of the subscriptions that matched
     deliveries: dict[int, list[str]] = field(default_factory=dict)  # JSON objects of subscriptions, by destination
     throttled: list[Throttled] = field(default_factory=list)
     suppressed: int = 0  # matches that are paused or expired
     refused: Reject | None = None  # why it could not be matched at all
     key: Key | None = None
     kind: str = ""  # empty if it was published; what was not, no full outbox refuses
+
+    @property
+    def matches(self) -> int:
+        """How many subscriptions matched."""
+        return len(self.ids)
 
 
 class Published(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Final
 from starlette.datastructures import Headers
 
 from tocsin.errors import StoreError
+from tocsin.service.access.sessions import Sessions, session_text
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.access.tokens import MOST_TEXT, Token, found
 from tocsin.service.principals import EVERYBODY, Principal
@@ -67,6 +68,7 @@ class Authentication:
         self._file = TokenFile(folder)
         self.tokens = LiveTokens(self._file)
         self._needs_token = always
+        self.sessions = Sessions(time.monotonic)
         self.denied = {401: 0, 403: 0}
 
     @property
@@ -75,17 +77,37 @@ class Authentication:
         self._needs_token = self._needs_token or self.tokens.is_there
         return self._needs_token
 
-    def principal(self, headers: Headers) -> Principal:
-        """The sender of a request; raises a `Problem`."""
+    def principal(self, headers: Headers, *, is_secure: bool = False) -> Principal:
+        """The sender of a request, by the token in its head or by its session; raises a `Problem`.
+
+        `is_secure`: the request came over TLS, where the cookie of a session has another name.
+        """
         if not self.needs_token:
             return EVERYBODY
         given = headers.getlist("authorization")
         if not given:
-            raise self._denied("")
+            return self._of_session(session_text(headers, is_secure=is_secure))
         scheme, _, text = given[0].partition(" ")
-        if len(given) > 1 or scheme.lower() != "bearer" or len(text) > MOST_TEXT:
+        if len(given) > 1 or scheme.lower() != "bearer":
             raise self._denied(', error="invalid_token"')
-        token, now = found(text.strip(" "), self.tokens.look()), int(time.time() * 1000)
+        return self._of_token(self.token(text.strip(" ")))
+
+    def token(self, text: str) -> Token | None:
+        """The token of a text, None if it is not one."""
+        return found(text, self.tokens.look()) if len(text) <= MOST_TEXT else None
+
+    def begin(self, text: str) -> tuple[str, Principal]:
+        """A new session with the token of a text: the text of its cookie, and who uses it; raises a `Problem`."""
+        principal = self._of_token(self.token(text))
+        return self.sessions.begin(principal.token), principal
+
+    def _of_session(self, text: str | None) -> Principal:
+        if not text:
+            raise self._denied("")
+        return self._of_token(self.tokens.look().get(self.sessions.token(text) or ""))
+
+    def _of_token(self, token: Token | None) -> Principal:
+        now = int(time.time() * 1000)
         if token is None or not token.is_live(now):
             raise self._denied(', error="invalid_token"')
         self.tokens.used[token.id] = now

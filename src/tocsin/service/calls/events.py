@@ -162,7 +162,7 @@ async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
     outcomes: list[Outcome] = []
     exchange.service.quotas.events(sum(len(unit.texts) for unit in units))
     for unit in units:
-        with in_progress(exchange, unit.key):
+        with in_progress(exchange, unit.key), exchange.service.metrics.publishing():
             found = await exchange.service.publisher.publish(unit)
         if unit.key is not None and len(found) < len(unit.texts) and isinstance(found[0], Problem):
             raise found[0]  # the key came with another body

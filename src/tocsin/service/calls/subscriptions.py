@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
@@ -18,7 +17,7 @@ from tocsin.language.advice import advice_on
 from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
-from tocsin.service import arrow, bodies
+from tocsin.service import arrow, bodies, pages
 from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
@@ -210,18 +209,18 @@ async def delete(exchange: Exchange) -> Response:
 
 
 async def page(exchange: Exchange) -> Response:
-    limit, after = exchange.asked.number("limit", 100, 1, MOST_PAGE), exchange.asked.text("after")
-    service = exchange.service
+    asked, service = exchange.asked, exchange.service
+    limit, after = asked.number("limit", 100, 1, MOST_PAGE), asked.text("after")
     first = None if after is None else subscription_id(after, service.transactions.kind)
-
-    def ask(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-        where, values = ("", ()) if first is None else ("WHERE s.id > ?", (first,))
-        return connection.execute(f"{_ROW} {where} ORDER BY s.id LIMIT ?", (*values, limit + 1)).fetchall()
-
-    rows = await service.readers.read(ask)
-    document: dict[str, Any] = {"subscriptions": [document_of(exchange, row) for row in rows[:limit]]}
-    if len(rows) > limit:
-        document["next"] = str(rows[limit - 1][0])
+    name, target = asked.text("destination"), None
+    if name is not None:
+        target = service.destination(exchange.principal, name).number
+    rows, last = await service.readers.read(
+        lambda one: pages.read(one, _ROW, first, limit, asked.text("search"), target)
+    )
+    document: dict[str, Any] = {"subscriptions": [document_of(exchange, row) for row in rows]}
+    if last is not None:
+        document["next"] = str(last)
     return answered(document)
 
 
@@ -312,8 +311,10 @@ CALLS: Final = (
         (
             Option("after", "the id before the first one"),
             LIMIT,
+            Option("search", "a text in the id or in the condition; letters A to Z in either case"),
+            Option("destination", "the id of the destination that they name"),
         ),
-        gives="Subscriptions", problems=(400, 422),
+        gives="Subscriptions", problems=(400, 404, 422),
     ),
     Call(
         "POST", PATH, bulk, SUBSCRIBE, "Add or replace many subscriptions; one bad record costs itself alone",

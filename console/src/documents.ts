@@ -1,0 +1,65 @@
+/** The documents of the service that views read. docs/service.md and /openapi.json describe them. */
+export type Id = string | number;
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type EventRecord = { [name: string]: Json };
+
+export interface Destination {
+  id: string;
+  kind: "stream" | "webhook";
+  epoch: string;
+  newest: number;
+  acknowledged: number;
+  earliest: number;
+  subscriptions: number;
+  url?: string;
+  order?: string;
+  state?: "well" | "failing" | "disabled";
+  reason?: string;
+  failing_since?: string;
+  disabled_at?: string;
+  waiting?: number;
+  paused_until?: string;
+}
+
+export interface Match {
+  id: Id;
+  score: number | null;
+  payload: Json;
+}
+
+export interface Delivery {
+  sequence: number;
+  key: string;
+  event: EventRecord;
+  subscriptions: Match[];
+  destination: string;
+  published: string;
+  more?: string;
+  count?: number;
+}
+
+export interface Subscription {
+  id: Id;
+  where: Json;
+  score?: number;
+  payload?: Json;
+  weights?: Record<string, number>;
+  destination?: string;
+  throttle_s?: number;
+  paused_until?: string;
+  expires_at?: string;
+  sequence: number;
+}
+
+export interface Activity {
+  since: string;
+  subscriptions: number;
+  silent: number;
+  busiest: { id: Id; matches: number; last: string }[];
+  first_silent: Id[];
+}
+
+/** Deliveries after the cursor that are kept. */
+export function backlog(one: Destination): number {
+  return one.waiting ?? one.newest - Math.max(one.acknowledged, one.earliest - 1);
+}

@@ -1,0 +1,47 @@
+/** The service's opinion of a condition, asked while somebody types. */
+import { useEffect, useState } from "preact/hooks";
+import { post, told } from "../api";
+
+export interface Checked {
+  valid: boolean;
+  text?: string;
+  attributes?: string[];
+  warnings?: { condition: string; reason: string }[];
+  problem?: { detail: string; line?: number; column?: number; reason?: string; hint?: string | null; caret?: string | null };
+}
+
+const WAIT_MS = 140;
+
+/** The last answer for `where`, and whether it is about the text as it is now. */
+export function useCheck(where: string): { checked: Checked | null; isCurrent: boolean; error: string } {
+  const [found, setFound] = useState<{ where: string; checked: Checked } | null>(null);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    if (!where.trim()) {
+      setFound(null);
+      return;
+    }
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      post<Checked>("/v1/check", { where: conditionOf(where) }, { signal: abort.signal }).then(
+        (checked) => (setFound({ where, checked }), setError("")),
+        (failure) => abort.signal.aborted || setError(told(failure)),
+      );
+    }, WAIT_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [where]);
+  return { checked: found?.checked ?? null, isCurrent: found?.where === where, error };
+}
+
+/** A condition as the service takes it: CQL2 JSON is an object, all else is text. */
+export function conditionOf(text: string): unknown {
+  if (!text.trimStart().startsWith("{")) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,239 @@
+/** The panel of a subscription: edit, check while typing, dry-run, save. */
+import { useEffect, useState } from "preact/hooks";
+import { Failure, answer, call, may, part, post, told } from "../api";
+import type { Destination, Subscription } from "../documents";
+import { duration, moment, plural, pretty, whole } from "../format";
+import { useShortcuts } from "../keys";
+import { Badge, Button, Field, Note } from "../ui/basic";
+import { Editor } from "../ui/editor";
+import { Histogram } from "../ui/histogram";
+import { JsonView } from "../ui/json";
+import { say } from "../ui/toasts";
+import { type Checked, conditionOf, useCheck } from "./checking";
+
+interface DryRan {
+  events: number;
+  matches: number;
+  whole: boolean;
+  from?: string;
+  to?: string;
+  histogram?: { width_s: number; counts: number[] };
+  examples: { sequence: number; published: string; event: unknown }[];
+}
+
+/** The fields as text. Empty ones are left out of what is saved. */
+interface Draft {
+  id: string;
+  where: string;
+  destination: string;
+  score: string;
+  throttle_s: string;
+  payload: string;
+}
+
+const NEW: Draft = { id: "", where: "", destination: "", score: "", throttle_s: "", payload: "" };
+
+function draftOf(one: Subscription | null, fresh: Partial<Draft>): Draft {
+  if (!one) return { ...NEW, ...fresh };
+  return {
+    id: String(one.id),
+    where: typeof one.where === "string" ? one.where : pretty(one.where),
+    destination: one.destination ?? "",
+    score: one.score === undefined || one.score === 1 ? "" : String(one.score),
+    throttle_s: one.throttle_s === undefined ? "" : String(one.throttle_s),
+    payload: one.payload === undefined ? "" : pretty(one.payload),
+  };
+}
+
+/** What is saved: members that the panel does not show stay as they are. */
+function recordOf(draft: Draft, before: Subscription | null): Record<string, unknown> {
+  const { id: _, sequence: __, ...kept } = before ?? ({} as Partial<Subscription>);
+  const record: Record<string, unknown> = { ...kept, where: conditionOf(draft.where) };
+  const set = (name: string, text: string, value: () => unknown) => {
+    if (text.trim()) record[name] = value();
+    else delete record[name];
+  };
+  set("destination", draft.destination, () => draft.destination);
+  set("score", draft.score, () => Number(draft.score));
+  set("throttle_s", draft.throttle_s, () => Number(draft.throttle_s));
+  set("payload", draft.payload, () => JSON.parse(draft.payload));
+  return record;
+}
+
+function Verdict({ checked, isCurrent, where }: { checked: Checked | null; isCurrent: boolean; where: string }) {
+  if (!where.trim())
+    return (
+      <p class="dim">
+        For example <code>price &lt;= 580 AND model IN ('iphone5s', 'ipad2')</code> or <code>S_INTERSECTS(location, BBOX(-75, 40, -73, 42))</code>
+      </p>
+    );
+  if (!checked) return <p class="faint">Checking…</p>;
+  if (!checked.valid) {
+    const { problem } = checked;
+    return (
+      <div class={isCurrent ? "" : "stale"}>
+        <Note tone="fail">
+          {problem?.line && `Line ${problem.line}, column ${problem.column}: `}
+          {problem?.reason ?? problem?.detail}
+          {problem?.hint && <p>{problem.hint}</p>}
+          {problem?.caret && <pre class="caret">{problem.caret}</pre>}
+        </Note>
+      </div>
+    );
+  }
+  return (
+    <div class={`grid ${isCurrent ? "" : "stale"}`}>
+      <div class="row wrap">
+        <Badge tone="well">understood</Badge>
+        {checked.attributes?.slice(0, 12).map((one) => (
+          <span class="badge mono" key={one}>
+            {one}
+          </span>
+        ))}
+      </div>
+      {checked.warnings?.map((one) => (
+        <Note tone="wait" key={one.condition}>
+          <code>{one.condition}</code>: {one.reason}
+        </Note>
+      ))}
+    </div>
+  );
+}
+
+function Dry({ run }: { run: DryRan }) {
+  if (run.events === 0)
+    return <Note>No events are kept yet, so there is nothing to try it on. Publish some, then run it again.</Note>;
+  const share = (run.matches / run.events) * 100;
+  const seconds = run.from && run.to ? (new Date(run.to).getTime() - new Date(run.from).getTime()) / 1000 : 0;
+  return (
+    <div class="grid" aria-label="The dry run">
+      <p>
+        <strong>{plural(run.matches, "match", "matches")}</strong>
+        <span class="dim">
+          {" "}
+          in {run.whole ? "all" : "the last"} {plural(run.events, "event")} of {duration(seconds)} ({share < 10 ? share.toPrecision(2) : Math.round(share)} %)
+        </span>
+      </p>
+      {run.histogram && <Histogram from={run.from!} to={run.to!} {...run.histogram} />}
+      {run.examples.slice(0, 3).map((one) => (
+        <details key={one.sequence}>
+          <summary>
+            Event {whole(one.sequence)} <span class="faint">{moment(one.published)}</span>
+          </summary>
+          <JsonView value={one.event} label={`Event ${one.sequence}`} />
+        </details>
+      ))}
+    </div>
+  );
+}
+
+interface Props {
+  one: Subscription | null;
+  fresh?: Partial<Draft>;
+  destinations: Destination[];
+  close: () => void;
+  changed: (id: string | null) => void;
+}
+
+export function SubscriptionPanel({ one, fresh = {}, destinations, close, changed }: Props) {
+  const [draft, setDraft] = useState(() => draftOf(one, fresh));
+  const [ran, setRan] = useState<DryRan | null>(null);
+  const [isBusy, setBusy] = useState("");
+  const [error, setError] = useState("");
+  const { checked, isCurrent, error: unchecked } = useCheck(draft.where);
+  useEffect(() => setRan(null), [draft.where]);
+  const set = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
+  const field = (name: keyof Draft) => ({ value: draft[name], onInput: (event: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) => set({ [name]: event.currentTarget.value }) });
+  const isReady = draft.id.trim() !== "" && checked?.valid === true && isCurrent;
+  const attempt = async (what: string, run: () => Promise<void>) => {
+    setBusy(what);
+    setError("");
+    try {
+      await run();
+    } catch (failure) {
+      const isOld = failure instanceof Failure && failure.status === 412;
+      setError(isOld ? (one ? "Somebody changed it meanwhile. Close the panel and open it again; your text is still here to copy." : "A subscription with this id exists already. Choose another id.") : failure instanceof SyntaxError ? `The payload is not JSON: ${failure.message}` : told(failure));
+    }
+    setBusy("");
+  };
+  const dryRun = () => attempt("dry", async () => setRan(await post<DryRan>("/v1/dry-run", { where: conditionOf(draft.where) })));
+  const save = () =>
+    attempt("save", async () => {
+      const headers: Record<string, string> = one ? { "If-Match": `"${one.sequence}"` } : { "If-None-Match": "*" };
+      await call("PUT", `/v1/subscriptions/${part(draft.id)}`, { body: recordOf(draft, one), headers });
+      say(`The subscription ${draft.id} is saved.`);
+      changed(draft.id);
+    });
+  const remove = () =>
+    attempt("remove", async () => {
+      if (!confirm(`Delete the subscription ${draft.id}?`)) return;
+      await answer("DELETE", `/v1/subscriptions/${part(draft.id)}`, { headers: { "If-Match": `"${one!.sequence}"` } });
+      say(`The subscription ${draft.id} is deleted.`);
+      changed(null);
+    });
+  useShortcuts([
+    { key: "Ctrl s", about: "Save the subscription", always: true, run: () => void (isReady && save()) },
+    { key: "Escape", about: "Close the panel", run: close },
+  ]);
+  const mistake = isCurrent && checked?.problem?.line ? { line: checked.problem.line, column: checked.problem.column ?? 1 } : undefined;
+  return (
+    <section class="panel wide" aria-label="The subscription">
+      <header>
+        <h2>{one ? String(one.id) : "New subscription"}</h2>
+        {one && <Badge>{`change ${whole(one.sequence)}`}</Badge>}
+        <span class="push" />
+        {one && may("subscribe") && <Button small kind="plain" icon="trash" label="Delete" onClick={() => void remove()} />}
+        <Button small kind="plain" icon="close" label="Close" onClick={close} />
+      </header>
+      <div class="scroll">
+        {!one && (
+          <Field label="Id">
+            <input class="input mono" placeholder="cheap-phones" maxLength={256} {...field("id")} />
+          </Field>
+        )}
+        <div class="field">
+          <span>Condition</span>
+          <Editor label="Condition" value={draft.where} change={(where) => set({ where })} mistake={mistake} describedBy="verdict" submit={() => void dryRun()} />
+          <div id="verdict" aria-live="polite">
+            {unchecked ? <Note tone="fail">{unchecked}</Note> : <Verdict checked={checked} isCurrent={isCurrent} where={draft.where} />}
+          </div>
+        </div>
+        <div class="fields">
+          <Field label="Destination">
+            <select class="select" value={draft.destination} onChange={(event) => set({ destination: event.currentTarget.value })}>
+              <option value="">None: matches are only counted</option>
+              {destinations.map((target) => (
+                <option key={target.id}>{target.id}</option>
+              ))}
+            </select>
+          </Field>
+          <Field label="Score">
+            <input class="input num" inputMode="decimal" placeholder="1" {...field("score")} />
+          </Field>
+          <Field label="At most once in … seconds">
+            <input class="input num" inputMode="decimal" placeholder="no limit" {...field("throttle_s")} />
+          </Field>
+        </div>
+        <Field label="Payload, as JSON">
+          <textarea class="input area mono" rows={3} spellcheck={false} placeholder={'{"mail": "a@example.org"}'} {...field("payload")} />
+        </Field>
+        {ran && <Dry run={ran} />}
+        {error && <Note tone="fail">{error}</Note>}
+      </div>
+      <footer>
+        <Button disabled={!checked?.valid || !isCurrent || isBusy !== ""} icon="overview" onClick={() => void dryRun()}>
+          {isBusy === "dry" ? "Trying…" : "Dry-run"}
+        </Button>
+        <span class="faint">on the events that are kept</span>
+        <span class="push" />
+        {may("subscribe") ? (
+          <Button kind="main" disabled={!isReady || isBusy !== ""} onClick={() => void save()}>
+            Save
+          </Button>
+        ) : (
+          <span class="faint">Saving needs the scope subscribe</span>
+        )}
+      </footer>
+    </section>
+  );
+}

@@ -1,0 +1,89 @@
+"""Sessions of browsers: a cookie in place of a token, so that no script of a page can read the token.
+
+A session is 256 random bits in a cookie. The server keeps a hash of them with the id of the token, in memory. So a
+session ends with its token, with the server, when it is ended, and when it was not used for twelve hours.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+
+from starlette.datastructures import Headers
+
+from tocsin.service.access.tokens import digest_of
+
+IDLE_S: Final = 12 * 3600.0
+"""A session that is not used for this time ends."""
+_MOST: Final = 10_000
+_SECURE: Final = "__Host-tocsin-session"
+"""Browsers accept this name over TLS only, and from the host itself only."""
+_PLAIN: Final = "tocsin-session"
+
+
+@dataclass(slots=True)
+class _Session:
+    token: str  # its id
+    used: float
+
+
+class Sessions:
+    """The sessions of a server. `clock` gives seconds that never go back."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._known: dict[bytes, _Session] = {}  # by hash, those that were used last at the end
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def begin(self, token: str) -> str:
+        """A new session with a token, by its id; returns the text of the cookie."""
+        now = self._clock()
+        for key in [key for key, one in self._known.items() if now - one.used > IDLE_S]:
+            del self._known[key]
+        while len(self._known) >= _MOST:
+            del self._known[next(iter(self._known))]
+        text = secrets.token_hex(32)
+        self._known[digest_of(text)] = _Session(token, now)
+        return text
+
+    def token(self, text: str) -> str | None:
+        """The id of a session's token, None if it is not a live session."""
+        key, now = digest_of(text), self._clock()
+        one = self._known.pop(key, None)
+        if one is None or now - one.used > IDLE_S:
+            return None
+        one.used = now
+        self._known[key] = one
+        return one.token
+
+    def end(self, text: str) -> None:
+        """End a session."""
+        self._known.pop(digest_of(text), None)
+
+
+def cookie_name(headers: Headers, *, is_secure: bool) -> str:
+    """The name of the cookie. Cookies of a host are the same for all its ports, so the name has the port."""
+    if is_secure:
+        return _SECURE
+    port = headers.get("host", "").rpartition(":")[2]
+    return f"{_PLAIN}-{port}" if port.isdecimal() else _PLAIN
+
+
+def session_text(headers: Headers, *, is_secure: bool) -> str | None:
+    """The text of the session that a request shows."""
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(cookie_name(headers, is_secure=is_secure))
+    except CookieError:
+        return None
+    return None if found is None else found.value
+
+
+def cookie(headers: Headers, text: str, *, is_secure: bool) -> str:
+    """The header that sets the cookie of a session, or removes it if `text` is empty."""
+    parts = [f"{cookie_name(headers, is_secure=is_secure)}={text}", "Path=/", "HttpOnly", "SameSite=Strict"]
+    return "; ".join([*parts, *(["Secure"] if is_secure else []), *([] if text else ["Max-Age=0"])])

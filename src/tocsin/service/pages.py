@@ -1,0 +1,60 @@
+"""Pages of subscriptions, also of those with a text or a destination.
+
+A page with such a condition reads many rows to find a few. It ends after a number of rows, so that one read stays
+short. Then it has fewer subscriptions than it could, and says where the next page begins.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, Final
+
+from tocsin.model.subscription import SubscriptionId
+
+MOST_ROWS: Final = 50_000
+"""Rows that a page looks at."""
+_FOUND: Final = "instr(lower(CAST(s.id AS TEXT)), ?) OR instr(lower(s.condition), ?)"
+Row = tuple[Any, ...]
+
+
+def read(
+    connection: sqlite3.Connection,
+    select: str,
+    after: SubscriptionId | None,
+    limit: int,
+    search: str | None = None,
+    destination: int | None = None,
+) -> tuple[list[Row], SubscriptionId | None]:
+    """The subscriptions after an id, whose ids come first in the rows of `select`, and the id before the next page.
+
+    That id is None if there are no more. `search` is a text in the id or the condition, `destination` a number.
+    """
+    conditions: list[str] = []
+    values: list[Any] = []
+    if after is not None:
+        conditions.append("s.id > ?")
+        values.append(after)
+    end = None
+    if search or destination is not None:
+        end = _end(connection, after)
+        if end is not None:
+            conditions.append("s.id <= ?")
+            values.append(end)
+    if search:
+        text = "".join(one.lower() if one.isascii() else one for one in search)
+        conditions.append(f"({_FOUND})")
+        values += [text, text]
+    if destination is not None:
+        conditions.append("r.destination = ?")
+        values.append(destination)
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    rows = connection.execute(f"{select} {where} ORDER BY s.id LIMIT ?", (*values, limit + 1)).fetchall()
+    return rows[:limit], rows[limit - 1][0] if len(rows) > limit else end
+
+
+def _end(connection: sqlite3.Connection, after: SubscriptionId | None) -> SubscriptionId | None:
+    """The last id that a page looks at; None if it looks at all that come."""
+    where, values = ("", ()) if after is None else ("WHERE id > ?", (after,))
+    statement = f"SELECT id FROM subscriptions {where} ORDER BY id LIMIT 2 OFFSET ?"
+    found = connection.execute(statement, (*values, MOST_ROWS - 1)).fetchall()
+    return found[0][0] if len(found) > 1 else None

@@ -1,0 +1,99 @@
+"""Everybody can use the console: axe finds nothing serious, and each view is reached by the keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.service.receivers import Reply, dead_letters, hook, receiver
+from tests.service.served import Served, served
+from tests.service.waiting import awaited
+
+VIEWS = {
+    "overview": "Overview",
+    "live": "Live",
+    "map": "Map",
+    "subscriptions": "Subscriptions",
+    "explain": "Explain",
+    "deliveries": "Deliveries",
+}
+PLACES = [*VIEWS, "subscriptions?id=s", "subscriptions?new=1", "deliveries?destination=w", 'explain?event={"n":1}']
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("alerts")) as server, receiver(lambda posted: Reply(400)) as one:
+        server.destination("d")
+        server.subscribe("s", "n >= 0 AND S_INTERSECTS(place, BBOX(0, 0, 9, 9))", destination="d", payload={"a": 1})
+        server.subscribe("silent", "n = -1")
+        hook(server, one.url, max_attempts=1)
+        server.lines([{"n": number, "place": [1, 2], "name": "x"} for number in range(20)])
+        awaited(lambda: dead_letters(server))
+        yield server
+
+
+def serious(page: Page) -> list[tuple[str, Any]]:
+    found = Axe().run(page).response["violations"]
+    return [
+        (one["id"], [node["html"][:200] for node in one["nodes"]])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser: Browser, filled: Served, theme: Any) -> None:
+    context = browser.new_context(color_scheme=theme, reduced_motion="reduce", viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    found = {}
+    for place in PLACES:
+        page.goto(f"{filled.server.address}/#/{place}")
+        page.wait_for_timeout(700)
+        if place == "live":
+            filled.publish({"n": 1, "place": [1, 2]})
+            page.locator(".ring-row").first.click()
+            page.wait_for_timeout(300)
+        found[place] = serious(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    found["publish"] = serious(page)
+    context.close()
+
+    assert {place: told for place, told in found.items() if told} == {}
+
+
+def test_axe_finds_what_is_serious(page: Page, filled: Served) -> None:
+    """So that the test above can fail."""
+    page.goto(f"{filled.server.address}/#/overview")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+
+    assert [name for name, _ in serious(page)] == ["button-name"]
+
+
+def test_the_login_is_accessible(page: Page, tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        server.token()
+        page.goto(server.server.address)
+        expect(page.get_by_label("Token")).to_be_visible()
+
+        assert serious(page) == []
+
+
+def test_keys_reach_each_view(page: Page, filled: Served) -> None:
+    page.goto(filled.server.address)
+    for number, title in enumerate(VIEWS.values(), 1):
+        page.keyboard.press(str(number))
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Publish an event")
+    page.keyboard.press("Escape")
+    page.keyboard.press("t")
+
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"

@@ -1,0 +1,283 @@
+"""The console in a browser: what a person does with it, against a real server."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.service.console.conftest import Watched
+from tests.service.receivers import Reply, dead_letters, hook, receiver
+from tests.service.served import Served, served
+from tests.service.waiting import awaited
+from tocsin.service.access.token_file import TokenFile
+
+PLACE = [13.4, 52.5]
+BERLIN = "S_INTERSECTS(location, BBOX(13, 52, 14, 53))"
+
+
+def opened(page: Page, server: Served, view: str) -> None:
+    page.goto(f"{server.server.address}/#/{view}")
+
+
+def shown(page: Page, text: str) -> None:
+    expect(page.get_by_text(text).first).to_be_visible()
+
+
+def test_a_subscription_from_a_mistake_to_a_match(page: Page, server: Served, watched: Watched) -> None:
+    """Write it with a mistake, see the caret, mend it, dry-run it, save it, publish, and see it ring."""
+    server.destination("alarms")
+    server.lines([{"vehicle": "v1", "location": PLACE, "speed": speed} for speed in (10, 60, 90)])
+    opened(page, server, "subscriptions?new=1")
+    page.get_by_label("Id", exact=True).fill("speeding")
+    editor = page.get_by_label("Condition", exact=True)
+    editor.fill(f"speed >= AND {BERLIN}")
+    expect(page.locator(".editor mark")).to_have_text("AND")
+    shown(page, "Line 1, column 10: expected a value after '>='")
+    expect(page.locator(".caret")).to_contain_text("^")
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_disabled()
+
+    editor.fill(f"speed >= 50 AND {BERLIN}")
+    shown(page, "understood")
+    page.get_by_role("button", name="Dry-run").click()
+    expect(page.get_by_label("The dry run")).to_contain_text("2 matches in all 3 events")
+    assert page.locator(".histogram rect:not(.none)").count() >= 1
+    page.get_by_label("The subscription").get_by_label("Destination").select_option("alarms")
+    page.get_by_role("button", name="Save", exact=True).click()
+    shown(page, "The subscription speeding is saved.")
+    assert server.client.get("/v1/subscriptions/speeding").json()["destination"] == "alarms"
+
+    page.get_by_role("link", name="Map").click()
+    shown(page, "1 region")
+    page.get_by_role("link", name="Live", exact=True).click()
+    expect(page.locator(".badge.well")).to_contain_text("Live")
+    page.get_by_role("button", name="Publish an event").click()
+    page.get_by_label("The event as JSON").fill('{"vehicle": "v7", "location": [13.4, 52.5], "speed": 70}')
+    page.get_by_role("button", name="Publish", exact=True).click()
+    shown(page, "1 match, 1 delivery")
+    page.keyboard.press("Escape")
+
+    page.locator(".ring-row").first.click()
+    why = page.get_by_label("The delivery")
+    expect(why.locator(".finding.holds")).to_have_count(2)
+    expect(why).to_contain_text("speed >= 50")
+    page.get_by_role("link", name="Map").click()
+    expect(page.locator(".feed li").first).to_contain_text(re.compile("enter.*v7.*speeding"))
+    server.publish({"vehicle": "v7", "location": PLACE, "speed": 5})  # matches nothing: the map does not hear of it
+    server.subscribe("all", "location IS NOT NULL", destination="alarms")
+    server.publish({"vehicle": "v7", "location": PLACE, "speed": 5})
+    expect(page.locator(".feed li").first).to_contain_text(re.compile("exit.*v7.*speeding"))
+    assert watched.said == []
+
+
+def test_somebody_else_changed_it_meanwhile(page: Page, server: Served) -> None:
+    server.subscribe("s", "n = 1")
+    opened(page, server, "subscriptions?id=s")
+    page.get_by_label("Condition", exact=True).fill("n = 2")
+    shown(page, "understood")
+    server.subscribe("s", "n = 3")
+    page.get_by_role("button", name="Save", exact=True).click()
+
+    shown(page, "Somebody changed it meanwhile.")
+    assert server.client.get("/v1/subscriptions/s").json()["where"] == "n = 3"
+
+
+def test_subscriptions_are_searched(page: Page, server: Served) -> None:
+    for number in range(120):
+        server.subscribe(f"s{number:03}", f"price <= {number}")
+    opened(page, server, "subscriptions")
+    expect(page.locator("tbody tr")).to_have_count(100)
+    page.get_by_role("button", name="Show more").click()
+    expect(page.locator("tbody tr")).to_have_count(120)
+    page.keyboard.press("/")
+    page.keyboard.type("<= 77")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.get_by_role("button", name="Save filter").click()
+    page.get_by_label("Name of the filter").fill("sevens")
+    page.keyboard.press("Enter")
+    page.reload()
+    page.get_by_role("button", name="sevens", exact=True).click()
+
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_explain_shows_trees_and_near_misses(page: Page, server: Served) -> None:
+    server.subscribe("hit", "price <= 5 AND name = 'a'")
+    server.subscribe("near", "price <= 3 AND name = 'a'")
+    opened(page, server, "explain")
+    page.get_by_label("Event, as JSON").fill('{"price": 4, "name": "a"')
+    page.get_by_role("button", name="Explain", exact=True).click()
+    shown(page, "This is not JSON")
+    page.get_by_label("Event, as JSON").fill('{"price": 4, "name": "a"}')
+    page.get_by_role("button", name="Explain", exact=True).click()
+
+    shown(page, "1 subscription matches")
+    missed = page.locator(".explained", has_text="near")
+    expect(missed.locator(".finding.fails")).to_contain_text("would match if price <= 3")
+    expect(missed.locator(".finding.holds")).to_contain_text("name = 'a'")
+
+
+def test_a_dead_letter_is_retried(page: Page, server: Served) -> None:
+    with receiver(lambda posted: Reply(400)) as one:
+        hook(server, one.url, max_attempts=1)
+        server.publish({"n": 1})
+        awaited(lambda: dead_letters(server))
+        opened(page, server, "overview")
+        page.get_by_role("link", name="w", exact=True).click()
+        page.get_by_role("button", name="Dead letters").click()
+        shown(page, "HTTP 400")
+        one.reply = lambda posted: Reply()
+        page.get_by_role("button", name="Retry dead letter 1").click()
+
+        shown(page, "1 dead letter is sent again.")
+        shown(page, "No dead letters")
+        assert len(one.got) == 2 and one.got[0].headers["webhook-id"] == one.got[1].headers["webhook-id"]
+
+
+def test_a_lost_connection_comes_back_without_a_gap(page: Page, tmp_path: Path) -> None:
+    """What is published while the page has no connection is there when it comes back."""
+    with served(tmp_path) as server:
+        port = int(server.server.address.rpartition(":")[2])
+        server.destination("d")
+        server.subscribe("s", "n >= 0", destination="d")
+        opened(page, server, "live")
+        expect(page.locator(".badge.well")).to_contain_text("Live")
+        server.publish({"n": 0})
+        expect(page.locator(".ring-row")).to_have_count(1)
+    shown(page, "Connection lost. The place is kept.")
+    with served(tmp_path) as elsewhere:  # on another port, which the page does not know
+        for number in range(1, 4):
+            elsewhere.publish({"n": number})
+    with served(tmp_path, port=port) as server:
+        shown(page, "Nothing is missing.")
+        server.publish({"n": 4})
+        expect(page.locator(".ring-row")).to_have_count(5)
+
+        assert sorted(re.findall(r"n (\d)", " ".join(page.locator(".what").all_inner_texts()))) == list("01234")
+        shown(page, "5 deliveries followed, no gap")
+
+
+def test_a_login_and_a_logout(page: Page, context: BrowserContext, server: Served) -> None:
+    token = server.token("read", "publish", tenant="acme")
+    opened(page, server, "overview")
+    page.get_by_label("Token").fill("tocsin_wrong")
+    page.get_by_role("button", name="Log in").click()
+    shown(page, "This token is not valid here.")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    shown(page, "Busiest subscriptions")
+
+    (cookie,) = context.cookies()
+    assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+    assert page.evaluate("document.cookie") == ""
+    stored = page.evaluate("JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)])")
+    assert token not in stored and token not in page.content()
+    page.reload()
+    shown(page, "acme")
+    opened(page, server, "subscriptions")
+    expect(page.get_by_role("button", name="New subscription")).to_have_count(0)  # the scope subscribe is missing
+    second = context.new_page()
+    opened(second, server, "live")
+    shown(second, "Live")
+    page.get_by_role("button", name="Log out").click()
+
+    expect(page.get_by_label("Token")).to_be_visible()
+    expect(second.get_by_label("Token")).to_be_visible()
+    assert context.cookies() == []
+
+
+def test_a_revoked_token_leads_to_the_login(page: Page, server: Served) -> None:
+    token = server.token()
+    opened(page, server, "overview")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    shown(page, "Busiest subscriptions")
+    TokenFile(server.folder).revoke(token.split("_")[1])
+
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>'])
+def test_an_event_that_is_a_script_stays_text(page: Page, server: Served, watched: Watched, evil: str) -> None:
+    server.destination(_quoted(evil))
+    server.subscribe("evil", "location IS NOT NULL", destination=evil, payload={evil: evil})
+    server.client.post("/v1/subscriptions", content=_line(evil), headers={"Content-Type": "application/x-ndjson"})
+    event = {"name": evil, evil: evil, "location": PLACE, "javascript:alert(1)": 1}
+    opened(page, server, "live")
+    expect(page.locator(".badge.well")).to_contain_text("Live")
+    server.publish(event)
+    page.locator(".ring-row").first.click()
+    expect(page.get_by_label("The event", exact=True)).to_contain_text(evil.replace('"', '\\"'))
+    for view in (
+        "overview",
+        "map",
+        f"subscriptions?id={_quoted(evil)}",
+        "explain",
+        f"deliveries?destination={_quoted(evil)}",
+    ):
+        opened(page, server, view)
+        page.wait_for_timeout(300)
+    shown(page, evil)
+
+    assert watched.said == []
+    assert page.locator("main script, main img").count() == 0
+
+
+def _line(evil: str) -> str:
+    return json.dumps({"id": evil, "where": f"name = '{evil}'"})
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")
+
+
+def test_the_policy_is_what_the_browser_enforces(page: Page, server: Served) -> None:
+    """So that the tests that find no refusal are about something."""
+    opened(page, server, "overview")
+    shown(page, "Overview")
+    refused = page.evaluate(
+        """() => {
+            const tries = [
+                () => { document.body.innerHTML = "<b>x</b>"; },
+                () => {
+                    const one = document.createElement("script");
+                    one.text = "window.ran = 1";
+                    document.head.append(one);
+                },
+            ];
+            return tries.map((one) => { try { one(); return false; } catch { return true; } });
+        }"""
+    )
+    assert refused == [True, True] and page.evaluate("window.ran") is None
+
+
+def test_live_says_that_it_samples_and_pauses(page: Page, server: Served) -> None:
+    server.destination("d")
+    server.subscribe("s", "n >= 0", destination="d")
+    opened(page, server, "live")
+    expect(page.locator(".badge.well")).to_contain_text("Live")
+    ends = threading.Event()
+
+    def publish() -> None:
+        while not ends.wait(0.05):
+            server.lines([{"n": number} for number in range(50)])
+
+    worker = threading.Thread(target=publish)
+    worker.start()
+    try:
+        shown(page, "A sample is shown:")
+        page.keyboard.press("Space")
+        shown(page, "Paused.")
+        before = page.locator(".ring-row").first.inner_text()
+        page.wait_for_timeout(600)
+        assert page.locator(".ring-row").first.inner_text() == before
+        page.get_by_label("Text in the event").fill('"n":49')
+        expect(page.locator(".ring-row", has_text=re.compile("n (?!49)"))).to_have_count(0)
+    finally:
+        ends.set()
+        worker.join()
