@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.errors import ExpressionError, InvalidInput, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
-from tocsin.language.dialects import CQL2, Read, is_tagged, read_any, tagged
+from tocsin.language.dialects import CQL2, is_tagged, read_tagged, tagged
 from tocsin.language.keywords import TEXT
 from tocsin.language.operators.named import naming
 from tocsin.language.operators.text import settled
 from tocsin.language.templates import slot_of
-from tocsin.model.expression import Attribute, Expression, attributes, conjunction
+from tocsin.model.expression import Attribute, Expression, SomeValue, attributes, conjunction, walk
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
 from tocsin.model.texts import Text
 from tocsin.model.values import class_of
@@ -100,7 +100,9 @@ def _expression_of(
         where = _with_named(where, record["named"])
     if templates is not None and templates.texts and predicates is None and isinstance(where, str | Mapping):
         where = _with_settings(where, templates.texts)
-    if isinstance(where, str) and predicates is None and templates is not None and not is_tagged(where):
+    if isinstance(where, str) and is_tagged(where):
+        return _rule_of(where, templates)
+    if isinstance(where, str) and predicates is None and templates is not None:
         instance = templates.instance(where)
         if instance is not None:
             return instance, where, None
@@ -114,12 +116,24 @@ def _expression_of(
     if not isinstance(where, str | Mapping | bool):
         raise RecordError(f"an expression is CQL2 text or a CQL2 JSON object, not {class_of(where)}", "where")
     try:
-        read = Read(parse_json(where), {}) if isinstance(where, bool) else read_any(where)
+        tree = parse_json(where) if isinstance(where, bool) else parse_any(where)
     except ExpressionError as error:
         raise RecordError(str(error), "where") from None
-    if templates is not None and not (isinstance(where, str) and is_tagged(where)):
-        templates.advise(read.tree, where if isinstance(where, str) else "")
-    return read.tree, where if isinstance(where, str) else to_text(read.tree), read.score
+    if templates is not None:
+        templates.advise(tree, where if isinstance(where, str) else "")
+    return tree, where if isinstance(where, str) else to_text(tree), None
+
+
+def _rule_of(where: str, templates: Templates | None) -> tuple[Expression | Instance, str, float | None]:
+    """The expression of a rule of another system. Rules of one form share a template, unless they have SOME in them."""
+    try:
+        tree, _, score = read_tagged(where)
+    except ExpressionError as error:
+        raise RecordError(str(error), "where") from None
+    if templates is None or any(isinstance(node, SomeValue) for node in walk(tree)):
+        return tree, where, score
+    instance = templates.instance(to_text(tree), advises=False)
+    return tree if instance is None else instance, where, score
 
 
 def _with_named(where: object, named: object) -> str:

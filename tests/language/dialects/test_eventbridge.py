@@ -7,7 +7,7 @@ from typing import Any
 
 import event_ruler
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
@@ -105,7 +105,7 @@ def test_generated_patterns_agree_with_the_naive_reading(pattern: Any, event: An
 
 
 _simple = st.lists(
-    st.sampled_from(["a", "b", "ab", "", True, False, None]) | st.builds(lambda text: {"prefix": text}, st.just("a")),
+    st.sampled_from(["a", "b", "ab", "", True, False, None]),
     min_size=1,
     max_size=2,
 ) | st.sampled_from([[{"exists": True}], [{"exists": False}]])
@@ -124,10 +124,7 @@ def test_generated_patterns_agree_with_event_ruler(pattern: Any, event: Any) -> 
     """What the library event-ruler knows of patterns, it answers likewise; it takes no empty event."""
     if not event:
         event = {"z": 1}
-    try:
-        expected = event_ruler.test_event_pattern(json.dumps(event), json.dumps(pattern))
-    except RuntimeError:  # it allows fewer matchers side by side
-        assume(False)
+    expected = event_ruler.test_event_pattern(json.dumps(event), json.dumps(pattern))
     assert answers(pattern, "eventbridge", event) == {expected}
 
 

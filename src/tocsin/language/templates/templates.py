@@ -50,8 +50,10 @@ class Templates:
         self._advice: list[Advice] = []
         self.unnamed = 0  # pieces of advice since `name_advice`
 
-    def instance(self, text: str) -> Instance | None:
+    def instance(self, text: str, *, advises: bool = True) -> Instance | None:
         """The template of a text, and its values. None if the text has no template, or if `parse` rejects it.
+
+        Advice on the first texts of a form is recorded, unless `advises` is False.
 
         Cost: about 5 us for four predicates when the template is known, otherwise that of two or three calls of
         `parse`.
@@ -78,7 +80,7 @@ class Templates:
         values = reader.read(words, text, self._shapes)
         if values is None:
             return None
-        if reader.unadvised:
+        if advises and reader.unadvised:
             reader.unadvised -= 1
             if may_need_advice(text):
                 self.advise(parse(text), text)
