@@ -103,15 +103,8 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             return compute(op, *operands)
         case Interval():
             return None
-        case Call(name, arguments) if name.startswith("T_"):
-            return _in_time(name, *arguments, values)
-        case Call("HOLDS", _):
-            held = can_be(_as_truth(operands[0]))
-            return truth_that(True in held, held != {True})
-        case Call("GIVEN", (Attribute(name),)):
-            return name in values or name in getattr(values, "nulls", ())
-        case Call(name):
-            return _FUNCTIONS[name](*operands)
+        case Call():
+            return _called(node, operands, values)
         case IsNull():
             return operands[0] is None
         case EachElement(items, condition):
@@ -128,6 +121,20 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             return _some(values, items.name, condition)
         case _:
             return _condition(node, operands)
+
+
+def _called(node: Call, operands: list[Result], values: Mapping[str, Value]) -> Result:
+    match node:
+        case Call(name, arguments) if name.startswith("T_"):
+            return _in_time(name, *arguments, values)
+        case Call("HOLDS", _):
+            held = can_be(_as_truth(operands[0]))
+            return truth_that(True in held, held != {True})
+        case Call("AT_LEAST"):
+            return _at_least(int(operands[0]), [_as_truth(one) for one in operands[1:]])  # type: ignore[arg-type]
+        case Call("GIVEN", (Attribute(name),)):
+            return name in values or name in getattr(values, "nulls", ())
+    return _FUNCTIONS[node.name](*operands)
 
 
 def _some(values: Mapping[str, Value], name: str, condition: Expression) -> bool:
@@ -191,6 +198,13 @@ def _any(truths: Iterable[Truth]) -> Truth:
     """Kleene's OR: can be TRUE when any can, can be FALSE when all can."""
     seen = [can_be(one) for one in truths]
     return truth_that(any(True in one for one in seen), all(False in one for one in seen))
+
+
+def _at_least(needed: int, truths: list[Truth]) -> Truth:
+    """TRUE if so many are TRUE, whatever the others may be; FALSE if too few of them are TRUE even then."""
+    held = [True in can_be(one) for one in truths]
+    failed = [False in can_be(one) for one in truths]
+    return truth_that(sum(held) >= needed, len(truths) - sum(failed) < needed)
 
 
 def _against(op: str, left: Expression, right: Expression, one: Result, other: Result) -> Truth:

@@ -81,7 +81,14 @@ def _conditions(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
         *([] if sql_only else [(1, inner.map(_holds))]),
         (2, several.map(conjunction)),
         (2, several.map(disjunction)),
+        *([] if sql_only else [(1, _at_least(inner))]),
     )
+
+
+@st.composite
+def _at_least(draw: DrawFn, inner: SearchStrategy[Expression]) -> Expression:
+    conditions = draw(st.lists(inner, min_size=1, max_size=5))
+    return Call("AT_LEAST", (Constant(float(draw(st.integers(1, len(conditions))))), *conditions))
 
 
 @cache

@@ -54,6 +54,10 @@ TRUTH_OR: Final = 7
 TRUTH_NOT: Final = 8
 TRUTH_IS_NULL: Final = 9
 TRUTH_LEAF: Final = 10  # argument: a leaf
+TRUTH_COUNT: Final = 11  # begins a count of truths; argument: how many must be TRUE for the result to be TRUE
+TRUTH_FAILS: Final = 12  # follows; argument: how many must be FALSE for the result to be FALSE
+TRUTH_ADD: Final = 13  # adds a truth to the count below it
+TRUTH_COUNTED: Final = 14  # ends a count
 
 # Instructions of a term, a postfix program over one event's values.
 TERM_ATTRIBUTE: Final = 0  # argument: attribute; second: transform
@@ -78,5 +82,14 @@ ANY_ONE: Final = 257
 LANES: Final = 64
 """Events in one block of the verifier, one bit each in a 64-bit mask."""
 
+COUNTER: Final = 18
+"""Places of a count on the stack of a truth program: 17 digits, for the most nodes of an expression, and a carry."""
+
+MOST_COUNTS: Final = 8
+"""The most counts within counts."""
+
 STACK: Final = 264
 """Room for the deepest expression (256) on the verifier's stacks."""
+
+TRUTH_STACK: Final = STACK + MOST_COUNTS * COUNTER
+"""Room for the deepest condition that is used as a value."""

@@ -60,8 +60,19 @@ INSTANTS: Final = {"DATE(": ("d", 1), "TIMESTAMP(": ("t", 1), "INTERVAL(": ("t",
 SHAPES: Final = frozenset((*(f"{name}(" for name in functions.SHAPES), "Z("))
 """The functions that begin a shape; `Z` follows the name of one with a third coordinate."""
 
-SPECIAL: Final = SHAPES.union(INSTANTS)
+COUNTS: Final = "AT_LEAST("
+"""The function whose first number is part of the form of a text, not a slot."""
+
+SPECIAL: Final = SHAPES.union(INSTANTS, (COUNTS,))
 """The functions whose arguments are not as those of others."""
+
+_FIXED: Final = "'0123456789.+-"
+
+
+def is_fixed(mark: str) -> bool:
+    """Whether a mark is an open end, or a number that is not a slot."""
+    return mark[0] in _FIXED
+
 
 KINDS_OF_TOKENS: Final = {"NAME": "a", "QUOTED": "a", "STRING": "s", "NUMBER": "n", "SHAPE": "g"}
 

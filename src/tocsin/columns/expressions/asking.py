@@ -219,7 +219,7 @@ def _of_truths(compiled: CompiledExpressions, direct: Asks) -> list[Asks]:
     steps, owners = gathered(arrays.truth_starts, arrays.leaf_attributes[outer])
     operations = arrays.truth_codes[steps]
     open_, nulls = np.zeros(len(outer), bool), np.zeros(len(outer), np.int64)
-    open_[owners[np.isin(operations, (codes.TRUTH_AND, codes.TRUTH_OR))]] = True
+    open_[owners[np.isin(operations, (codes.TRUTH_AND, codes.TRUTH_OR, codes.TRUTH_COUNT))]] = True
     np.add.at(nulls, owners[operations == codes.TRUTH_IS_NULL], 1)
     ends = arrays.truth_starts[arrays.leaf_attributes[outer] + 1] - 1
     of_null = (nulls == 1) & (arrays.truth_codes[ends] == codes.TRUTH_IS_NULL)

@@ -155,20 +155,30 @@ def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> No
     steps = arrays.truth_codes
     asks = steps == codes.TRUTH_LEAF
     require(len(arrays.truth_arguments) == len(steps), "the truth programs differ in length")
-    check_below("step of a truth program", steps, codes.TRUTH_LEAF + 1)
+    check_below("step of a truth program", steps, codes.TRUTH_COUNTED + 1)
     check_below("leaf of a truth program", arrays.truth_arguments[asks], len(arrays.leaf_kinds))
     kinds = arrays.leaf_kinds[arrays.truth_arguments[asks]]
     require((kinds != codes.TRUTH).all(), "a truth program refers to another")
-    single = (steps == codes.TRUTH_NOT) | (steps == codes.TRUTH_IS_NULL)
-    _check_stack(
-        "a truth program",
-        arrays.truth_starts,
-        np.where(asks, 1, np.where(single, 0, -1)),
-        np.where(asks, 0, np.where(single, 1, 2)),
-    )
+    _check_stack("a truth program", arrays.truth_starts, _CHANGES[steps], _NEEDS[steps], codes.TRUTH_STACK)
 
 
-def _check_stack(what: str, starts: NDArray[np.int64], change: NDArray[np.int64], need: NDArray[np.int64]) -> None:
+_CHANGES, _NEEDS = (np.full(codes.TRUTH_COUNTED + 1, usual) for usual in (-1, 2))
+"""By how many values each step of a truth program changes its stack, and how many it takes."""
+for _step, _change, _need in (
+    (codes.TRUTH_LEAF, 1, 0),
+    (codes.TRUTH_NOT, 0, 1),
+    (codes.TRUTH_IS_NULL, 0, 1),
+    (codes.TRUTH_COUNT, codes.COUNTER, 0),
+    (codes.TRUTH_FAILS, 0, codes.COUNTER),
+    (codes.TRUTH_ADD, -1, codes.COUNTER + 1),
+    (codes.TRUTH_COUNTED, 1 - codes.COUNTER, codes.COUNTER),
+):
+    _CHANGES[_step], _NEEDS[_step] = _change, _need
+
+
+def _check_stack(
+    what: str, starts: NDArray[np.int64], change: NDArray[np.int64], need: NDArray[np.int64], room: int = codes.STACK
+) -> None:
     """Check that each program leaves one value and stays within the stack."""
     if len(starts) == 1:
         return
@@ -178,4 +188,4 @@ def _check_stack(what: str, starts: NDArray[np.int64], change: NDArray[np.int64]
     depth = running - np.repeat(before, np.diff(starts))
     require((depth - change >= need).all(), f"{what} takes more values than it has")
     require((depth[starts[1:] - 1] == 1).all(), f"{what} leaves more than one value")
-    require(depth.max() < codes.STACK, f"{what} is nested too deep")
+    require(depth.max() < room, f"{what} is nested too deep")

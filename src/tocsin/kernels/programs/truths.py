@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.programs.lazy import compute_leaf
+
+_NONE = np.uint64(0)
+_DIGITS = codes.COUNTER - 1
 
 
 @inner
@@ -30,6 +36,19 @@ def truth_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
             known = memo.truths[depth - 1, 0] | memo.truths[depth - 1, 1]
             memo.truths[depth - 1, 0] = lanes & ~known
             memo.truths[depth - 1, 1] = known
+        elif code == codes.TRUTH_COUNT:
+            _begin(memo.truths, depth, 0, leaves.truth_arguments[i])
+            depth += codes.COUNTER
+        elif code == codes.TRUTH_FAILS:
+            _begin(memo.truths, depth - codes.COUNTER, 1, leaves.truth_arguments[i])
+        elif code == codes.TRUTH_ADD:
+            depth -= 1
+            for side in range(2):
+                _add(memo.truths, depth - codes.COUNTER, side, memo.truths[depth, side])
+        elif code == codes.TRUTH_COUNTED:
+            depth -= codes.COUNTER - 1
+            for side in range(2):
+                memo.truths[depth - 1, side] = memo.truths[depth + codes.COUNTER - 2, side]
         else:
             depth -= 1
             held, failed = _combine(
@@ -42,6 +61,28 @@ def truth_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
             memo.truths[depth - 1, 0] = held
             memo.truths[depth - 1, 1] = failed
     memo.masks[2 * leaf], memo.masks[2 * leaf + 1] = memo.truths[0, 0], memo.truths[0, 1]
+
+
+@inlined
+def _begin(truths: NDArray[np.uint64], at: int, side: int, needed: int) -> None:
+    """Begin a count in each lane: binary digits from the lowest, and whether `needed` have been reached."""
+    start = (1 << _DIGITS) - needed
+    for digit in range(_DIGITS):
+        truths[at + digit, side] = ~_NONE if start >> digit & 1 else _NONE
+    truths[at + _DIGITS, side] = ~_NONE if needed <= 0 else _NONE
+
+
+@inlined
+def _add(truths: NDArray[np.uint64], at: int, side: int, lanes: int) -> None:
+    """Add one in some lanes. The count reaches what is needed when it overflows."""
+    carry = lanes
+    for digit in range(_DIGITS):
+        if carry == _NONE:
+            return
+        both = truths[at + digit, side] & carry
+        truths[at + digit, side] ^= carry
+        carry = both
+    truths[at + _DIGITS, side] |= carry
 
 
 @inlined

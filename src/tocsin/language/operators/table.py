@@ -8,6 +8,7 @@ from tocsin.language.operators import (
     any_element,
     arithmetic,
     array,
+    at_least,
     comparison,
     distance,
     given,
@@ -26,7 +27,7 @@ from tocsin.language.operators import (
 from tocsin.language.operators.operator import register
 
 OPERATORS: Final = (
-    *(logic.All(), logic.Either(), logic.Negation()),
+    *(logic.All(), logic.Either(), logic.Negation(), at_least.AtLeast()),
     *(scalars.Constants(), scalars.Attributes()),
     *(comparison.Compared(), comparison.Absence()),
     *(membership.Member(), membership.Within()),

@@ -13,7 +13,7 @@ from tocsin.language.templates.placeholders import MARK, Scalar, Values, placeho
 from tocsin.language.templates.reading import Check, Reader, picker
 from tocsin.language.text import parse
 from tocsin.language.tokens import tokenize
-from tocsin.language.words import KINDS, KINDS_OF_TOKENS, OPEN
+from tocsin.language.words import KINDS, KINDS_OF_TOKENS, is_fixed
 from tocsin.model.expression import Constant, Expression, walk_all
 from tocsin.model.values import Box, Point, crosses
 
@@ -44,7 +44,7 @@ def learn(example: str, marks: list[str]) -> Reader | None:
 def with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
     """The text with placeholders for its names and constants; None when these differ from `words`.
 
-    A word comes with its mark. An open end of an interval stays as it is.
+    A word comes with its mark. An open end of an interval stays as it is, and so does the number of AT_LEAST.
     """
     try:
         tokens = [token for token in tokenize(text) if token.type in KINDS_OF_TOKENS]
@@ -56,7 +56,7 @@ def with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
     end = 0
     slot = 0
     for token, (word, mark) in zip(tokens, words, strict=True):
-        if mark == OPEN:
+        if is_fixed(mark):
             continue
         sign = token.value.removesuffix(word)  # a sign that the token includes and the word does not
         if sign not in ("", "+", "-"):
