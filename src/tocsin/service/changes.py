@@ -17,6 +17,7 @@ from tocsin.store import Database
 
 _PUT_ROUTE: Final = "INSERT OR REPLACE INTO service_routes VALUES (?, ?, ?, ?, ?, ?)"
 _DROP_ROUTE: Final = "DELETE FROM service_routes WHERE id = ?"
+_DROP_TOLD: Final = "DELETE FROM service_told WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class PutSubscription:
             database.connection.execute(_PUT_ROUTE, (id, *self.route))
         elif tag is not None:
             database.connection.execute(_DROP_ROUTE, (id,))
+        if self.route.throttle_s is None and tag is not None:
+            database.connection.execute(_DROP_TOLD, (id,))
         self._is_new = tag is None
         return self._sequence
 
@@ -102,7 +105,8 @@ class RemoveSubscription:
             raise unknown("subscription", self.remove.id)
         self.guard.check(tag)
         last = self.remove.write(database, sequence, touched)
-        database.connection.execute(_DROP_ROUTE, (self.remove.id,))
+        for statement in (_DROP_ROUTE, _DROP_TOLD):
+            database.connection.execute(statement, (self.remove.id,))
         return last
 
     def apply(self) -> None:
@@ -133,6 +137,8 @@ class PutSubscriptions:
         database.connection.executemany(_PUT_ROUTE, put)
         before = [(id,) for id, route in self._kept.items() if route == NOWHERE and id in self.directory.routes]
         database.connection.executemany(_DROP_ROUTE, before)
+        told = [(id,) for id, route in self._kept.items() if route.throttle_s is None and id in self.directory.told]
+        database.connection.executemany(_DROP_TOLD, told)
         return last
 
     def apply(self) -> tuple[int, list[Reject]]:

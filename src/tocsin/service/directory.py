@@ -61,6 +61,7 @@ class Directory:
     destinations: dict[int, Destination] = field(default_factory=dict)
     named: dict[tuple[str, str], Destination] = field(default_factory=dict)
     routes: dict[SubscriptionId, Route] = field(default_factory=dict)
+    told: dict[SubscriptionId, int] = field(default_factory=dict)  # when a throttled subscription was last told
     last_event: int = 0
     first_event: int = 1
     published_bytes: int = 0  # of all events so far
@@ -86,6 +87,8 @@ class Directory:
         before = self.routes.get(id)
         if before is not None and before.destination in self.destinations:
             self.destinations[before.destination].subscriptions -= 1
+        if route is None or route.throttle_s is None:
+            self.told.pop(id, None)
         if route is None or route == NOWHERE:
             self.routes.pop(id, None)
             return
@@ -124,6 +127,7 @@ def read_directory(connection: sqlite3.Connection, identity: Identity) -> Direct
     )
     for id, *route in routes:
         one.route(id, Route(*route))
+    one.told = dict(connection.execute("SELECT id, time FROM service_told").fetchall())
     return one
 
 

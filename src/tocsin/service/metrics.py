@@ -58,6 +58,7 @@ class Metrics:
         self._service = service
         self._counts = [0] * len(_COUNTERS)
         self._expired = [0, 0]  # acknowledged, others
+        self._removed = 0
         self._took = [0] * (len(_SECONDS) + 1)
         self._took_s = 0.0
 
@@ -70,6 +71,10 @@ class Metrics:
         """Count deliveries that retention deleted."""
         self._expired[0] += acknowledged
         self._expired[1] += unacknowledged
+
+    def removed(self, count: int) -> None:
+        """Count subscriptions that expired."""
+        self._removed += count
 
     @contextmanager
     def publishing(self) -> Iterator[None]:
@@ -90,6 +95,8 @@ class Metrics:
         for label, count in zip(("yes", "no"), self._expired, strict=True):
             expired.add_metric([label], count)
         yield expired
+        about = "Subscriptions that were deleted because they expired"
+        yield CounterMetricFamily("tocsin_subscriptions_expired", about, self._removed)
         bounds = [*map(str, _SECONDS), "+Inf"]
         buckets = list(zip(bounds, accumulate(self._took), strict=True))
         yield HistogramMetricFamily("tocsin_publish_seconds", "From an event to its answer", buckets, self._took_s)

@@ -44,7 +44,7 @@ class _Pending:
     published_bytes: int
     filling: Filling
     newest: dict[int, int] = field(default_factory=dict)
-    told: dict[SubscriptionId, float] = field(default_factory=dict)
+    told: dict[SubscriptionId, int] = field(default_factory=dict)
     answers: dict[tuple[str, str, str], tuple[bytes, list[Outcome]]] = field(default_factory=dict)
 
 
@@ -53,7 +53,6 @@ class Outbox:
 
     def __init__(self, directory: Directory, webhooks: Webhooks, fences: HostedFences) -> None:
         self.directory, self.webhooks, self.fences = directory, webhooks, fences
-        self.told: dict[SubscriptionId, float] = {}  # when a throttled subscription was last told
         self._pending = self._nothing(None)
 
     def _nothing(self, transaction: object) -> _Pending:
@@ -135,7 +134,7 @@ class Publish:
         if (full := self._refusing(event, pending)) is not None:
             detail = f"the outbox of the destination {full} is full; publish the event later"
             return Problem(429, "outbox-full", detail, headers={"Retry-After": "5"})
-        self._throttle(event, now, pending)
+        self._throttle(event, now, rows, pending)
         if not event.kind:
             self.outbox.fences.follow(event, now)
         pending.last_event += 1
@@ -171,14 +170,14 @@ class Publish:
             return None
         return pending.filling.refusing({*event.deliveries, *(one.destination for one in event.throttled)})
 
-    def _throttle(self, event: Event, now: int, pending: _Pending) -> None:
+    def _throttle(self, event: Event, now: int, rows: _Rows, pending: _Pending) -> None:
         """Deliver the throttled matches that are due."""
         for one in event.throttled:
-            last = pending.told.get(one.id, self.outbox.told.get(one.id))
+            last = pending.told.get(one.id, self.outbox.directory.told.get(one.id))
             if last is not None and now - last < one.throttle_s * 1000:
                 event.suppressed += 1
                 continue
-            pending.told[one.id] = now
+            pending.told[one.id] = rows.told[one.id] = now
             event.deliveries.setdefault(one.destination, []).append(one.fragment)
         event.throttled = []
 
@@ -188,7 +187,7 @@ class Publish:
         directory.last_event, directory.published_bytes = pending.last_event, pending.published_bytes
         for number, newest in pending.newest.items():
             directory.destinations[number].newest = newest
-        self.outbox.told.update(pending.told)
+        directory.told.update((id, time) for id, time in pending.told.items() if _is_throttled(directory, id))
         self.outbox.fences.applied()
         pending.filling.apply()
         directory.activity.count(self._matched, self._now)
@@ -201,6 +200,7 @@ class _Rows:
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
         self.answers: list[tuple[Any, ...]] = []
+        self.told: dict[SubscriptionId, int] = {}  # when throttled subscriptions were told
         self.dead: list[tuple[int, int, Letter]] = []  # destination, number, and why it is not sent
         self._deliveries: list[tuple[Any, ...]] = []
         self._more: list[tuple[Any, ...]] = []
@@ -220,12 +220,20 @@ class _Rows:
         put = database.connection.executemany
         put("INSERT INTO service_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self.events)
         put("INSERT INTO service_deliveries VALUES (?, ?, ?, ?, ?)", self._deliveries)
+        if self.told:
+            put("INSERT OR REPLACE INTO service_told VALUES (?, ?)", self.told.items())
         if self._more:
             put("INSERT INTO service_more VALUES (?, ?, ?, ?)", self._more)
         for destination, number, letter in self.dead:
             put_letters(database.connection, destination, [(number, letter)])
         if self.answers:
             put("INSERT OR REPLACE INTO service_answers VALUES (?, ?, ?, ?, ?, ?)", self.answers)
+
+
+def _is_throttled(directory: Directory, id: SubscriptionId) -> bool:
+    """Whether a subscription has a throttle, also after the transaction."""
+    route = directory.routes.get(id)
+    return route is not None and route.throttle_s is not None
 
 
 def _listed(fragments: list[str]) -> str:

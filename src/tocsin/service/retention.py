@@ -1,4 +1,7 @@
-"""Deletes events and deliveries by age and size, a few at a time, and looks whether the disk takes changes again."""
+"""Deletes events and deliveries by age and size, a few at a time, and expired subscriptions.
+
+It also looks whether the disk takes changes again.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tocsin.errors import StoreError
 from tocsin.service import audit
 from tocsin.service.directory import Directory
+from tocsin.service.expiry import remove_expired
 from tocsin.service.problems import is_full
 from tocsin.service.readers import used_bytes
 from tocsin.service.times import now_ms
@@ -111,6 +115,7 @@ async def keep(service: Service) -> None:
                     await service.commit(Probe())
                 while not await _trim(service):
                     await asyncio.sleep(0)
+                await remove_expired(service)
                 await _measure(service)
                 service.windows.hand_over()
             except (StoreError, sqlite3.Error) as error:

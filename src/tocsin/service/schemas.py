@@ -330,7 +330,7 @@ SCHEMAS: Final[dict[str, Any]] = {
             "fence": {"type": "string", "description": "Changes of the objects of this fence are delivered instead"},
             "throttle_s": {"type": "number", "minimum": 0.001, "description": "One delivery in so many seconds"},
             "paused_until": {**_TIME, "description": "Until then, matches are counted but not delivered"},
-            "expires_at": {**_TIME, "description": "From then on, matches are counted but not delivered"},
+            "expires_at": {**_TIME, "description": "The subscription is deleted then"},
             "sequence": {**_COUNT, "readOnly": True},
         },
         "where", additionalProperties=False,

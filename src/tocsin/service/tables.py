@@ -8,6 +8,7 @@
     service_answers       answers to requests with an idempotency key
     service_audit         who changed what, when and from where: `audit`
     service_webhooks      secrets and health of a destination of kind webhook (JSON)
+    service_told          when a subscription with a throttle was last told
     service_letters       its deliveries that failed: dead (why; empty if it is tried again), attempts, due and more
 
 `docs/format.md` describes them.
@@ -65,12 +66,16 @@ _SCHEMA: Final = (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL,
         handed INTEGER NOT NULL
     ) STRICT""",
+    """CREATE TABLE IF NOT EXISTS service_told (
+        id ANY NOT NULL PRIMARY KEY, time INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS service_fences (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL
     ) STRICT""",
     """CREATE TABLE IF NOT EXISTS service_objects (
         fence INTEGER NOT NULL, key TEXT NOT NULL, place INTEGER NOT NULL, state TEXT NOT NULL, PRIMARY KEY (fence, key)
     ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX IF NOT EXISTS service_routes_by_expiry ON service_routes (expires_at) WHERE expires_at IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS service_letters_by_time ON service_letters (since)",
     "CREATE INDEX IF NOT EXISTS service_answers_by_time ON service_answers (given)",
     "CREATE INDEX IF NOT EXISTS service_routes_by_destination ON service_routes (destination)",
@@ -97,8 +102,9 @@ class Prepare:
             known = database.connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", (table, column))
             if known.fetchone() is None:
                 database.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
-        # Another process may have removed subscriptions, as `tocsin update` does. Their routes go, too.
-        database.connection.execute("DELETE FROM service_routes WHERE id NOT IN (SELECT id FROM subscriptions)")
+        # Another process may have removed subscriptions, as `tocsin update` does. Their rows go, too.
+        for table in ("service_routes", "service_told"):
+            database.connection.execute(f"DELETE FROM {table} WHERE id NOT IN (SELECT id FROM subscriptions)")
         database.put_meta(_NAME, VERSION)
         return sequence
 
