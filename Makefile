@@ -5,6 +5,8 @@
 #   make thorough every test, the longest too, 250 times as many examples (hours)
 #   make pythons  the README's first example, and the default index against the oracle, on every further Python here
 #   make check    format, lint, types, imports, doctests, links, prose, the site
+#   make console  the console of the service, from console/ (needs Node 18; ARGS=--stale needs none, and says if it is old)
+#   make pictures the pictures of docs/console.md, in Chromium
 #   make docs     the site, in build/site (make docs ARGS=serve shows it while you write)
 #   make fuzz     odd inputs for five minutes (ARGS="--minutes 60 csv"); what fails is kept as a test
 #   make bench    benchmarks          make format  let ruff rewrite files
@@ -21,14 +23,16 @@ SETUP  := pyproject.toml constraints.txt scripts/setup.sh
 # One thread for every library that would start its own: tests run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test unit thorough pythons oldest check docs lint format fuzz bench reproduce clean
+.PHONY: demo test unit thorough pythons oldest check console pictures docs lint format fuzz bench reproduce clean
 
 demo: $(DEMO)
 	$(BIN)/tocsin warm
 	$(BIN)/tocsin demo $(ARGS)
+	@echo "To watch planes in the console of the service: $(BIN)/tocsin demo service --console"
 
 # Tests of Spark and of processes wait for half of their time, so there are three workers for two cores.
 test: $(DEV)
+	sh scripts/chromium.sh
 	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
 
@@ -59,6 +63,13 @@ check: $(DEV)
 	$(BIN)/python scripts/check_links.py
 	$(BIN)/python scripts/check_prose.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build
+
+console: $(DEV)
+	$(BIN)/python scripts/console.py $(ARGS)
+
+pictures: $(DEV)
+	sh scripts/chromium.sh
+	$(BIN)/python scripts/console_pictures.py $(ARGS)
 
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build)

@@ -18,7 +18,7 @@ PATH: Final = "/v1/session"
 
 
 def _document(exchange: Exchange, principal: Principal, tenant: str) -> dict[str, Any]:
-    """Who is logged in, and what they may do."""
+    """The document of a session: a tenant, and what the sender may do."""
     authentication = exchange.shared.authentication
     document: dict[str, Any] = {
         "tenant": tenant,
