@@ -74,6 +74,19 @@ INNER = [
 RAISING = [{">": [FIELD, 3]}, {"==": [FIELD, 5]}, {"<": [FIELD, "b"]}, {"or": [{"==": [FIELD, 5]}, {"!": FIELD}]}]
 LISTS = [{name: [X, one]} for name in ("some", "all", "none") for one in INNER]
 LISTS += [{name: [X, one]} for name in ("all", "none") for one in RAISING]
+DEFAULT = {"var": ["x", 5]}
+ABSENCE = [
+    *({"missing": ["x"]}, {"missing": "x"}, {"missing": ["x", "y"]}, {"missing": [["x", "x.a"]]}, {"missing": ["x.a"]}),
+    *({"missing_some": [n, ["x", "y", "x.a"]]} for n in (0, 1, 2, 3, 4)),
+    *(
+        DEFAULT,
+        {"==": [DEFAULT, "5"]},
+        {"<": [{"+": [DEFAULT, {"var": ["y", "1"]}]}, 8]},
+        {"in": ["a", {"var": ["x", ""]}]},
+    ),
+    *({"===": [{"var": ["x.a", None]}, None]}, {"none": [{"var": ["x", []]}, {"===": [{"var": ""}, 5]}]}),
+    *({"and": [{">": [{"var": ["x", 9]}, 6]}, {"!": {"missing": ["x"]}}]}, {"all": [X, {"!": {"missing": ["a"]}}]}),
+]
 FIXED = [*leaves(X), *leaves({"var": "x.a"}), X, {"var": ["x"]}, {"!": X}, {"!!": [X]}, {"!": [{"var": "x.a"}]}]
 
 
@@ -100,10 +113,18 @@ def test_lists() -> None:
         check(rule, events)
 
 
+def test_absence() -> None:
+    """`missing`, `missing_some` and defaults tell absence from null."""
+    events = [event for event in PAIRS if not isinstance(event.get("x"), dict)] + [{"x": {"a": None}}, {"x": {"b": 1}}]
+    for rule in ABSENCE:
+        check(rule, events)
+        check({"!": rule}, events)
+
+
 @st.composite
 def rules(draw: st.DrawFn, depth: int = 3) -> Any:
     if depth == 0 or draw(st.booleans()):
-        return draw(st.sampled_from([*FIXED, *COMPUTED]))
+        return draw(st.sampled_from([*FIXED, *COMPUTED, *ABSENCE[:12]]))
     name = draw(st.sampled_from(["and", "or", "!", "!!", "if", "and", "or"]))
     count = 1 if name.startswith("!") else draw(st.integers(1, 4))
     return {name: [draw(rules(depth - 1)) for _ in range(count)]}
@@ -118,7 +139,6 @@ def test_rules_agree(rule: Any) -> None:
 
 REFUSED = [
     ({"==": [X, Y]}, "at ==: two variables"),
-    ({"and": [True, {"<": [{"var": ["x", 1]}, 5]}]}, "at and[1].<[0].var: a default"),
     ({"!": {"var": "x.0"}}, "an index"),
     ({"==": [X, "2024-01-01T00:00:00Z"]}, "at ==[1]: a date or a duration"),
     ({"===": [X, "1d"]}, "a date or a duration"),
@@ -127,8 +147,6 @@ REFUSED = [
     ({">": [{"/": [X, Y]}, 1]}, "division by a variable"),
     ({">": [{"+": [X]}, 1]}, "one number"),
     ({"some": [X, {">": [ELEMENT, 3]}]}, "at some: an order of elements"),
-    ({"missing": ["x"]}, "at missing: missing of JSON Logic"),
-    ({"missing_some": [1, ["x"]]}, "missing_some"),
     ({"==": [{"cat": [X, "a"]}, "b"]}, "at ==[0].cat: cat of JSON Logic"),
     ({"substr": [X, 1]}, "substr"),
     *(({name: [X, X]}, name) for name in ("map", "filter", "reduce", "merge", "min", "max", "log", "val", "exists")),
@@ -142,6 +160,7 @@ INVALID = [
     ({"all": [X, {"!": ELEMENT}]}, "cannot tell an element null from"),
     ({"and": []}, "not an empty one"),
     ({"some": [[1], True]}, "a string, a number or a boolean is needed"),
+    ({"missing": [X]}, "var needs a string"),
     ("{", "JSON"),
 ]
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from tocsin.language.dialects.dialect import Reader, all_of, any_of, call, compared, not_true, one_of
+from tocsin.language.evaluate import evaluate
 from tocsin.language.operators.number import as_number
 from tocsin.model.elements import ELEMENT
 from tocsin.model.expression import (
@@ -22,6 +23,7 @@ from tocsin.model.expression import (
     Expression,
     IsNull,
     Not,
+    attributes,
     fold,
 )
 
@@ -75,8 +77,18 @@ def is_null(variable: Variable, reader: Reader) -> Expression:
             'tocsin cannot tell an element null from an element that is an object; compare {"var": ""} by ===, '
             "or the fields of the objects"
         )
+    return any_of([IsNull(variable.value), *_in_lists(variable)])
+
+
+def is_absent(variable: Variable) -> Expression:
+    """Whether an event has no such member, not even null."""
+    return any_of([Not(call("GIVEN", variable.value)), *_in_lists(variable)])
+
+
+def _in_lists(variable: Variable) -> list[Expression]:
+    """Whether an outer value is a list."""
     outer = [variable.name[:at] for at, letter in enumerate(variable.name) if letter == "."]
-    return any_of([IsNull(variable.value), *(is_list(Attribute(name)) for name in outer)])
+    return [is_list(Attribute(name)) for name in outer]
 
 
 def is_list(value: Attribute) -> Expression:
@@ -128,7 +140,7 @@ def compare(op: str, left: Operand, right: Operand, wanted: bool, reader: Reader
         elif isinstance(one, Sum):
             sides.append(one)
         else:
-            number = _number_of(op, _scalar(one))
+            number = number_of(op, one)
             if number is None:
                 return Constant(False)  # it raises an error for every event
             sides.append(Sum(Constant(number), ()))
@@ -174,6 +186,11 @@ def _number_of(op: str, value: Scalar) -> float | None:
     if isinstance(value, str):
         return 0.0 if value == "" and op not in ("==", "!=") else as_number(value)
     return 0.0 if value is None else float(value)
+
+
+def number_of(op: str, constant: Constant | None) -> float | None:
+    """A constant as a number, where it is compared or computed with one; None if that raises an error."""
+    return _number_of(op, _scalar(constant))
 
 
 def _scalar(constant: Operand) -> Scalar:
@@ -224,14 +241,16 @@ def _sums(op: str, left: Sum, right: Sum, wanted: bool, reader: Reader) -> Expre
         reader.fail(f"arithmetic has more than {MOST_VARIABLES} variables in one comparison; they double the condition")
     said = SAID[op if wanted else _OPPOSITE[op]]
     strict = op in ("==", "!=")
-    return any_of(
-        [
-            all_of([*guards, *others, Comparison(said, one, other)])
-            for (guards, one), (others, other) in itertools.product(
-                _cases(left, strict, reader), _cases(right, strict, reader)
-            )
-        ]
-    )
+    parts = []
+    for (guards, one), (others, other) in itertools.product(
+        _cases(left, strict, reader), _cases(right, strict, reader)
+    ):
+        compared_both = Comparison(said, one, other)
+        if attributes(compared_both):
+            parts.append(all_of([*guards, *others, compared_both]))
+        elif evaluate(compared_both, {}):
+            parts.append(all_of([*guards, *others]))
+    return any_of(parts)
 
 
 def _cases(side: Sum, strict: bool, reader: Reader) -> list[tuple[list[Expression], Expression]]:

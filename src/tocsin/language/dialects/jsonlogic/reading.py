@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import re
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
@@ -27,15 +27,15 @@ from tocsin.language.dialects.jsonlogic.comparing import (
     Sum,
     Variable,
     compare,
+    is_absent,
     is_true,
     same,
     same_constants,
 )
+from tocsin.language.dialects.jsonlogic.operands import LISTS, SIGNS, Operands, defaulted, replaced
 from tocsin.model.elements import ELEMENT
 from tocsin.model.expression import (
     And,
-    Arithmetic,
-    ArithmeticOperator,
     Attribute,
     Constant,
     Expression,
@@ -43,23 +43,21 @@ from tocsin.model.expression import (
     Not,
     Or,
 )
-from tocsin.model.subscription import shown
 
 _MOST_PARTS: Final = 1000
 _MOST_STEPS: Final = 50_000
+_MISSING: Final = ("missing", "missing_some")
 _ORDER: Final = ("<", "<=", ">", ">=")
 _EQUALITY: Final = ("==", "!=")
 _STRICT: Final = ("===", "!==")
-_LISTS: Final = ("some", "all", "none")
-_SIGNS: Final[dict[str, ArithmeticOperator]] = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%"}
-_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d")
-_DURATION: Final = re.compile(r"\d[\d:]*[dhms][\ddhms:]*")
 
 
 class JsonLogic(Dialect):
     name, title = "jsonlogic", "JSON Logic"
     taken: ClassVar[Mapping[str, str]] = {
         '{"var": "a.b"}': "the attribute a.b; as a condition, whether it is not null, 0, empty or false",
+        '{"var": ["a", 5]}': "a where GIVEN(a), and otherwise 5",
+        '{"missing": ["a", "b"]}': "NOT (GIVEN(a) AND GIVEN(b)); null is given; also missing_some",
         '{"==": [a, 5]}': "= with NUMBER: by value; null is 0, false and the empty text; also !=",
         '{"===": [a, 5]}': "= for values of one type; also !==",
         '{"<": [a, 5]}': "< with NUMBER; strings by code point; also <=, >, >=",
@@ -70,14 +68,13 @@ class JsonLogic(Dialect):
         '{"in": ["x", a]}': "LIKE '%x%', or an element of a list",
         '{"in": [a, ["x", 5]]}': "IN; texts that contain a are found in the same way",
         '{"some": [list, c]}': "ANY(list, c)",
-        '{"all": [list, c]}': "the list is not empty, and NOT ANY(list, NOT c)",
-        '{"none": [list, c]}': "NOT ANY(list, c), or not a list",
+        '{"all": [list, c]}': "the list is not empty, and EACH(list, c)",
+        '{"none": [list, c]}': "EACH(list, NOT c), or not a list",
         '{"+": [a, 1]}': "arithmetic inside a comparison; also -, *, and / and % by a number that is not 0",
     }
     refused: ClassVar[Mapping[str, str]] = {
         "two variables": "two strings may be dates, which JSON Logic compares as instants; to compare numbers, compare "
         'a difference with 0: {"<": [{"-": [{"var": "a"}, {"var": "b"}]}, 0]}',
-        "a default": "it stands for a value that is absent, but not for null, and tocsin does not distinguish these",
         "an index": "tocsin does not number the elements of lists; use some, all or none",
         "a date or a duration": "strings such as this are compared as instants or durations",
         "a condition as an operand": "only variables, constants and arithmetic are compared",
@@ -86,9 +83,6 @@ class JsonLogic(Dialect):
         "one number": "arithmetic on one argument sums up lists; give two arguments",
         "an order of elements": "the condition raises an error for some types of elements, and then the order of the "
         "elements decides; compare by ===, !== or in",
-        "missing": "it finds null present, and tocsin does not distinguish null from absence; write "
-        '{"===": [{"var": "a"}, null]}',
-        "missing_some": "see missing",
         **dict.fromkeys(("cat", "substr"), "strings are not computed"),
         **dict.fromkeys(("map", "filter", "reduce", "merge"), "lists are not computed; use some, all or none"),
         **dict.fromkeys(("min", "max"), "write comparisons with AND and OR"),
@@ -101,13 +95,8 @@ class JsonLogic(Dialect):
         return _Reading(reader).condition(rule, True)
 
 
-class _Reading:
+class _Reading(Operands):
     """The reading of one rule. `wanted` says whether a condition is to hold where the rule is true, or false."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._depth = 0  # of lists
-        self._steps = 0
 
     def condition(self, rule: Json, wanted: bool) -> Expression:
         self._steps += 1
@@ -116,6 +105,8 @@ class _Reading:
         if not isinstance(rule, Mapping):
             return self._constant_truth(rule, wanted)
         name, arguments = self._operation(rule)
+        if (found := self._with_default(rule, wanted)) is not None:
+            return found
         with self._reader.at(name):
             if name == "var":
                 return self._noted(rule, is_true(self._variable(arguments), wanted, self._reader), wanted)
@@ -136,93 +127,21 @@ class _Reading:
         name, arguments = self._operation(rule)
         if name in (*_ORDER, *_EQUALITY):
             return True
-        if name in _LISTS:
+        if name in LISTS:
             return self.raises(arguments[1]) if len(arguments) == 2 else False
         return any(self.raises(one) for one in arguments)
 
     # ---- parts of a rule
-
-    def _operation(self, rule: Mapping[str, Json]) -> tuple[str, Sequence[Json]]:
-        if len(rule) != 1:
-            self._reader.fail(f"a rule is an object with one operator, not {len(rule)}")
-        ((name, given),) = rule.items()
-        return name, given if isinstance(given, list | tuple) else [given]
 
     def _noted(self, rule: Json, node: Expression, wanted: bool) -> Expression:
         text = as_json(rule)
         whole = call("HOLDS", node) if isinstance(node, And | Or | Not) else node
         return self._reader.note(whole, text if wanted else f"NOT {text}")
 
-    def _count(self, name: str, arguments: Sequence[Json], count: int) -> None:
-        if len(arguments) != count:
-            self._reader.fail(f"{name} takes {count} argument{'s' * (count > 1)}, not {len(arguments)}")
-
     def _constant_truth(self, rule: Json, wanted: bool) -> Expression:
         if isinstance(rule, list | tuple) and rule:
             self._reader.fail("a list is not a condition")
         return Constant(bool(rule) is wanted)
-
-    def _variable(self, arguments: Sequence[Json]) -> Variable:
-        reader = self._reader
-        if len(arguments) == 2:
-            reader.refuse("a default")
-        path = arguments[0] if len(arguments) == 1 else None
-        if isinstance(path, int | float) and not isinstance(path, bool):
-            reader.refuse("an index")
-        name = reader.string(path, "var")
-        if not name and self._depth:
-            return Variable(ELEMENT)
-        steps = name.split(".")
-        if not all(steps):
-            reader.fail(f"var needs the name of a value, not {shown(name)}")
-        if any(step.isdigit() for step in steps):
-            reader.refuse("an index")
-        if self._depth and steps[0] == ELEMENT:
-            reader.fail(f"a field of elements cannot be called {ELEMENT} here")
-        return Variable(name)
-
-    def _operand(self, rule: Json) -> Operand:
-        if not isinstance(rule, Mapping):
-            return self._constant(rule)
-        name, arguments = self._operation(rule)
-        with self._reader.at(name):
-            if name == "var":
-                return self._variable(arguments)
-            if name in _SIGNS:
-                return self._arithmetic(name, arguments)
-            return self._reader.refuse(name if name in JsonLogic.refused else "a condition as an operand")
-
-    def _constant(self, rule: Json) -> Constant | None:
-        if rule is None:
-            return None
-        if isinstance(rule, str) and (_MOMENT.match(rule) or _DURATION.fullmatch(rule)):
-            self._reader.refuse("a date or a duration")
-        return self._reader.constant(rule)
-
-    def _arithmetic(self, name: str, arguments: Sequence[Json]) -> Sum:
-        reader = self._reader
-        if len(arguments) < 2:
-            reader.refuse("one number")
-        nodes: list[Expression] = []
-        variables: list[Variable] = []
-        for place, argument in enumerate(arguments):
-            with reader.at(place):
-                found = self._operand(argument)
-                if isinstance(found, Variable):
-                    found = Sum(call("NUMBER", found.value), (found,))
-                if isinstance(found, Sum):
-                    nodes.append(found.node)
-                    variables += found.variables
-                else:
-                    nodes.append(Constant(reader.number(argument, name)))
-                if place and name in ("/", "%") and not isinstance(found, Constant):
-                    reader.refuse("division by a variable")
-                if place and name in ("/", "%") and nodes[-1] == Constant(0.0):
-                    reader.fail("a division by 0")
-        node = nodes[0]
-        for one in nodes[1:]:
-            node = Arithmetic(_SIGNS[name], node, one)
-        return Sum(node, tuple(dict.fromkeys(variables)))
 
     # ---- logic
 
@@ -266,10 +185,12 @@ class _Reading:
     def _predicate(self, name: str, arguments: Sequence[Json], wanted: bool) -> Expression:
         if name in _ORDER and len(arguments) > 2:
             return self._between(name, arguments, wanted)
-        if name in (*_ORDER, *_EQUALITY, *_STRICT, "in", *_LISTS):
+        if name in (*_ORDER, *_EQUALITY, *_STRICT, "in", *LISTS):
             self._count(name, arguments, 2)
-        if name in _LISTS:
+        if name in LISTS:
             return self._of_list(name, arguments, wanted)
+        if name in _MISSING:
+            return self._missing(name, arguments, wanted)
         if name == "in":
             return self._within(arguments, wanted)
         if name in _STRICT:
@@ -277,10 +198,10 @@ class _Reading:
         if name in SAID:
             left, right = self._operands(arguments)
             return compare(name, left, right, wanted, self._reader)
-        if name in _SIGNS:
+        if name in SIGNS:
             self._reader.refuse("arithmetic as a condition")
         return self._reader.unknown(
-            "operator", name, (*SAID, *_STRICT, *_LISTS, "and", "if", "in", "or", "var", "!", "!!")
+            "operator", name, (*SAID, *_STRICT, *LISTS, *_MISSING, "and", "if", "in", "or", "var", "!", "!!")
         )
 
     def _operands(self, arguments: Sequence[Json]) -> list[Operand]:
@@ -321,6 +242,8 @@ class _Reading:
                 found = self._one_of(part, arguments[1])
             elif isinstance(part, Sum):
                 reader.fail("arithmetic is compared by ==, not by in")
+            elif isinstance(arguments[1], list | tuple):
+                found = Constant(part in [self._constant(one) for one in arguments[1]])
             else:
                 found = self._contains(self._operand(arguments[1]), part)
         return found if wanted else not_true(found)
@@ -342,7 +265,8 @@ class _Reading:
 
     def _contains(self, whole: Operand, part: Constant | None) -> Expression:
         if not isinstance(whole, Variable):
-            self._reader.fail("in needs a variable; nothing else depends on the event")
+            texts = [getattr(one, "value", None) for one in (part, whole)]
+            return Constant(all(isinstance(one, str) for one in texts) and str(texts[0]) in str(texts[1]))
         if part is None:
             self._reader.fail("tocsin cannot tell an element null from an element that is an object")
         element = call("ANY", whole.value, one_of(Attribute(ELEMENT), [part]))
@@ -352,33 +276,61 @@ class _Reading:
     # ---- lists
 
     def _of_list(self, name: str, arguments: Sequence[Json], wanted: bool) -> Expression:
+        if arguments[0] == []:
+            return Constant((name == "none") is wanted)
         with self._reader.at(0):
             items = self._operand(arguments[0])
             if not isinstance(items, Variable):
                 self._reader.fail(f"{name} needs a variable")
-        is_any = (name == "some") is wanted if name != "all" else False
-        if name != "all" and not is_any:  # no element is one
-            return any_of([self._is_no_list(items), Not(self._element(items, arguments[1], False, opposite=True))])
+        some = call("ANY", items.value, Constant(True))
         if name == "all" and wanted:
-            some = call("ANY", items.value, Constant(True))
-            return all_of([some, Not(self._element(items, arguments[1], True, opposite=True))])
+            return all_of([some, self._of_elements("EACH", items, arguments[1], True)])
+        if name != "all" and wanted is (name == "none"):
+            return any_of([IsNull(some), self._of_elements("EACH", items, arguments[1], False)])
         if self.raises(arguments[1]):
             self._reader.refuse("an order of elements")
-        found = self._element(items, arguments[1], name != "all", opposite=False)
-        if name != "all":
-            return found
-        return any_of([self._is_no_list(items), Not(call("ANY", items.value, Constant(True))), found])
+        found = self._of_elements("ANY", items, arguments[1], name != "all")
+        return any_of([IsNull(some), Not(some), found]) if name == "all" else found
 
-    def _is_no_list(self, items: Variable) -> Expression:
-        return IsNull(call("ANY", items.value, Constant(True)))
-
-    def _element(self, items: Variable, rule: Json, wanted: bool, *, opposite: bool) -> Expression:
-        """ANY: an element for which a rule comes out as wanted or, if `opposite`, does not."""
+    def _of_elements(self, function: str, items: Variable, rule: Json, wanted: bool) -> Expression:
+        """ANY or EACH: elements for which a rule comes out as wanted."""
         self._depth += 1
         try:
             with self._reader.at(1):
                 node = self.condition(rule, wanted)
         finally:
             self._depth -= 1
-        inner = not_true(node) if opposite else node
-        return self._reader.made(lambda: call("ANY", items.value, inner))
+        return self._reader.made(lambda: call(function, items.value, node))
+
+    # ---- absent values
+
+    def _missing(self, name: str, arguments: Sequence[Json], wanted: bool) -> Expression:
+        """`missing`: a value is absent. `missing_some`: one is absent, and fewer than a number are given."""
+        paths: Json = arguments
+        if name == "missing_some":
+            self._count(name, arguments, 2)
+            paths = self._reader.items(arguments[1], name)
+        elif len(arguments) == 1 and isinstance(arguments[0], list | tuple):
+            paths = arguments[0]
+        absent = [is_absent(self._variable([one])) for one in paths]
+        least = len(absent)
+        if name == "missing_some":
+            least = max(0, min(least, int(self._reader.number(arguments[0], name))))
+        if math.comb(len(absent), least) > _MOST_PARTS:
+            self._reader.fail(f"{name} has more than {_MOST_PARTS} combinations of values")
+        given = [Not(one) for one in absent]
+        enough = any_of([all_of(chosen) for chosen in itertools.combinations(given, least)])
+        return Not(enough) if wanted else enough
+
+    def _with_default(self, rule: Json, wanted: bool) -> Expression | None:
+        """A rule with a variable that has a default, as one for the variable and one for the default."""
+        found = defaulted(rule)
+        if found is None:
+            return None
+        variable = self._variable([found["var"][0]])
+        absent = is_absent(variable)
+        parts = [
+            all_of([Not(absent), self.condition(replaced(rule, found, {"var": found["var"][0]}), wanted)]),
+            all_of([absent, self.condition(replaced(rule, found, found["var"][1]), wanted)]),
+        ]
+        return self._noted(rule, any_of(parts), wanted)

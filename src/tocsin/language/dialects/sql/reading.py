@@ -209,7 +209,10 @@ class _Reading(Values):
         if left is None or right is None:
             one = right if left is None else left
             return Constant(True) if one is None else IsNull(one)
-        return any_of([call("HOLDS", Comparison("=", left, right)), all_of([IsNull(left), IsNull(right)])])
+        same = call("HOLDS", Comparison("=", left, right))
+        if isinstance(left, Constant) or isinstance(right, Constant):
+            return same
+        return any_of([same, all_of([IsNull(left), IsNull(right)])])
 
     def _different(self, node: Node) -> Expression:
         return Not(self._same(node))
