@@ -7,7 +7,7 @@ the cost is that of a second match, of few subscriptions.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -45,15 +45,35 @@ class _Owned(NamedTuple):
     part: NamedPart
 
 
+class _Block(NamedTuple):
+    """Some parts, and an index of them."""
+
+    parts: Sequence[_Owned]
+    found_in: Snapshots
+
+    @classmethod
+    def of(cls, parts: Sequence[_Owned]) -> _Block:
+        records = [{"id": number, "where": to_text(one.part.condition)} for number, one in enumerate(parts)]
+        part, _ = read_part(records)
+        return cls(parts, Snapshots.of([assemble(part, choose())]))
+
+
+_FEW: Final = 64
+"""So many matches are evaluated one by one."""
+
+
 class NamedParts:
-    """The named parts of the subscriptions of some snapshots, as far as they were asked for."""
+    """The named parts of the subscriptions of some snapshots, as far as they were asked for.
+
+    They are in blocks. A block that is not larger than the next is joined with it, so that each part is indexed a few
+    times, and there are a few blocks.
+    """
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
         self._lock = threading.Lock()
         self._known: set[int] = set()
-        self._parts: list[_Owned] = []
-        self._index: Snapshots | None = None
+        self._blocks: list[_Block] = []
 
     @classmethod
     def kept_with(cls, snapshots: Snapshots) -> NamedParts:
@@ -64,55 +84,57 @@ class NamedParts:
     def column(self, batch: EventBatch, found: Found) -> pa.Array:
         """The parts that held, for each match."""
         places = found.subscriptions
-        index, parts = self._of(np.unique(places))
-        if index is None or not len(places):
-            return pa.array([[]] * len(places), NAMED_TYPE)
-        owners, which = np.unique(places, return_inverse=True)
         events = np.repeat(np.arange(len(batch)), np.diff(found.starts))
-        matches = events * len(owners) + which
-        rows, held = _rows_of(batch, index, parts, owners, matches)
         lists: list[list[dict[str, Any]]] = [[] for _ in range(len(places))]
-        for row, number in zip(rows.tolist(), held.tolist(), strict=True):
-            name, condition = parts[number].part
-            elements = _elements_of(condition, batch, int(events[row]))
-            if all(one["name"] != name for one in lists[row]):
-                lists[row].append({"name": name, "elements": elements})
+        values = lru_cache(1)(lambda event: values_of(batch, event))  # matches come by event
+        for row, part in self._held(batch, places, events):
+            if all(one["name"] != part.name for one in lists[row]):
+                asked = _list_of(part.condition)
+                elements = [] if asked is None else _elements_of(asked, values(int(events[row])))
+                lists[row].append({"name": part.name, "elements": elements})
         return pa.array(lists, NAMED_TYPE)
 
-    def _of(self, places: NDArray[np.int64]) -> tuple[Snapshots | None, Sequence[_Owned]]:
-        """An index of the parts of all known subscriptions, to which these are added; and the parts by number."""
+    def _held(
+        self, batch: EventBatch, places: NDArray[np.int64], events: NDArray[np.int64]
+    ) -> Iterator[tuple[int, NamedPart]]:
+        """The matches and the parts that held for them, by match and then in the order of the condition."""
+        if len(places) <= _FEW:
+            for row, text in enumerate(self._snapshots.texts_of(places)):
+                if parts := _parts_of(text):
+                    values = values_of(batch, int(events[row]))
+                    yield from ((row, part) for part in parts if evaluate(part.condition, values) is True)
+            return
+        owners, which = np.unique(places, return_inverse=True)
+        matches = events * len(owners) + which
+        for block in self._blocks_of(owners):
+            rows, held = _rows_of(batch, block, owners, matches)
+            yield from (
+                (row, block.parts[number].part) for row, number in zip(rows.tolist(), held.tolist(), strict=True)
+            )
+
+    def _blocks_of(self, owners: NDArray[np.int64]) -> Sequence[_Block]:
+        """Blocks with the parts of all known subscriptions, to which these are added."""
         with self._lock:
-            new = [place for place in places.tolist() if place not in self._known]
-            if new:
-                self._known.update(new)
-                texts = self._snapshots.texts_of(np.array(new, np.int64))
-                added = [
-                    _Owned(owner, part) for owner, text in zip(new, texts, strict=True) for part in _parts_of(text)
-                ]
-                if added:
-                    self._parts = [*self._parts, *added]
-                    self._index = _index_of(self._parts)
-            return self._index, self._parts
-
-
-def _index_of(parts: Sequence[_Owned]) -> Snapshots:
-    records = [{"id": number, "where": to_text(one.part.condition)} for number, one in enumerate(parts)]
-    part, _ = read_part(records)
-    return Snapshots.of([assemble(part, choose())])
+            new = [place for place in owners.tolist() if place not in self._known]
+            self._known.update(new)
+            texts = self._snapshots.texts_of(np.array(new, np.int64))
+            parts = [_Owned(owner, part) for owner, text in zip(new, texts, strict=True) for part in _parts_of(text)]
+            if parts:
+                blocks = list(self._blocks)
+                while blocks and len(blocks[-1].parts) <= 2 * len(parts):
+                    parts = [*blocks.pop().parts, *parts]
+                self._blocks = [*blocks, _Block.of(parts)]
+            return self._blocks
 
 
 def _rows_of(
-    batch: EventBatch,
-    index: Snapshots,
-    parts: Sequence[_Owned],
-    owners: NDArray[np.int64],
-    matches: NDArray[np.int64],
+    batch: EventBatch, block: _Block, owners: NDArray[np.int64], matches: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The matches and the parts that held for them, by match and then by part."""
-    answer = index.find(batch)
-    numbers = index.ids_of(answer.subscriptions).to_numpy(zero_copy_only=False)
+    """The matches and the parts of a block that held for them, by match and then by part."""
+    answer = block.found_in.find(batch)
+    numbers = block.found_in.ids_of(answer.subscriptions).to_numpy(zero_copy_only=False)
     events = np.repeat(np.arange(len(batch)), np.diff(answer.starts))
-    owner = np.array([one.owner for one in parts], np.int64)[numbers]
+    owner = np.array([one.owner for one in block.parts], np.int64)[numbers]
     which = np.searchsorted(owners, owner)
     there = which < len(owners)
     there[there] = owners[which[there]] == owner[there]
@@ -126,17 +148,18 @@ def _rows_of(
     return rows[by_row], held[by_row]
 
 
-def _elements_of(condition: Expression, batch: EventBatch, event: int) -> list[int]:
-    """The places of the elements that satisfy a part's first ANY or SOME; none if it asks about no list."""
-    asked = next((node for node in walk(condition) if isinstance(node, AnyElement | SomeValue)), None)
-    if asked is None:
+@lru_cache(1 << 12)
+def _list_of(condition: Expression) -> AnyElement | SomeValue | None:
+    """The first ANY or SOME of a part; None if it asks about no list."""
+    return next((node for node in walk(condition) if isinstance(node, AnyElement | SomeValue)), None)
+
+
+def _elements_of(asked: AnyElement | SomeValue, values: Values) -> list[int]:
+    """The places of the elements that satisfy an ANY or a SOME."""
+    elements = values.get(as_elements(asked.items.name))
+    if not isinstance(elements, Elements):
         return []
-    elements = values_of(batch, event).get(as_elements(asked.items.name))
-    return (
-        [place for place, one in enumerate(elements) if _holds(asked.condition, one)]
-        if isinstance(elements, Elements)
-        else []
-    )
+    return [place for place, one in enumerate(elements) if _holds(asked.condition, one)]
 
 
 def _holds(condition: Expression, values: Values | None) -> bool:
