@@ -45,7 +45,7 @@ from tocsin.model.expression import (
 )
 
 _MOST_PARTS: Final = 1000
-_MOST_STEPS: Final = 50_000
+_MOST_STEPS: Final = 10_000
 _MISSING: Final = ("missing", "missing_some")
 _ORDER: Final = ("<", "<=", ">", ">=")
 _EQUALITY: Final = ("==", "!=")
