@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
@@ -45,7 +44,7 @@ from tocsin.model.expression import (
 )
 
 _MOST_PARTS: Final = 1000
-_MOST_STEPS: Final = 50_000
+_MOST_STEPS: Final = 10_000
 _MISSING: Final = ("missing", "missing_some")
 _ORDER: Final = ("<", "<=", ">", ">=")
 _EQUALITY: Final = ("==", "!=")
@@ -57,7 +56,7 @@ class JsonLogic(Dialect):
     taken: ClassVar[Mapping[str, str]] = {
         '{"var": "a.b"}': "the attribute a.b; as a condition, whether it is not null, 0, empty or false",
         '{"var": ["a", 5]}': "a where GIVEN(a), and otherwise 5",
-        '{"missing": ["a", "b"]}': "NOT (GIVEN(a) AND GIVEN(b)); null is given; also missing_some",
+        '{"missing": ["a", "b"]}': "NOT (GIVEN(a) AND GIVEN(b)); null is given; missing_some has AT_LEAST",
         '{"==": [a, 5]}': "= with NUMBER: by value; null is 0, false and the empty text; also !=",
         '{"===": [a, 5]}': "= for values of one type; also !==",
         '{"<": [a, 5]}': "< with NUMBER; strings by code point; also <=, >, >=",
@@ -316,10 +315,11 @@ class _Reading(Operands):
         least = len(absent)
         if name == "missing_some":
             least = max(0, min(least, int(self._reader.number(arguments[0], name))))
-        if math.comb(len(absent), least) > _MOST_PARTS:
-            self._reader.fail(f"{name} has more than {_MOST_PARTS} combinations of values")
         given = [Not(one) for one in absent]
-        enough = any_of([all_of(chosen) for chosen in itertools.combinations(given, least)])
+        if 0 < least < len(given):
+            enough = self._reader.made(lambda: call("AT_LEAST", Constant(float(least)), *given))
+        else:
+            enough = all_of(given) if least else Constant(True)
         return Not(enough) if wanted else enough
 
     def _with_default(self, rule: Json, wanted: bool) -> Expression | None:
