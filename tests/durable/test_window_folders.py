@@ -318,7 +318,8 @@ def test_commands_on_the_folder_of_a_window(tmp_path: Path, capsys: Any) -> None
     ):
         capsys.readouterr()
         assert main(command) == 2
-        assert "is the folder of a window, which Window.open opens" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert "is the folder of a window; for an engine" in told and "Window.open" not in told
     assert main(["compile", other, folder]) == 2
     assert main(["doctor", folder, "--rebuild"]) == 2
     assert "has a window, which has no index" in capsys.readouterr().err

@@ -26,6 +26,18 @@ def started(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
     return process, found[0]
 
 
+def test_a_folder_that_another_process_writes_is_refused_in_words_of_the_command(tmp_path: Path) -> None:
+    with tocsin.Engine.open(tmp_path):
+        for command in (["serve", str(tmp_path), "--port", "0"], ["update", str(tmp_path), "/dev/null"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "tocsin", *command], capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 2 and "is open for writing in process" in done.stderr
+            assert "close it there" in done.stderr and "read_only" not in done.stderr
+        with pytest.raises(tocsin.StoreError, match="open it with read_only=True, or close it there"):
+            tocsin.Engine.open(tmp_path)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> None:
     process, address = started(tmp_path, "--sync", "relaxed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -154,21 +153,6 @@ def test_a_cloud_event_is_the_event_with_its_context(ready: Served, mode: str) -
 
     assert one["event"] == {"price": 5, "cloudevent": CLOUD}
     assert [match["id"] for match in one["subscriptions"]] == ["cheap", "offers"]
-
-
-def test_the_sdk_of_cloudevents_is_understood(ready: Served) -> None:
-    sdk = pytest.importorskip("cloudevents.v1", reason="the SDK of CloudEvents is not installed")
-    conversion, http = (
-        importlib.import_module(f"{sdk.__name__}.conversion"),
-        importlib.import_module(f"{sdk.__name__}.http"),
-    )
-    event = http.CloudEvent({"type": "offer", "source": "/shop"}, {"price": 5})
-    for convert in (conversion.to_binary, conversion.to_structured):
-        headers, body = convert(event)
-        headers = {"Content-Type": "application/json", **headers}
-        assert ready.client.post("/v1/events", content=body, headers=headers).status_code == 202
-
-    assert len(ready.pulled()) == 1  # both have the same source and id
 
 
 @pytest.mark.parametrize(

@@ -199,3 +199,24 @@ def test_a_removed_subscription_leaves_no_route(tmp_path: Path) -> None:
         assert "destination" not in server.client.get(f"{PATH}/t").json()
         server.subscribe("s", "a = 1")
         assert server.publish({"a": 1}).json()["deliveries"] == 0
+
+
+@pytest.mark.parametrize("where", ["name LIKE 'ip*'", "name LIKE 'ip*' AND price < 5"])
+def test_a_text_is_parsed_once(server: Served, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice is about the tree that the change has, and not about another one."""
+    from tocsin.language.text import parse as parse_text
+
+    server.subscribe("first", where.replace("ip", "a"))  # the form is known from now on
+    parsed: list[str] = []
+
+    def counting(text: str) -> object:
+        parsed.append(text)
+        return parse_text(text)
+
+    for module in ("tocsin.language.dialects.table", "tocsin.service.calls.subscriptions", "tocsin.language"):
+        for name in ("parse_any", "parse"):
+            monkeypatch.setattr(f"{module}.{name}", counting, raising=False)
+    answer = server.subscribe("s", where).json()
+
+    assert answer["warnings"] == ["name LIKE 'ip*': * is not a wildcard in LIKE; write %"]
+    assert parsed == []

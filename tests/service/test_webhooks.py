@@ -97,14 +97,14 @@ def test_failures_are_tried_by_the_schedule(server: Served, reply: Reply | None)
     with receiver(lambda posted: reply) as one:
         hook(server, one.url, max_attempts=4)
         publish(server, 2)
-        for count, seconds in enumerate((4.4, 270, 1600), 1):
+        for count, seconds in enumerate((4.2, 265, 1600), 1):
             awaited(lambda count=count: len(one.got) == count)
             awaited(lambda: shown(server)["state"] == "failing")
             time.sleep(0.05)
             clock.advance(seconds)
             time.sleep(0.1)
             assert len(one.got) == count
-            clock.advance(seconds * 0.3)
+            clock.advance(seconds * 0.35)
         awaited(lambda: dead_letters(server))
         (letter,) = dead_letters(server)
 

@@ -16,6 +16,7 @@ from tocsin.index import Statistics
 from tocsin.model.texts import Text
 from tocsin.schemas import checked_texts
 from tocsin.segment.folder import saved_statistics
+from tocsin.spelling import only_in_python
 from tocsin.store import missing_changes
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Engine(Questions):
         sources = open_sources(folder)
         if missing := missing_changes(folder):
             what = f"the index of {folder} lacks the last {missing:,} changes of its store"
-            warnings.warn(f"{what}; Engine.open has them", stacklevel=2)
+            warnings.warn(f"{what}{only_in_python('; Engine.open has them')}", stacklevel=2)
         used = [source.segment.plan.asked for source in sources]
         chosen = index or (used[0] if used else "auto")
         of_events = texts_of(folder, checked_texts(texts))

@@ -44,6 +44,7 @@ from tocsin.segment.segment import Segment
 from tocsin.segment.storage import MANIFEST, refuse_other_manifest, write_manifest, write_segment
 from tocsin.segment.stored_statistics import write_statistics
 from tocsin.segment.tombstones import Tombstones, write_tombstones
+from tocsin.spelling import only_in_python
 from tocsin.writing import file_in_place_of
 
 TOMBSTONES: Final = "graves.parquet"
@@ -76,7 +77,8 @@ class Publication:
             if not self._is_of_store and (self.path / STORE).exists():
                 raise SegmentError(
                     f"{self.path} belongs to a durable engine or window ({STORE}), which alone writes there; change "
-                    f"an engine with `tocsin update {self.path} CHANGES` or Engine.open, or name another folder"
+                    f"an engine with `tocsin update {self.path} CHANGES`{only_in_python(' or Engine.open')}, or name "
+                    "another folder"
                 )
         refuse_other_manifest(self.path / MANIFEST, FORMAT)
         try:

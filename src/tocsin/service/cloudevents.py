@@ -6,6 +6,7 @@ in `cloudevent`: a condition names `cloudevent.type`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -64,6 +65,15 @@ def _event(context: Mapping[str, Any], data: Any) -> tuple[dict[str, Any], str]:
     if CONTEXT in record:
         raise _wrong(f"data has a member {CONTEXT}, where the context goes")
     return {**record, CONTEXT: dict(context)}, f"{context['source']}\n{context['id']}"
+
+
+def compared(event: Mapping[str, Any]) -> bytes:
+    """What is the same if an event comes again, also in another mode.
+
+    Binary mode has no order of attributes, and the type of the data is that of the body.
+    """
+    context = {name: value for name, value in event[CONTEXT].items() if name != "datacontenttype"}
+    return json.dumps({**event, CONTEXT: context}, sort_keys=True).encode()
 
 
 def _wrong(detail: str) -> Problem:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from tocsin.errors import (
     ExpressionError,
     InvalidInput,
+    MissingExtra,
     RecordError,
     StoreError,
     TocsinError,
@@ -83,7 +84,7 @@ def of_error(error: Exception) -> Problem:
         return invalid(error.reason, field=error.field or None)
     if isinstance(error, UnknownSubscription):
         return Problem(404, "unknown", str(error))
-    if isinstance(error, InvalidInput):
+    if isinstance(error, InvalidInput | MissingExtra):  # such as for rules in a language whose package is missing
         return invalid(str(error))
     if is_full(error):
         return Problem(507, "full", "the disk is full; nothing of this request was stored, and nothing stored was lost")

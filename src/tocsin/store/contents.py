@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tocsin.errors import InvalidInput, StoreError
+from tocsin.spelling import only_in_python
 from tocsin.store.database import DATABASE, Database
 
 WINDOW: Final = "window"
@@ -30,8 +31,8 @@ def require_no_window(database: Database) -> None:
     """Raise `StoreError` for the store of a window."""
     if database.meta(WINDOW) is not None:
         raise StoreError(
-            f"{database.folder} is the folder of a window, which Window.open opens; for an engine or fences, name "
-            "another folder"
+            f"{database.folder} is the folder of a window{only_in_python(', which Window.open opens')}; "
+            "for an engine or fences, name another folder"
         )
 
 

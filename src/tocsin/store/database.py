@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 from tocsin.errors import StoreError, TocsinError
 from tocsin.model.texts import Text
 from tocsin.segment.folder import STORE, IndexFolder
+from tocsin.spelling import only_in_python
 from tocsin.store import connections
 from tocsin.store.schema import APPLICATION, SCHEMA, VERSION, statements_since
 from tocsin.store.window_tables import WindowTables
@@ -378,8 +379,8 @@ def _may_lack_rights(folder: Path) -> Iterator[None]:
         if os.access(folder, os.W_OK) or (folder / f"{DATABASE}-shm").exists():
             raise
         raise StoreError(
-            f"{folder} cannot be written, and SQLite makes files beside a store that no process has open; read a copy, "
-            "or the index with Engine.load"
+            f"{folder} cannot be written, and SQLite makes files beside a store that no process has open; read a copy"
+            f"{only_in_python(', or the index with Engine.load')}"
         ) from error
 
 

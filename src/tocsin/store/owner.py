@@ -10,6 +10,7 @@ from typing import Final
 
 from tocsin.errors import StoreError
 from tocsin.locks import Lock
+from tocsin.spelling import only_in_python
 
 OWNER: Final = "store.lock"
 _NETWORK: Final = ("9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "nfs", "nfs4", "smb3", "smbfs")
@@ -54,14 +55,15 @@ class Owner:
 def _named(place: Path) -> str:
     try:
         owner = json.loads(place.read_text())
-        return f"process {owner['process']} on {owner['host']}; open it with read_only=True, or close it there"
+        who = f"process {owner['process']} on {owner['host']}"
     except (OSError, ValueError, KeyError, TypeError):
-        return "another process; open it with read_only=True, or close it there"
+        who = "another process"
+    return f"{who}; {only_in_python('open it with read_only=True, or ')}close it there"
 
 
 def _no_locks(folder: Path) -> str:
     if not os.access(folder, os.W_OK):
-        return f"{folder} cannot be written by this user; open it with read_only=True"
+        return f"{folder} cannot be written by this user{only_in_python('; open it with read_only=True')}"
     return f"{folder} cannot be locked, so that two processes could write it; use a folder on a local disk"
 
 

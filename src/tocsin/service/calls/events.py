@@ -39,7 +39,7 @@ async def publish(exchange: Exchange) -> Response:
         is_plain = form == bodies.JSON
         event, key = cloudevents.of_headers(headers, document) if is_plain else cloudevents.of_document(document)
         text = _text(event)
-        own = given or Key(cloudevents.ROUTE, key, digest_of(text.encode()))
+        own = given or Key(cloudevents.ROUTE, key, digest_of(cloudevents.compared(event)))
         return await _single(exchange, event, text, own, body)
     if form == bodies.CLOUD_EVENTS:
         return await _several(exchange, [await exchange.service.in_thread(_cloud_unit, exchange, body)])
@@ -151,7 +151,7 @@ def _cloud_unit(exchange: Exchange, body: bytes) -> Unit:
     made = [cloudevents.of_document(one) for one in documents]
     texts = [_text(event) for event, _ in made]
     keys: list[Key | None] = [
-        Key(cloudevents.ROUTE, key, digest_of(text.encode())) for (_, key), text in zip(made, texts, strict=True)
+        Key(cloudevents.ROUTE, key, digest_of(cloudevents.compared(event))) for event, key in made
     ]
     lines = bodies.Lines("\n".join(texts).encode())
     return Unit(exchange.principal.tenant, texts, chunk=lines.chunk(0, len(lines)), keys=keys)

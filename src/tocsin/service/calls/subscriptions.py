@@ -22,7 +22,7 @@ from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchan
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
 from tocsin.service.names import amount, instant, only, record_id, subscription_id
-from tocsin.service.pricing import price
+from tocsin.service.pricing import price, tree_of
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.quotas import require_cheap
@@ -169,7 +169,8 @@ def _change(service: Service, record: Mapping[str, Any]) -> tuple[Put, list[str]
         raise explained(error, where) from None
     if not math.isinf(service.limits.subscription_cost):
         require_cheap(price(change.parsed), service.limits)
-    advice = advice_on(parse_any(where), where) if isinstance(where, str) else []
+    is_text = isinstance(where, str) and where == change.parsed.source  # not a rule of another system
+    advice = advice_on(tree_of(change.parsed), where) if is_text else []
     return change, [f"{one.condition}: {one.reason}" for one in advice]
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +26,9 @@ _CONNECT_S: Final = 5.0
 _MOST_ANSWER: Final = 4096
 _MOST_TRIED: Final = 3
 _LOOKUPS: Final = 32
-_CONNECTIONS: Final = httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=30.0)
+_IDLE_S: Final = 30.0
+"""A connection that was not used for longer is not used again."""
+_ONE: Final = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_IDLE_S)
 Lookup = Callable[..., Sequence[Any]]
 
 
@@ -86,6 +89,45 @@ def trusted() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
+class Connections:
+    """Connections that are open: each is a transport of its own, used by one request at a time.
+
+    A pool of httpx looks at all of its connections for each request, several times: with 16 of them this took four
+    times as long as the request.
+    """
+
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        self._context = context
+        self._idle: deque[tuple[httpx.AsyncHTTPTransport, float]] = deque()  # the one that was used last at the end
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[httpx.AsyncHTTPTransport]:
+        """A connection, for one request. It may be open still."""
+        now = asyncio.get_running_loop().time()
+        while self._idle and now - self._idle[0][1] > _IDLE_S:
+            await _closed(self._idle.popleft()[0])
+        if self._idle:
+            transport, _ = self._idle.pop()
+        else:
+            transport = httpx.AsyncHTTPTransport(verify=self._context or trusted(), trust_env=False, limits=_ONE)
+        try:
+            yield transport
+        except BaseException:
+            await _closed(transport)
+            raise
+        self._idle.append((transport, asyncio.get_running_loop().time()))
+
+    async def close(self) -> None:
+        """Close those that no request uses."""
+        while self._idle:
+            await _closed(self._idle.pop()[0])
+
+
+async def _closed(transport: httpx.AsyncHTTPTransport) -> None:
+    with suppress(httpx.HTTPError, OSError):
+        await transport.aclose()
+
+
 class Endpoint:
     """A URL to which deliveries are posted. It follows no redirect, keeps no cookies and knows no proxy."""
 
@@ -93,8 +135,7 @@ class Endpoint:
         self, url: str, resolver: Resolver, *, allow_private: bool = False, context: ssl.SSLContext | None = None
     ) -> None:
         self._url, self._resolver, self._allow_private = parsed_url(url), resolver, allow_private
-        self._context = context
-        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._connections = Connections(context)
         self._last = ""  # the address of the last connection
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -125,9 +166,6 @@ class Endpoint:
         raise AssertionError("there is at least one address")
 
     async def _sent(self, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        if self._transport is None:
-            context = self._context or trusted()
-            self._transport = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=_CONNECTIONS)
         extensions: dict[str, Any] = {
             "timeout": {"connect": _CONNECT_S, "read": TIMEOUT_S, "write": TIMEOUT_S, "pool": TIMEOUT_S}
         }
@@ -140,19 +178,17 @@ class Endpoint:
             content=body,
             extensions=extensions,
         )
-        response = await self._transport.handle_async_request(request)
-        try:
-            text = await _beginning(response)
-        finally:
-            await response.aclose()
+        async with self._connections.one() as transport:
+            response = await transport.handle_async_request(request)
+            try:
+                text = await _beginning(response)
+            finally:
+                await response.aclose()
         return Answer(response.status_code, response.headers.get("retry-after"), text)
 
     async def close(self) -> None:
         """Close the connections; the next request opens others."""
-        transport, self._transport = self._transport, None
-        if transport is not None:
-            with suppress(httpx.HTTPError, OSError):
-                await transport.aclose()
+        await self._connections.close()
 
 
 async def _beginning(response: httpx.Response) -> str:
