@@ -25,6 +25,12 @@ export interface Match {
   id: Id;
   score: number | null;
   payload: Json;
+  /** Of a fence or a window: what changed. */
+  change?: string;
+  fence?: string;
+  object?: Json;
+  seconds?: number | null;
+  message?: Json;
 }
 
 export interface Delivery {
@@ -45,6 +51,7 @@ export interface Subscription {
   payload?: Json;
   weights?: Record<string, number>;
   destination?: string;
+  fence?: string;
   throttle_s?: number;
   paused_until?: string;
   expires_at?: string;

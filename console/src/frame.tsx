@@ -15,6 +15,7 @@ import { Live } from "./views/live";
 import { MapView } from "./views/map";
 import { Overview } from "./views/overview";
 import { Subscriptions } from "./views/subscriptions";
+import { Windows } from "./views/windows";
 import { PublishDialog, isPublishing } from "./views/publish";
 
 interface View {
@@ -31,6 +32,7 @@ const VIEWS: View[] = [
   { name: "subscriptions", title: "Subscriptions", icon: "subscriptions", show: Subscriptions },
   { name: "explain", title: "Explain", icon: "explain", show: Explain },
   { name: "deliveries", title: "Deliveries", icon: "deliveries", show: Deliveries },
+  { name: "windows", title: "Windows", icon: "windows", show: Windows },
 ];
 
 const isHelping = signal(false);

@@ -463,3 +463,20 @@ def test_a_store_of_the_release_before_is_served(tmp_path: Path) -> None:
         server.publish({"n": 2})
         assert [one["event"] for one in server.pulled()] == [{"n": 1}, {"n": 2}]
         assert server.client.post("/v1/dry-run", json={"where": "n > 0"}).json()["matches"] == 2
+
+
+def test_subscriptions_come_in_pages(ready: Served) -> None:
+    for number in range(7):
+        interest(ready, f"v{number}", payload={"n": number}, destination=None if number % 2 else "d")
+    every: list[Any] = []
+    after: dict[str, Any] = {}
+    while True:
+        page = ready.client.get(f"{PATH}/subscriptions", params={"limit": 3, **after}).json()
+        every += page["subscriptions"]
+        if "next" not in page:
+            break
+        after = {"after": page["next"]}
+
+    assert [one["id"] for one in every] == ["u1", *(f"v{number}" for number in range(7))]
+    assert every == [ready.client.get(f"{PATH}/subscriptions/{one['id']}").json() for one in every]
+    assert ready.client.get("/v1/windows/none/subscriptions").status_code == 404

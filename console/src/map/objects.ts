@@ -3,7 +3,8 @@
  *
  * An object is what has the same value of one attribute. It enters a region with the first event that matches it, and
  * exits with the next one that does not. The deliveries of one event come one after the other, a destination each, so an
- * event counts when the next one of its object comes, or after a moment.
+ * event counts when the next one of its object comes, or after a moment. A subscription with a fence tells its changes
+ * itself, and these are exact.
  */
 import { signal } from "@preact/signals";
 import type { Delivery } from "../documents";
@@ -27,13 +28,15 @@ export interface Moving {
   event: string;
   matched: Set<string>;
   inside: Set<string>;
+  /** Regions of fences, which tell when the object leaves. */
+  fenced: Set<string>;
   isOpen: boolean;
 }
 
 export interface Change {
   number: number;
   time: number;
-  kind: "enter" | "exit";
+  kind: string;
   object: string;
   region: string;
   delivery: Delivery;
@@ -83,7 +86,7 @@ function follow(one: Delivery, [x, y]: [number, number], now: number, fresh: Cha
   const event = one.key.replace(/-\d+$/, "");
   let object = objects.get(name);
   if (!object) {
-    object = { name, x, y, trail: [], moved: now, delivery: one, event, matched: new Set(), inside: new Set(), isOpen: true };
+    object = { name, x, y, trail: [], moved: now, delivery: one, event, matched: new Set(), inside: new Set(), fenced: new Set(), isOpen: true };
     objects.set(name, object);
     if (objects.size > MOST) objects.delete(objects.keys().next().value!);
   } else if (object.event !== event) {
@@ -95,6 +98,14 @@ function follow(one: Delivery, [x, y]: [number, number], now: number, fresh: Cha
   object.moved = now;
   for (const match of one.subscriptions) {
     const id = String(match.id);
+    if (match.change) {
+      if (match.change === "exit" || match.change === "lost") object.fenced.delete(id);
+      else object.fenced.add(id);
+      object.delivery = one;
+      glowing.set(id, now);
+      fresh.push({ number: ++number, time: now, kind: match.change, object: name, region: id, delivery: one });
+      continue;
+    }
     if (!byId.value.has(id)) continue;
     object.matched.add(id);
     glowing.set(id, now);

@@ -266,7 +266,7 @@ export class Painter {
       if (x < -20 || y < -20 || x > this.width + 20 || y > this.height + 20) continue;
       const age = now - one.moved;
       const fade = Math.max(0.25, 1 - age / 60_000);
-      const isIn = one.inside.size > 0 || one.matched.size > 0;
+      const isIn = one.inside.size + one.matched.size + one.fenced.size > 0;
       front.strokeStyle = front.fillStyle = isIn ? this.colours["ring"]! : this.colours["event"]!;
       if (one.trail.length > 0) {
         front.globalAlpha = 0.35 * fade;

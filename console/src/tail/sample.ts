@@ -68,5 +68,7 @@ export function sample(): void {
 /** Another filter: what was shown stays if it passes. */
 export function choose(next: Filter): void {
   filter.value = next;
+  drawn = [];
+  seen = 0;
   rows.value = rows.value.filter((one) => passes(one, next));
 }

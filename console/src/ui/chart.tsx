@@ -22,7 +22,7 @@ interface Props {
 
 const FONT = "11px Inter, system-ui, sans-serif";
 
-function made(element: HTMLElement, { lines, height = 190 }: Props, data: uPlot.AlignedData): uPlot {
+function made(element: HTMLElement, { lines, height = 176 }: Props, data: uPlot.AlignedData): uPlot {
   const ink = colour("ink-3");
   const grid = { stroke: colour("line"), width: 1 };
   const axis = { stroke: ink, font: FONT, ticks: { show: false }, grid };
@@ -36,7 +36,7 @@ function made(element: HTMLElement, { lines, height = 190 }: Props, data: uPlot.
       legend: { live: true },
       scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.12] } },
       axes: [
-        { ...axis, grid: { show: false }, values: (_, splits) => splits.map((one) => clock(one * 1000)), space: 90 },
+        { ...axis, size: 30, grid: { show: false }, values: (_, splits) => splits.map((one) => clock(one * 1000)), space: 90 },
         { ...axis, size: 56, values: (_, splits) => splits.map(shown), space: 36 },
       ],
       series: [
@@ -69,7 +69,7 @@ export function Chart(props: Props) {
       plot.current = made(element, props, current.current);
     };
     draw();
-    const sizes = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: props.height ?? 190 }));
+    const sizes = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: props.height ?? 176 }));
     sizes.observe(element);
     addEventListener("theme", draw);
     return () => {

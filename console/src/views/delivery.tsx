@@ -2,13 +2,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, post, told } from "../api";
 import type { Delivery, Id } from "../documents";
-import { moment, plural, whole } from "../format";
+import { duration, moment, plural, whole } from "../format";
 import { address } from "../route";
 import { Badge, Button, Note } from "../ui/basic";
 import { type Explained, Tree } from "../ui/explanation";
 import { JsonView } from "../ui/json";
 
-function Why({ id, event }: { id: Id; event: unknown }) {
+function Why({ id, event, isChange }: { id: Id; event: unknown; isChange: boolean }) {
   const [found, setFound] = useState<Explained | null>(null);
   const [error, setError] = useState("");
   useEffect(() => {
@@ -21,6 +21,7 @@ function Why({ id, event }: { id: Id; event: unknown }) {
   }, [id, event]);
   if (error) return <Note tone="fail">{error}</Note>;
   if (!found) return <p class="faint">Asking why…</p>;
+  if (isChange) return <Tree text={found.text} />;
   return (
     <div class="grid">
       {!found.matches && <Note tone="wait">The subscription was changed since: as it is now, it does not match this event.</Note>}
@@ -74,16 +75,22 @@ export function DeliveryPanel({ one, close }: { one: Delivery; close: () => void
           </div>
           {all.length > 200 && <p class="faint">The first 200 are shown.</p>}
         </div>
-        {chosen !== undefined && (
+        {chosen !== undefined && match?.message === undefined && (
           <div class="grid">
             <div class="row">
-              <h3>Why it matched</h3>
+              <h3>{match?.change === "exit" ? "Why it left" : "Why it matched"}</h3>
               <a class="link push" href={address("subscriptions", { id: String(chosen) })}>
                 Open the subscription
               </a>
             </div>
-            <Why id={chosen} event={one.event} />
+            <Why id={chosen} event={one.event} isChange={match?.change !== undefined} />
           </div>
+        )}
+        {match?.change && (
+          <Note>
+            {match.fence ? `The fence ${match.fence}: ${String(match.object)} made the change “${match.change}”` : `The list of ${String(match.id)} changed: ${String(match.message)}, ${match.change}`}
+            {match.seconds ? `, after ${duration(match.seconds)} inside.` : "."}
+          </Note>
         )}
         {match && match.payload !== null && (
           <div class="grid">

@@ -88,7 +88,7 @@ function Feed({ pick }: { pick: (change: Change) => void }) {
         <li key={one.number}>
           <button type="button" onClick={() => pick(one)}>
             <span class="faint num">{clock(one.time)}</span>
-            <Badge tone={one.kind === "enter" ? "ring" : "event"}>{one.kind}</Badge>
+            <Badge tone={one.kind === "exit" || one.kind === "lost" ? "event" : "ring"}>{one.kind}</Badge>
             <span class="clip-line">
               <b>{one.object}</b> {one.region}
             </span>

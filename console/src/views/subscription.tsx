@@ -140,6 +140,7 @@ export function SubscriptionPanel({ one, fresh = {}, destinations, close, change
   const [ran, setRan] = useState<DryRan | null>(null);
   const [isBusy, setBusy] = useState("");
   const [error, setError] = useState("");
+  const [isSure, setSure] = useState(false);
   const { checked, isCurrent, error: unchecked } = useCheck(draft.where);
   useEffect(() => setRan(null), [draft.where]);
   const set = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
@@ -166,7 +167,6 @@ export function SubscriptionPanel({ one, fresh = {}, destinations, close, change
     });
   const remove = () =>
     attempt("remove", async () => {
-      if (!confirm(`Delete the subscription ${draft.id}?`)) return;
       await answer("DELETE", `/v1/subscriptions/${part(draft.id)}`, { headers: { "If-Match": `"${one!.sequence}"` } });
       say(`The subscription ${draft.id} is deleted.`);
       changed(null);
@@ -182,7 +182,13 @@ export function SubscriptionPanel({ one, fresh = {}, destinations, close, change
         <h2>{one ? String(one.id) : "New subscription"}</h2>
         {one && <Badge>{`change ${whole(one.sequence)}`}</Badge>}
         <span class="push" />
-        {one && may("subscribe") && <Button small kind="plain" icon="trash" label="Delete" onClick={() => void remove()} />}
+        {one && may("subscribe") && (isSure ? (
+          <Button small kind="danger" icon="trash" onClick={() => void remove()} onBlur={() => setSure(false)} autofocus>
+            Delete it
+          </Button>
+        ) : (
+          <Button small kind="plain" icon="trash" label="Delete" onClick={() => setSure(true)} />
+        ))}
         <Button small kind="plain" icon="close" label="Close" onClick={close} />
       </header>
       <div class="scroll">

@@ -2,6 +2,7 @@
 
 A day of flights is played again and again, a minute of it each second. Every position of a plane is an event. There are
 regions around cities, alerts for airlines, and a partner that gets some matches by webhook and refuses some of them.
+A fence tells when planes enter and leave areas of the airspace, and a window keeps the planes nearest to some cities.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tocsin.client import Client
-from tocsin.demo.fences import DAY, LATE, airports, cities_of, flights_on, positions_of
+from tocsin.demo.fences import DAY, LATE, City, airports, cities_of, flights_on, positions_of
 from tocsin.demo.serving import ServerProcess
 from tocsin.errors import InvalidInput
 
@@ -29,7 +30,14 @@ ALERTS: Final = 5_000
 _MINUTES_A_SECOND: Final = 1.0
 _TICKS: Final = 5
 """Requests in a second."""
-_STREAMS: Final = ("cities", "late", "radar", "friends")
+_STREAMS: Final = ("airspace", "cities", "late", "radar", "friends")
+_AREAS: Final = {
+    "Great Lakes": (-92, 41.5, -79, 47),
+    "Gulf of Mexico": (-97, 20, -83, 29.5),
+    "Rockies": (-114, 36, -104, 48),
+}
+_WINDOW: Final = "approaches"
+_NEAREST: Final = 5
 _KINDS: Final = (
     "late >= {late}",
     "late >= {late} AND origin = '{origin}'",
@@ -70,6 +78,7 @@ def run(*, day: str = DAY, alerts: int = ALERTS, events: int | None = None, port
         with Client(server.url) as client:
             print(f"subscribing {len(subscriptions):,} alerts and regions", file=sys.stderr)
             _prepare(client, subscriptions, partner.server_port)
+            _prepare_window(client, cities_of(flown, places)[:12])
             print(f"the console is at {server.url}/ - Ctrl-C ends the demo", flush=True)
             _publish(client, table, known, events)
     partner.shutdown()
@@ -100,6 +109,15 @@ def _regions(flown: list[dict[str, Any]], places: dict[str, dict[str, Any]]) -> 
         {"id": LATE, "where": "late >= 60", "destination": "late"},
         {"id": "partner: very late", "where": "late >= 150", "destination": "partner", "throttle_s": 2},
         {"id": "radar", "where": "location IS NOT NULL", "destination": "radar"},
+        *(
+            {
+                "id": name,
+                "where": f"S_INTERSECTS(location, BBOX({', '.join(map(str, box))}))",
+                "fence": "planes",
+                "destination": "airspace",
+            }
+            for name, box in _AREAS.items()
+        ),
         {"id": "Hawaii", "where": "S_INTERSECTS(location, BBOX(-161, 18.5, -154, 22.5))", "destination": "cities"},
         {"id": "Bermuda", "where": "DISTANCE_M(location, POINT(-64.7 32.3)) <= 300000", "destination": "cities"},
     ]
@@ -123,7 +141,18 @@ def _prepare(client: Client, subscriptions: list[dict[str, Any]], port: int) -> 
         client.put_destination(name)
     settings = {"url": f"http://127.0.0.1:{port}/", "allow_private": True, "order": "any", "max_attempts": 1}
     client.put_destination("partner", "webhook", settings)
+    client.put_fence("planes", {"key": "plane", "exit_after": 2})
     client.subscribe_many(subscriptions)
+
+
+def _prepare_window(client: Client, cities: list[City]) -> None:
+    """The planes that fly to each of some cities, the nearest first, among the last positions."""
+    client.put_window(_WINDOW, {"size": 400, "bounds": [-180, -90, 180, 90]})
+    window = client.window(_WINDOW)
+    for city in cities:
+        window.subscribe(
+            f"to {city.name}", words=[city.code], location=(city.longitude, city.latitude), k=_NEAREST, alpha=0.2
+        )
 
 
 def _publish(client: Client, table: list[dict[str, Any]], known: dict[str, dict[str, Any]], events: int | None) -> None:
@@ -134,6 +163,7 @@ def _publish(client: Client, table: list[dict[str, Any]], known: dict[str, dict[
         records = [_event(one, known[one["plane"]]) for one in group[:left]]
         if records:
             client.publish(records)
+            client.window(_WINDOW).push_batch([_message(one) for one in records], changes=False)
             newest = client.destination("cities")["newest"]
             if newest:
                 client.acknowledge("cities", newest)
@@ -158,6 +188,11 @@ def _groups(table: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     yield from groups[noon:]
     while True:
         yield from groups
+
+
+def _message(event: dict[str, Any]) -> dict[str, Any]:
+    """A position as a message of the window."""
+    return {"words": [event["dest"]], "location": event["location"], "key": f"{event['plane']} {event['time'][11:16]}"}
 
 
 def _event(position: dict[str, Any], flight: dict[str, Any]) -> dict[str, Any]:

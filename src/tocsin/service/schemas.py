@@ -219,6 +219,7 @@ SCHEMAS: Final[dict[str, Any]] = {
         "key", additionalProperties=False,
     ),
     "Fences": _object({"fences": _list("Fence"), "next": _TEXT}, "fences"),
+    "Interests": _object({"subscriptions": _list("Interest"), "next": _TEXT}, "subscriptions"),
     "Interest": _object(
         {
             "id": {**_TEXT, "readOnly": True},

@@ -21,6 +21,7 @@ VIEWS = {
     "subscriptions": "Subscriptions",
     "explain": "Explain",
     "deliveries": "Deliveries",
+    "windows": "Windows",
 }
 PLACES = [*VIEWS, "subscriptions?id=s", "subscriptions?new=1", "deliveries?destination=w", 'explain?event={"n":1}']
 
@@ -53,7 +54,7 @@ def test_axe_finds_nothing_serious(browser: Browser, filled: Served, theme: Any)
     found = {}
     for place in PLACES:
         page.goto(f"{filled.server.address}/#/{place}")
-        page.wait_for_timeout(700)
+        page.wait_for_timeout(400)
         if place == "live":
             filled.publish({"n": 1, "place": [1, 2]})
             page.locator(".ring-row").first.click()

@@ -88,8 +88,8 @@ def test_somebody_else_changed_it_meanwhile(page: Page, server: Served) -> None:
 
 
 def test_subscriptions_are_searched(page: Page, server: Served) -> None:
-    for number in range(120):
-        server.subscribe(f"s{number:03}", f"price <= {number}")
+    records = [{"id": f"s{number:03}", "where": f"price <= {number}"} for number in range(120)]
+    server.lines(records, "/v1/subscriptions")
     opened(page, server, "subscriptions")
     expect(page.locator("tbody tr")).to_have_count(100)
     page.get_by_role("button", name="Show more").click()
@@ -281,3 +281,66 @@ def test_live_says_that_it_samples_and_pauses(page: Page, server: Served) -> Non
     finally:
         ends.set()
         worker.join()
+
+
+def test_a_list_of_a_window_changes_while_it_is_watched(page: Page, server: Served) -> None:
+    window = "/v1/windows/news"
+    server.client.put(window, json={"size": 10, "bounds": [0, 0, 9, 9]})
+    for id in ("u1", "u2"):
+        server.client.put(f"{window}/subscriptions/{id}", json={"words": [id], "location": [1, 1], "k": 2})
+    opened(page, server, "windows")
+    first = page.get_by_label("The list of u1")
+    shown(page, "No message of the window has one of its words.")
+    server.client.post(f"{window}/messages", json={"words": ["u1"], "location": [1, 2], "key": "offer-1"})
+    expect(first.locator("li")).to_contain_text("offer-1")
+    page.get_by_label("Do not watch u2").click()
+    page.get_by_label("Subscription to watch").fill("u9")
+    page.get_by_role("button", name="Watch", exact=True).click()
+    shown(page, "The window news has no subscription u9.")
+    page.reload()
+
+    expect(page.get_by_label("The list of u1")).to_be_visible()
+    expect(page.get_by_label("The list of u2")).to_have_count(0)
+
+
+def test_the_map_shows_what_a_fence_tells(page: Page, server: Served) -> None:
+    server.destination("d")
+    server.client.put("/v1/fences/cars", json={"key": "vehicle"})
+    server.subscribe("berlin", BERLIN, fence="cars", destination="d")
+    opened(page, server, "map")
+    shown(page, "1 region")
+    expect(page.locator(".map-about")).to_contain_text("1 region")
+    awaited(lambda: server.service.streams == 1)
+    server.publish({"vehicle": "v1", "location": PLACE})
+    expect(page.locator(".feed li").first).to_contain_text(re.compile("enter.*v1.*berlin"))
+    server.publish({"vehicle": "v1", "location": [0, 0]})
+
+    expect(page.locator(".feed li").first).to_contain_text(re.compile("exit.*v1.*berlin"))
+
+
+def test_an_operator_sees_no_events(page: Page, server: Served) -> None:
+    """The scope operate shows counts; views that need more say which scope."""
+    server.destination("d")
+    token = server.token("operate")
+    opened(page, server, "overview")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_label("Destinations by backlog").locator("tbody tr")).to_contain_text("d")
+    shown(page, "need a token with the scope read")
+    opened(page, server, "live")
+    shown(page, "Live needs the scope read")
+    opened(page, server, "subscriptions")
+
+    shown(page, "this needs the scope read".capitalize())
+
+
+def test_a_subscription_is_deleted_after_a_second_click(page: Page, server: Served) -> None:
+    server.subscribe("s", "n = 1")
+    opened(page, server, "subscriptions?id=s")
+    page.get_by_role("button", name="Delete").click()
+    assert server.client.get("/v1/subscriptions/s").status_code == 200
+    page.get_by_role("button", name="Delete it").click()
+    shown(page, "The subscription s is deleted.")
+
+    assert server.client.get("/v1/subscriptions/s").status_code == 404
+    shown(page, "No subscription yet")

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from tocsin.errors import UnknownSubscription
 from tocsin.service import arrow, bodies
-from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, Call, Exchange, Option, answered, empty, named_page
+from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty, named_page
 from tocsin.service.calls.events import given_key, in_progress, units_of
 from tocsin.service.directory import Destination
 from tocsin.service.limits import Limits
@@ -155,9 +155,24 @@ async def get_subscription(exchange: Exchange) -> Response:
     row = await found.readers.read(lambda connection: found.row(connection, id))
     if row is None:
         raise unknown("subscription", id)
+    return answered(_interest(exchange, row))
+
+
+def _interest(exchange: Exchange, row: dict[str, Any]) -> dict[str, Any]:
+    """A subscription as the document that a client gets."""
     target = exchange.service.directory.destinations.get(row["destination"] or 0)
     row["destination"] = None if target is None else target.id
-    return answered({word: value for word, value in row.items() if value is not None})
+    return {word: value for word, value in row.items() if value is not None}
+
+
+async def subscriptions(exchange: Exchange) -> Response:
+    found, after = _window(exchange), exchange.asked.text("after")
+    limit = exchange.asked.number("limit", 100, 1, MOST_PAGE)
+    rows = await found.readers.read(lambda connection: found.rows(connection, after, limit + 1))
+    document: dict[str, Any] = {"subscriptions": [_interest(exchange, row) for row in rows[:limit]]}
+    if len(rows) > limit:
+        document["next"] = rows[limit - 1]["id"]
+    return answered(document)
 
 
 async def delete_subscription(exchange: Exchange) -> Response:
@@ -266,6 +281,11 @@ CALLS: Final = (
     Call(
         "DELETE", f"{PATH}/{{name}}", delete, SUBSCRIBE, "Delete a window with its messages and subscriptions",
         (IF_MATCH,), status=204, problems=(404, 412, 422, 503, 507),
+    ),
+    Call(
+        "GET", f"{PATH}/{{name}}/subscriptions", subscriptions, READ,
+        "Subscriptions of a window in the order of their ids", (Option("after", "the id before the first one"), LIMIT),
+        gives="Interests", problems=(400, 404, 422, 503),
     ),
     Call(
         "GET", f"{PATH}/{{name}}/subscriptions/{{id}}", get_subscription, READ, "A subscription of a window",

@@ -49,6 +49,19 @@ class Hosting(NamedTuple):
     most_messages: float
 
 
+_INTERESTS: Final = (
+    "SELECT s.id, s.words, s.x, s.y, s.k, s.alpha, i.destination, i.payload FROM window_subscriptions AS s "
+    "LEFT JOIN service_interests AS i ON i.id = s.id"
+)
+
+
+def _record(row: tuple[Any, ...]) -> dict[str, Any]:
+    """A subscription of a window; its destination is a number."""
+    id, words, x, y, k, alpha, destination, payload = row
+    document = {"id": id, "words": json.loads(words), "location": [x, y], "k": k, "alpha": alpha}
+    return document | {"destination": destination, "payload": None if payload is None else json.loads(payload)}
+
+
 class Hosted:
     """A durable window, the interests of its subscriptions, and the batches that are not handed over yet."""
 
@@ -106,16 +119,14 @@ class Hosted:
 
     def row(self, connection: sqlite3.Connection, id: SubscriptionId) -> dict[str, Any] | None:
         """A subscription as its store has it; None if there is none."""
-        statement = (
-            "SELECT s.words, s.x, s.y, s.k, s.alpha, i.destination, i.payload FROM window_subscriptions AS s "
-            "LEFT JOIN service_interests AS i ON i.id = s.id WHERE s.id = ?"
-        )
-        found = connection.execute(statement, (id,)).fetchone()
-        if found is None:
-            return None
-        words, x, y, k, alpha, destination, payload = found
-        document = {"id": id, "words": json.loads(words), "location": [x, y], "k": k, "alpha": alpha}
-        return document | {"destination": destination, "payload": None if payload is None else json.loads(payload)}
+        found = connection.execute(f"{_INTERESTS} WHERE s.id = ?", (id,)).fetchone()
+        return None if found is None else _record(found)
+
+    def rows(self, connection: sqlite3.Connection, after: str | None, limit: int) -> list[dict[str, Any]]:
+        """The first subscriptions after an id, in the order of their ids."""
+        where, values = ("", ()) if after is None else ("WHERE s.id > ?", (after,))
+        found = connection.execute(f"{_INTERESTS} {where} ORDER BY s.id LIMIT ?", (*values, limit)).fetchall()
+        return list(map(_record, found))
 
     def close(self) -> None:
         """End the thread once it has done what was asked, and close the store."""
