@@ -66,6 +66,7 @@ NAMES = [
     "WindowAnswer",
     "WindowExplanation",
     "WindowStats",
+    "convert",
     "explain",
     "idf",
     "match",
@@ -147,10 +148,11 @@ def test_the_keywords_of_match() -> None:
         "points",
         "event_key",
         "payload",
+        "named",
         "payload_columns",
     ]
     kinds = [parameter.kind for parameter in parameters.values()]
-    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 12
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 13
 
 
 def test_the_tree_of_errors() -> None:

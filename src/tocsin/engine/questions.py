@@ -25,6 +25,7 @@ from tocsin.model.subscription import Notice, not_one_event
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.schemas import with_schema
+from tocsin.segment import Snapshots
 
 
 class Questions(FollowedSet):
@@ -88,7 +89,7 @@ class Questions(FollowedSet):
             batch = with_schema(batch, self._texts) if self._texts else batch
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
-            found = restricted(snapshots, only).find(batch, ranking)
+            found = _part(snapshots, only).find(batch, ranking)
             scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
             parts = named_of(snapshots, batch, found) if named else None
             return Matches(snapshots, found.subscriptions, scores, batch.rejects, with_payloads=payload, named=parts)
@@ -139,7 +140,7 @@ class Questions(FollowedSet):
         named
             As in `tocsin.match`.
         only
-            As in `Engine.match`.
+            As in `tocsin.Engine.match`.
 
         Returns
         -------
@@ -166,7 +167,7 @@ class Questions(FollowedSet):
             texts=self._texts,
         )
         with self._reading() as snapshots:
-            return answer_of(restricted(snapshots, only), events, request, Stats(), [], progress)
+            return answer_of(_part(snapshots, only), events, request, Stats(), [], progress)
 
     def match_batches(
         self,
@@ -211,7 +212,7 @@ class Questions(FollowedSet):
         named
             As in `tocsin.match`.
         only
-            As in `Engine.match`.
+            As in `tocsin.Engine.match`.
 
         Returns
         -------
@@ -249,7 +250,7 @@ class Questions(FollowedSet):
 
     def _pieces(self, events: Events, request: Request, only: Only | None) -> Iterator[Answer]:
         with self._reading() as snapshots:
-            yield from answers_of(restricted(snapshots, only), events, request)
+            yield from answers_of(_part(snapshots, only), events, request)
 
     def warnings(
         self,
@@ -294,3 +295,7 @@ class Questions(FollowedSet):
             own = notices_of(snapshots, seen)
             others = [*latitude_first(texts_of_all(snapshots), points, seen), *no_degrees(seen, snapshots.wanted)]
             return [*misnamed(snapshots.wanted, seen, schema=schema, points=points), *others, *own]
+
+
+def _part(snapshots: Snapshots, only: Only | None) -> Snapshots:
+    return snapshots if only is None else restricted(snapshots, only)

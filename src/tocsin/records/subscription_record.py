@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.errors import ExpressionError, InvalidInput, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
-from tocsin.language.dialects import CQL2, is_tagged, read_tagged, tagged
+from tocsin.language.dialects import CQL2, MARK, is_tagged, read_tagged, tagged
 from tocsin.language.keywords import TEXT
 from tocsin.language.operators.named import naming
 from tocsin.language.operators.text import settled
@@ -100,7 +100,7 @@ def _expression_of(
         where = _with_named(where, record["named"])
     if templates is not None and templates.texts and predicates is None and isinstance(where, str | Mapping):
         where = _with_settings(where, templates.texts)
-    if isinstance(where, str) and is_tagged(where):
+    if isinstance(where, str) and where.startswith(MARK):
         return _rule_of(where, templates)
     if isinstance(where, str) and predicates is None and templates is not None:
         instance = templates.instance(where)

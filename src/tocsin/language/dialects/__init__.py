@@ -4,6 +4,7 @@ from tocsin.language.dialects.converting import FORMS, Found, convert, rules_in
 from tocsin.language.dialects.table import (
     CQL2,
     DIALECTS,
+    MARK,
     Read,
     as_given,
     dialect_named,
@@ -19,6 +20,7 @@ __all__ = [
     "CQL2",
     "DIALECTS",
     "FORMS",
+    "MARK",
     "Found",
     "Read",
     "as_given",
