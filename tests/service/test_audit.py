@@ -32,7 +32,7 @@ def log(client: httpx.Client, **options: Any) -> list[dict[str, Any]]:
 
 def is_change(call: Call) -> bool:
     """Whether a call changes subscriptions or destinations."""
-    return call.method not in ("GET", "HEAD") and call.scope not in (PUBLISH, READ) and call.path != ACK
+    return call.method not in ("GET", "HEAD") and call.scope not in (PUBLISH, READ, None) and call.path != ACK
 
 
 def is_of_webhooks(call: Call) -> bool:
