@@ -9,6 +9,9 @@ from tests.naive.truth import truth
 from tocsin import Engine, ExpressionError, explain, parse, parse_json, to_json, to_text
 
 CASES = [
+    ("NOT HOLDS(x)", {"x": "a"}, True),
+    ("HOLDS(x) = FALSE", {"x": "a"}, True),
+    ("NOT SOME(x, element)", {"x": ["a"]}, True),
     ("HOLDS(x = 1)", {"x": 1}, True),
     ("HOLDS(x = 1)", {"x": 2}, False),
     ("HOLDS(x = 1)", {"x": "1"}, False),

@@ -37,6 +37,7 @@ from tocsin.model.expression import (
     Comparison,
     Constant,
     EachElement,
+    ElementAt,
     Expression,
     In,
     Interval,
@@ -47,7 +48,7 @@ from tocsin.model.expression import (
     SomeValue,
     walk,
 )
-from tocsin.model.values import Instant, Range, Shape, Value
+from tocsin.model.values import UNTYPED, Instant, Range, Shape, Value
 
 _MOMENT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}:[0-9]{2})(?:(:[0-9]{2})(\.[0-9]{1,6})?)?"
@@ -112,6 +113,8 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             return (
                 None if elements is None else _all([one if one is None else truth(condition, one) for one in elements])
             )
+        case ElementAt(items, Constant(position), of):
+            return _element_at(getattr(values, "lists", {}).get(items.name), int(position), of)  # type: ignore[arg-type]
         case AnyElement(items, condition):
             elements = getattr(values, "lists", {}).get(items.name)
             return (
@@ -132,6 +135,10 @@ def _called(node: Call, operands: list[Result], values: Mapping[str, Value]) -> 
             return truth_that(True in held, held != {True})
         case Call("AT_LEAST"):
             return _at_least(int(operands[0]), [_as_truth(one) for one in operands[1:]])  # type: ignore[arg-type]
+        case Call("LENGTH", (Attribute(name),)):
+            elements = getattr(values, "lists", {}).get(name)
+            counted = operands[0] if elements is None else elements
+            return float(len(counted)) if isinstance(counted, str | list) else None
         case Call("GIVEN", (Attribute(name),)):
             return name in values or name in getattr(values, "nulls", ())
     return _FUNCTIONS[node.name](*operands)
@@ -198,6 +205,15 @@ def _any(truths: Iterable[Truth]) -> Truth:
     """Kleene's OR: can be TRUE when any can, can be FALSE when all can."""
     seen = [can_be(one) for one in truths]
     return truth_that(any(True in one for one in seen), all(False in one for one in seen))
+
+
+def _element_at(elements: list[Flat | None] | None, position: int, of: Expression) -> Result:
+    """What an expression is of the element at a position; a list, an object or a place has no type there."""
+    if elements is None or not -len(elements) <= position < len(elements):
+        return None
+    element = elements[position]
+    found = None if element is None else _result(of, [_result(one, [], element) for one in of.children()], element)
+    return found if found is None or isinstance(found, float | str | bool | Instant) else UNTYPED
 
 
 def _at_least(needed: int, truths: list[Truth]) -> Truth:

@@ -46,6 +46,7 @@ from tocsin.model.expression import (
     Comparison,
     Constant,
     EachElement,
+    ElementAt,
     Expression,
     In,
     Interval,
@@ -116,7 +117,18 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
     within = _conditions(3, False)
     inner = chosen((3, within), (2, _about_elements(2, levels - 1))) if levels else within
     texts = chosen((3, _compared(2).map(_of_element)), (1, st.just(Attribute("element"))))
+    position = st.integers(-3, 2).map(lambda at: Constant(float(at)))
+    field = chosen((3, attribute_names().map(Attribute)), (1, st.just(Attribute("element"))))
+    field = chosen((4, field), (1, st.builds(ElementAt, st.just(Attribute(LIST)), position, field)))
+    lists = chosen((3, st.just(Attribute(LIST))), (2, _attributes("list")))
+    computed = chosen(
+        (3, st.builds(ElementAt, lists, position, field)), (1, lists.map(lambda one: Call("LENGTH", (one,))))
+    )
     asked = chosen(
+        (2, st.builds(Comparison, st.sampled_from(COMPARISONS), computed, scalars().map(Constant))),
+        (1, st.builds(Comparison, st.sampled_from(COMPARISONS), computed, computed)),
+        (1, st.builds(In, computed, st.lists(scalars().map(Constant), min_size=1, max_size=3).map(tuple))),
+        (1, computed.map(IsNull)),
         (4, st.builds(AnyElement, st.just(Attribute(LIST)), inner)),
         (2, st.builds(AnyElement, _attributes("list"), texts)),
         (1, st.builds(AnyElement, attribute_names().map(Attribute), inner)),
@@ -224,6 +236,8 @@ def _scalars_of(kind: Kind, depth: int, sql_only: bool) -> SearchStrategy[Expres
     choices = [(8, _attributes(kind))]
     if kind == "number" and depth > 1:
         choices.append((4, _arithmetic(depth)))
+        if not sql_only:
+            choices.append((1, _attributes("string").map(lambda text: Call("LENGTH", (text,)))))
     if kind == "number" and not sql_only:
         choices.append((2, often(attribute_names(), st.sampled_from(ATTRIBUTES["string"]), odds=2).map(_spelled)))
     if kind == "boolean" and depth > 1:

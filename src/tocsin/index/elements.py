@@ -36,11 +36,22 @@ def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
 
     Cost: nothing if none are asked for.
     """
-    batch = with_places(with_values(with_arrays(with_texts(batch, wanted), wanted), wanted), wanted)
-    for name, lists in batch.elements.items():
-        if name in wanted.conditions:  # a batch may have been read for more subscriptions than these
-            batch = _answered(batch, lists, wanted, name)
+    batch = with_arrays(with_texts(batch, wanted), wanted)
+    lists = {
+        name: _with_own_conditions(one, wanted.elements[name])
+        for name, one in batch.elements.items()
+        if name in wanted.elements  # a batch may have been read for more subscriptions than these
+    }
+    batch = with_places(with_values(batch, wanted, lists), wanted)
+    for name, one in lists.items():
+        batch = _answered(batch, one, wanted, name)
     return replace(batch, elements={}) if batch.elements else batch
+
+
+def _with_own_conditions(lists: ListElements, wanted: Wanted) -> ListElements:
+    """The same lists, with what is asked of their elements."""
+    own = with_crossing_shapes(lists.batch) if lists.batch.has_crossing_boxes else lists.batch
+    return replace(lists, batch=with_conditions(own, wanted))
 
 
 def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str) -> EventBatch:
@@ -49,9 +60,7 @@ def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str)
     blocks = blocks_of(wanted, key, asked, _Block.of)
     if not blocks:
         return batch
-    own = with_crossing_shapes(lists.batch) if lists.batch.has_crossing_boxes else lists.batch
-    elements = with_conditions(own, wanted.elements[name])
-    found = [one.answer(lists, elements, len(batch)) for one in blocks]
+    found = [one.answer(lists, len(batch)) for one in blocks]
     owners = np.concatenate([one.owners for one in found])
     conditions = np.concatenate([one.conditions for one in found])
     truths = np.concatenate([one.truths for one in found])
@@ -93,8 +102,9 @@ class _Block:
         matcher = matcher_builder("access", {}).build(compile_expressions(expressions))
         return cls(first, first + len(names), matcher, numbers, is_negated, ExtentMatching())
 
-    def answer(self, lists: ListElements, elements: EventBatch, events: int) -> _Truths:
+    def answer(self, lists: ListElements, events: int) -> _Truths:
         """Which conditions are TRUE or FALSE of each event with a list."""
+        elements = lists.batch
         found = self.extents.match(self.matcher, elements)
         owners = lists.owners[elements.rows[found.events]]
         of_lists = owners >= 0  # events found to be invalid have -1

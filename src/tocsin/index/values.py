@@ -6,28 +6,33 @@ compiled against. Cost: some microseconds for each distinct value of the attribu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.decoding import value_at
 from tocsin.columns.events.texts import Additions
 from tocsin.columns.events.wanted import Wanted
-from tocsin.columns.payloads import key_of
+from tocsin.columns.payloads import key_of, keys_of
 from tocsin.index.conditions import Entries, with_entries
 from tocsin.kernels import codes
 from tocsin.language.evaluate import value_of
 from tocsin.language.operators.function_value import function_of
-from tocsin.model.expression import Expression
+from tocsin.language.operators.operands import Path, classify
+from tocsin.model.elements import LENGTH
+from tocsin.model.expression import Call, ElementAt, Expression
 from tocsin.model.readings import reading_of
 from tocsin.model.values import Instant, Value
 
 
-def with_values(batch: EventBatch, wanted: Wanted) -> EventBatch:
-    """The batch with the values of the functions that are asked for. Cost: nothing if none are."""
+def with_values(batch: EventBatch, wanted: Wanted, lists: Mapping[str, ListElements]) -> EventBatch:
+    """The batch with the values of the functions that are asked for. Cost: nothing if none are.
+
+    `lists` are the batch's lists, with the values that functions of their elements have.
+    """
     asked = wanted.values[:]
     if not asked or not len(batch):
         return batch
@@ -36,8 +41,13 @@ def with_values(batch: EventBatch, wanted: Wanted) -> EventBatch:
     parts = []
     for number, name in enumerate(asked):
         reading = reading_of(name)
-        if (attribute := numbers.get(reading.attribute)) is not None:
-            parts.append(_entries(batch, attribute, number, function_of(reading), reading.attribute, added))
+        function, own = function_of(reading), lists.get(reading.attribute)
+        if own is not None and isinstance(function, ElementAt):
+            parts.append(_at(function, own, number, added))
+        elif own is not None and isinstance(function, Call) and function.name == LENGTH:
+            parts.append(_lengths(own, number, len(batch)))
+        if (attribute := numbers.get(reading.attribute)) is not None and not isinstance(function, ElementAt):
+            parts.append(_entries(batch, attribute, number, function, reading.attribute, added))
     parts = [one for one in parts if len(one.owners)]
     if not parts:
         return batch
@@ -59,6 +69,36 @@ def _entries(
     owners = np.searchsorted(arrays.starts, own[has_value], side="right") - 1
     of_value = which.reshape(-1)[has_value]
     return Entries(owners, np.full(len(owners), number), types[of_value], payloads[of_value])
+
+
+def _lengths(lists: ListElements, number: int, events: int) -> Entries:
+    """The numbers of elements of lists."""
+    lengths = np.bincount(lists.owners[lists.owners >= 0], minlength=events)[lists.events].astype(np.float64)
+    count = len(lists.events)
+    return Entries(lists.events, np.full(count, number), np.full(count, codes.NUMBER, np.uint8), keys_of(lengths))
+
+
+def _at(function: ElementAt, lists: ListElements, number: int, added: Additions) -> Entries:
+    """The values of the elements at one position of lists."""
+    position, inner = int(cast(float, function.position.value)), lists.batch
+    own = np.flatnonzero(lists.owners >= 0)  # events found to be invalid have -1
+    starts, stops = (np.searchsorted(lists.owners[own], lists.events, side) for side in ("left", "right"))
+    at = (starts if position >= 0 else stops) + position
+    there = (at >= starts) & (at < stops)
+    owners, elements = lists.events[there], own[at[there]]
+    name = cast(Path, classify(function.of)).attribute
+    attribute = inner.attributes.index(name) if name in inner.attributes else -1
+    entries = np.flatnonzero(inner.arrays.attributes == attribute)
+    by_element = np.full(len(lists.owners), -1)
+    by_element[inner.rows[np.searchsorted(inner.arrays.starts, entries, side="right") - 1]] = entries
+    found = by_element[elements]
+    owners, found = owners[found >= 0], found[found >= 0]
+    types, payloads = inner.arrays.types[found], inner.arrays.payloads[found]
+    is_text = types == codes.STRING
+    distinct, which = np.unique(payloads[is_text], return_inverse=True)
+    payloads[is_text] = added.strings([inner.strings[one] for one in distinct.tolist()])[which]
+    types = np.where(types <= codes.INSTANT, types, codes.UNTYPED).astype(np.uint8)
+    return Entries(owners, np.full(len(owners), number), types, payloads)
 
 
 def _value(function: Expression, name: str, value: Value) -> Value | None:

@@ -45,9 +45,7 @@ _ELSEWHERE: Final = {
         ("COUNT", "SUM", "AVG", "MIN", "MAX"),
         "a subscription looks at one event; aggregate first, and match the results",
     ),
-    **dict.fromkeys(
-        ("LENGTH", "LEN", "SIZE", "CARDINALITY"), "lengths are not computed; give events an attribute for it"
-    ),
+    **dict.fromkeys(("LEN", "SIZE", "CARDINALITY"), "write LENGTH(items) > 3"),
     **dict.fromkeys(
         ("YEAR", "MONTH", "DAY", "HOUR", "EXTRACT", "DATE_PART", "DATE_TRUNC"), "write t >= DATE('2024-05-01')"
     ),

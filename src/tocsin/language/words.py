@@ -60,10 +60,10 @@ INSTANTS: Final = {"DATE(": ("d", 1), "TIMESTAMP(": ("t", 1), "INTERVAL(": ("t",
 SHAPES: Final = frozenset((*(f"{name}(" for name in functions.SHAPES), "Z("))
 """The functions that begin a shape; `Z` follows the name of one with a third coordinate."""
 
-COUNTS: Final = "AT_LEAST("
-"""The function whose first number is part of the form of a text, not a slot."""
+NUMBERED: Final = {"AT_LEAST(": 1, "AT(": 2}
+"""The functions of which an argument is a number that is part of the form of a text, not a slot."""
 
-SPECIAL: Final = SHAPES.union(INSTANTS, (COUNTS,))
+SPECIAL: Final = SHAPES.union(INSTANTS, NUMBERED)
 """The functions whose arguments are not as those of others."""
 
 _FIXED: Final = "'0123456789.+-"

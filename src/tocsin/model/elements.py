@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from tocsin.errors import RecordError
 from tocsin.model.event import flatten, is_geometry
-from tocsin.model.expression import AnyElement, Attribute, Call, Expression, walk
+from tocsin.model.expression import AnyElement, Attribute, Call, ElementAt, Expression, walk
 from tocsin.model.readings import as_elements, as_null
 from tocsin.model.subscription import shown
 from tocsin.model.values import UNTYPED, Range, Value
@@ -23,6 +23,10 @@ ELEMENT: Final = "element"
 
 GIVEN: Final = "GIVEN"
 """The function that tells a null that was given from an absent attribute."""
+
+
+LENGTH: Final = "LENGTH"
+"""The function that counts the elements of a list, or the letters of a text."""
 
 
 class Elements(tuple["Mapping[str, Value | Elements] | None", ...]):
@@ -103,14 +107,22 @@ def values_for(trees: Sequence[Expression], record: Mapping[str, Any]) -> ReadVa
     for name in given_in(trees):
         if name not in values and is_given(record, name):
             values[as_null(name)] = True
-    asked: dict[str, list[Expression]] = {}
-    for node in (node for tree in trees for node in walk(tree) if isinstance(node, AnyElement)):
-        asked.setdefault(node.items.name, []).append(node.condition)
-    for name, conditions in asked.items():
+    for name, conditions in _asked_of_elements(trees).items():
         found = elements_in(record, name)
         if found is not None:
             values[as_elements(name)] = Elements(_values_of(conditions, one) for one in found)
     return values
+
+
+def _asked_of_elements(trees: Sequence[Expression]) -> dict[str, list[Expression]]:
+    """What expressions ask of the elements of lists, by the list's attribute."""
+    asked: dict[str, list[Expression]] = {}
+    for node in (node for tree in trees for node in walk(tree)):
+        if isinstance(node, AnyElement | ElementAt):
+            asked.setdefault(node.items.name, []).extend(node.inner())
+        elif isinstance(node, Call) and node.name == LENGTH and isinstance(node.arguments[0], Attribute):
+            asked.setdefault(node.arguments[0].name, [])
+    return asked
 
 
 def _values_of(conditions: list[Expression], element: Any) -> ReadValues | None:

@@ -251,6 +251,30 @@ class EachElement(AnyElement):
 
 
 @dataclass(frozen=True, slots=True)
+class ElementAt(Node):
+    """`AT(items, 0, price)`: the value of an expression for the element at a position, from the end if negative.
+
+    The names in the expression are attributes of the element.
+    """
+
+    items: Attribute
+    position: Constant
+    of: Expression
+
+    def children(self) -> tuple[Expression, ...]:
+        return self.items, self.position
+
+    def with_children(self, parts: Sequence[Any]) -> Expression:
+        return ElementAt(parts[0], parts[1], self.of)
+
+    def inner(self) -> tuple[Expression, ...]:
+        return (self.of,)
+
+    def with_inner(self, parts: Sequence[Expression]) -> Expression:
+        return ElementAt(self.items, self.position, *parts)
+
+
+@dataclass(frozen=True, slots=True)
 class SomeValue(Node):
     """`SOME(items, condition)`: TRUE when the value itself, or an element of the list, makes the condition TRUE.
 
@@ -320,6 +344,7 @@ Expression: TypeAlias = (
     | Call
     | AnyElement
     | EachElement
+    | ElementAt
     | SomeValue
     | Not
     | And

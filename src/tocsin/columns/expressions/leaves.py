@@ -9,11 +9,12 @@ from tocsin.columns.expressions.leaf_kinds import LEAF_KINDS
 from tocsin.columns.expressions.pools import Leaf, Pools, like_tokens
 from tocsin.columns.payloads import HIGHEST, JUST_ABOVE, JUST_BELOW, LOWEST
 from tocsin.kernels import codes
+from tocsin.language.operators.function_value import needs_of
 from tocsin.language.operators.leaves import Lowered, TermStep, TruthStep, Value
 from tocsin.language.operators.operands import Path
 from tocsin.language.operators.operator import lowered
 from tocsin.model.expression import Expression
-from tocsin.model.readings import as_instant
+from tocsin.model.readings import as_instant, reading_of
 from tocsin.model.values import Bounds, Box, Point, Shape
 
 _GROUP_COST: Final = 4
@@ -140,11 +141,17 @@ class PooledLeaves:
         return 2 * self._pools.leaves.number(Leaf(kind, **fields))
 
     def _attribute(self, name: str) -> int:
-        return self._pools.attributes.number(name)
+        attributes = self._pools.attributes
+        known = len(attributes.items)
+        number = attributes.number(name)
+        if number == known and (reading := reading_of(name)).is_value:
+            self.reads(needs_of(reading))
+        return number
 
     def _on(self, path: Path, kind: int = codes.UNTYPED) -> dict[str, int]:
         """The attribute of a leaf, or its reading as an instant if it is compared with one."""
-        name = as_instant(path.attribute) if kind == codes.INSTANT else path.attribute
+        is_instant = kind == codes.INSTANT and not reading_of(path.attribute).is_value
+        name = as_instant(path.attribute) if is_instant else path.attribute
         return {"attribute": self._attribute(name), "transform": self._pools.transforms.number(path.transform)}
 
     def _range(self, path: Path, kind: int, low: int, high: int) -> int:

@@ -14,7 +14,7 @@ from tocsin.language.operators.operands import Operand, Path
 from tocsin.language.operators.operator import Function, operator_of
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import Values
-from tocsin.model.expression import Call, Expression, IsNull, attributes
+from tocsin.model.expression import Expression, IsNull, attributes
 from tocsin.model.readings import Reading, as_value
 from tocsin.model.values import Value
 
@@ -25,13 +25,17 @@ class FunctionValue(Function):
     reads: ClassVar[Sequence[int]] = ()
     """The types, as in `kernels.codes`, of the attribute's values that can have a value of the function."""
 
-    def is_condition(self, node: Call) -> bool:
+    def is_condition(self, node: Any) -> bool:
         return False
 
-    def value(self, node: Call, parts: Sequence[Any], values: Values) -> Value | None:
+    def needs(self, node: Any) -> list[str]:
+        """The names to be read from an event for the value."""
+        return attributes(node)
+
+    def value(self, node: Any, parts: Sequence[Any], values: Values) -> Value | None:
         raise NotImplementedError
 
-    def operand(self, node: Call) -> Operand:
+    def operand(self, node: Any) -> Operand:
         return Path(as_value(attributes(node)[0], to_text(node)))
 
     def asked_by(self, reading: Reading) -> Expression | None:
@@ -42,6 +46,12 @@ class FunctionValue(Function):
 def function_of(reading: Reading) -> Expression:
     """The function whose value is a reading."""
     return cast(IsNull, stored_expression(f"{reading.rest} IS NULL")).operand
+
+
+def needs_of(reading: Reading) -> list[str]:
+    """The names to be read from an event for the value of a function."""
+    tree = function_of(reading)
+    return cast(FunctionValue, operator_of(tree)).needs(tree)
 
 
 def types_read(reading: Reading) -> int:

@@ -34,6 +34,7 @@ from tocsin.model.expression import (
     AnyElement,
     Attribute,
     Call,
+    Comparison,
     Constant,
     Expression,
     IsNull,
@@ -65,7 +66,12 @@ def fails(node: Expression) -> Expression:
     held = _held(node)
     if held is not None:
         return fails(held)
-    return Not(node) if isinstance(node, IsNull) else disjunction((Not(node), IsNull(node)))
+    return Not(node) if isinstance(node, IsNull) else disjunction((Not(node), _is_unknown(node)))
+
+
+def _is_unknown(node: Expression) -> Expression:
+    """Whether a condition is UNKNOWN. IS NULL of a bare attribute would ask whether it is there, not what it is."""
+    return IsNull(Comparison("=", node, Constant(True)) if isinstance(node, Attribute) else node)
 
 
 def _held(node: Expression) -> Expression | None:
@@ -91,7 +97,7 @@ class _Holding(Function):
 
     def truth_steps(self, node: Expression, leaves: Leaves) -> list[TruthStep]:
         (held,) = node.children()
-        return truth_steps(conjunction((held, Not(IsNull(held)))), leaves)
+        return truth_steps(conjunction((held, Not(_is_unknown(held)))), leaves)
 
 
 class Holds(_Holding):

@@ -55,8 +55,8 @@ class Truth:
 Operand: TypeAlias = Const | Path | Null | Number | Truth
 
 
-OPERANDS: Final[dict[str, Callable[[Any], Operand]]] = {}
-"""What the calls of a function are as operands, by the function's name."""
+OPERANDS: Final[dict[str | type, Callable[[Any], Operand]]] = {}
+"""What functions are as operands, by the name of a call, or by the class of other nodes."""
 
 
 def classify(node: Expression) -> Operand:
@@ -72,8 +72,9 @@ def classify(node: Expression) -> Operand:
         if not transform:
             return Const(node.value)
         return Const(transformed(node.value, transform)) if isinstance(node.value, str) else Null()
-    if isinstance(node, Call):
-        operand = OPERANDS[node.name](node)
+    made = OPERANDS.get(node.name if isinstance(node, Call) else type(node))
+    if made is not None:
+        operand = made(node)
         if not transform:
             return operand
         if isinstance(operand, Path) and not operand.transform:

@@ -255,7 +255,7 @@ def register(operator: Operator) -> None:
         _BY_NODE[operator.nodes] = operator
     if isinstance(operator, Function):
         FUNCTIONS.update(dict.fromkeys(names, operator))
-        OPERANDS.update(dict.fromkeys(names, operator.operand))
+        OPERANDS.update(dict.fromkeys([*names, *([operator.nodes] if operator.nodes else [])], operator.operand))
 
 
 def unregister(operator: Operator) -> None:
@@ -268,6 +268,7 @@ def unregister(operator: Operator) -> None:
             del FUNCTIONS[name], OPERANDS[name]
     if operator.nodes is not None:
         del _BY_NODE[operator.nodes]
+        OPERANDS.pop(operator.nodes, None)
 
 
 def operator_of(node: Expression) -> Operator:

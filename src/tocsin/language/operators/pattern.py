@@ -21,6 +21,7 @@ from tocsin.language.operators.operator import (
     Operator,
     Piece,
     describe,
+    operator_of,
 )
 from tocsin.language.operators.scalars import require_plain
 from tocsin.language.strings import (
@@ -33,7 +34,7 @@ from tocsin.language.strings import (
     strip_accents,
 )
 from tocsin.model.elements import Values
-from tocsin.model.expression import Attribute, Call, Constant, Expression, Like, Span, walk
+from tocsin.model.expression import Call, Constant, Expression, Like, Span, walk
 
 # ---- CASEI, ACCENTI
 
@@ -46,7 +47,7 @@ class Folding(Function):
 
     def require(self, name: str, arguments: Sequence[Expression]) -> None:
         inner = inside_folding(arguments[0])
-        fits = isinstance(inner.value, str) if isinstance(inner, Constant) else isinstance(inner, Attribute)
+        fits = isinstance(inner.value, str) if isinstance(inner, Constant) else is_attribute(inner)
         if not fits:
             raise Misplaced(f"{name} needs a string or an attribute, not {describe(arguments[0])}", arguments[0])
 
@@ -64,7 +65,7 @@ class Folding(Function):
 
     def has_recipe(self, node: Call) -> bool:
         """Not for a constant, which `columns.expressions.spelling` replaces by what it becomes."""
-        return not isinstance(node.arguments[0], Constant | Call)
+        return isinstance(classify(node), Path)
 
 
 def inside_folding(node: Expression) -> Expression:
@@ -72,6 +73,11 @@ def inside_folding(node: Expression) -> Expression:
     while isinstance(node, Call) and node.name in STRING_FUNCTIONS:
         node = node.arguments[0]
     return node
+
+
+def is_attribute(node: Expression) -> bool:
+    """Whether a node is an attribute, or a function whose value is one as any other."""
+    return isinstance(classify(node), Path) and not operator_of(node).only_compared
 
 
 def _fits(fits: Callable[[str, str], bool | None], text: Any, pattern: Any) -> bool | None:
@@ -149,7 +155,7 @@ class Matching(Function):
 
     def require(self, name: str, arguments: Sequence[Expression]) -> None:
         text, pattern = arguments
-        if not isinstance(inside_folding(text), Attribute):
+        if not is_attribute(inside_folding(text)):
             raise Misplaced(f"{name} looks at an attribute, or CASEI or ACCENTI of one, not at {describe(text)}", text)
         if not (isinstance(pattern, Constant) and isinstance(pattern.value, str)):
             raise Misplaced(f"{name} needs a regular expression in single quotes, not {describe(pattern)}", pattern)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from string import whitespace
 
 from tocsin.language.words import (
-    COUNTS,
     INSTANTS,
+    NUMBERED,
     OPEN,
     SHAPES,
     SPECIAL,
@@ -33,8 +33,9 @@ def cut(text: str) -> tuple[list[str], list[str], list[str]]:
         marks = _marks(words)
     marks = _with_shapes(words, marks)
     for at, mark in enumerate(marks):
-        if mark == COUNTS and marks[at + 1 : at + 2] == ["n"]:
-            marks[at + 1] = words[at + 1].strip(whitespace)
+        number = at + NUMBERED.get(mark, 0)
+        if number > at and marks[number : number + 1] == ["n"]:
+            marks[number] = words[number].strip(whitespace)
         if mark in INSTANTS:
             kind, count = INSTANTS[mark]
             for argument in range(at + 1, min(at + 1 + count, len(marks))):

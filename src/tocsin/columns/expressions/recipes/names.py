@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from tocsin.columns.expressions.recipes.slots import slot_of_text
 from tocsin.language.canonical import constant_text, instant_text, name_text
 from tocsin.language.templates import MARK, SHAPE_PLACEHOLDER, slot_of
+from tocsin.model.elements import ELEMENT
 from tocsin.model.readings import PART, reading_of
 from tocsin.model.values import Instant, Shape
 
@@ -58,6 +59,9 @@ def name_of(compiled: str) -> Name:
 
 def _pieces(compiled: str) -> Iterator[str | Slot]:
     reading = reading_of(compiled)
+    if compiled == ELEMENT:
+        yield compiled  # as AT(items, 0) reads it; in a template's own text it is a slot
+        return
     yield Slot(slot_of_text(reading.attribute), str)
     if not reading.kind:
         return

@@ -45,7 +45,7 @@ def price(
     for field, attribute in enumerate(owners.tolist() if known else ()):
         reading = reading_of(compiled.attributes[attribute])
         values = known.get(reading.attribute)
-        if values is None:
+        if values is None or reading.is_value or reading.is_null:
             continue
         values = with_words(values, Text.of(reading.rest)) if reading.is_words else values
         first, stop = fields.operand_starts[field], fields.operand_starts[field + 1]
