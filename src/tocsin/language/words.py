@@ -66,12 +66,8 @@ NUMBERED: Final = {"AT_LEAST(": 1, "AT(": 2}
 SPECIAL: Final = SHAPES.union(INSTANTS, NUMBERED)
 """The functions whose arguments are not as those of others."""
 
-_FIXED: Final = "'0123456789.+-"
-
-
-def is_fixed(mark: str) -> bool:
-    """Whether a mark is an open end, or a number that is not a slot."""
-    return mark[0] in _FIXED
+FIXED: Final = "'0123456789.+-"
+"""The first letters of marks that are not slots: an open end, or a number that is fixed."""
 
 
 KINDS_OF_TOKENS: Final = {"NAME": "a", "QUOTED": "a", "STRING": "s", "NUMBER": "n", "SHAPE": "g"}

@@ -14,7 +14,7 @@ from tocsin.language.operators.leaves import Lowered, TermStep, TruthStep, Value
 from tocsin.language.operators.operands import Path
 from tocsin.language.operators.operator import lowered
 from tocsin.model.expression import Expression
-from tocsin.model.readings import as_instant, reading_of
+from tocsin.model.readings import PART, as_instant, reading_of
 from tocsin.model.values import Bounds, Box, Point, Shape
 
 _GROUP_COST: Final = 4
@@ -144,13 +144,13 @@ class PooledLeaves:
         attributes = self._pools.attributes
         known = len(attributes.items)
         number = attributes.number(name)
-        if number == known and (reading := reading_of(name)).is_value:
+        if number == known and PART in name and (reading := reading_of(name)).is_value:
             self.reads(needs_of(reading))
         return number
 
     def _on(self, path: Path, kind: int = codes.UNTYPED) -> dict[str, int]:
         """The attribute of a leaf, or its reading as an instant if it is compared with one."""
-        is_instant = kind == codes.INSTANT and not reading_of(path.attribute).is_value
+        is_instant = kind == codes.INSTANT and not (PART in path.attribute and reading_of(path.attribute).is_value)
         name = as_instant(path.attribute) if is_instant else path.attribute
         return {"attribute": self._attribute(name), "transform": self._pools.transforms.number(path.transform)}
 

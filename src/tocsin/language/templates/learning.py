@@ -13,7 +13,7 @@ from tocsin.language.templates.placeholders import MARK, Scalar, Values, placeho
 from tocsin.language.templates.reading import Check, Reader, picker
 from tocsin.language.text import parse
 from tocsin.language.tokens import tokenize
-from tocsin.language.words import KINDS, KINDS_OF_TOKENS, is_fixed
+from tocsin.language.words import FIXED, KINDS, KINDS_OF_TOKENS
 from tocsin.model.expression import Constant, Expression, walk_all
 from tocsin.model.values import Box, Point, crosses
 
@@ -56,7 +56,7 @@ def with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
     end = 0
     slot = 0
     for token, (word, mark) in zip(tokens, words, strict=True):
-        if is_fixed(mark):
+        if mark[0] in FIXED:
             continue
         sign = token.value.removesuffix(word)  # a sign that the token includes and the word does not
         if sign not in ("", "+", "-"):

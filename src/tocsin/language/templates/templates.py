@@ -15,7 +15,7 @@ from tocsin.language.templates.placeholders import MARK
 from tocsin.language.templates.reading import Reader
 from tocsin.language.text import parse
 from tocsin.language.tokens import MANY
-from tocsin.language.words import KINDS, is_fixed, is_sound
+from tocsin.language.words import FIXED, KINDS, is_sound
 from tocsin.model.expression import Expression
 from tocsin.model.shapes import shapes_of
 from tocsin.model.subscription import SubscriptionId
@@ -70,7 +70,7 @@ class Templates:
         try:
             reader = self._known[skeleton]
         except KeyError:
-            slots = [(w.strip(whitespace), m) for w, m in zip(words, marks, strict=True) if m in KINDS or is_fixed(m)]
+            slots = [(w.strip(whitespace), m) for w, m in zip(words, marks, strict=True) if m in KINDS or m[0] in FIXED]
             example = with_placeholders(text, slots)
             if example is None:  # the text itself is at fault; the skeleton may be valid
                 return None
