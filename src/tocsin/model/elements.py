@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from tocsin.errors import RecordError
@@ -151,14 +152,26 @@ def elements_in(record: Mapping[str, Any], name: str) -> list[Any] | None:
     ([{'price': 3}], None)
     """
     found = record.get(name)
-    if isinstance(found, list | tuple | Set):
-        return list(found)
-    if type(found).__name__ == "ndarray" and getattr(found, "ndim", 0) == 1:
-        return list(found)  # type: ignore[arg-type]
-    for at, letter in enumerate(name):
-        inner = record.get(name[:at]) if letter == "." else None
-        if isinstance(inner, Mapping) and not is_geometry(inner):
-            within = elements_in(inner, name[at + 1 :])
+    kind = type(found)
+    if kind not in _NO_LISTS:
+        if isinstance(found, list | tuple | Set):
+            return list(found)
+        if kind.__name__ == "ndarray" and getattr(found, "ndim", 0) == 1:
+            return list(found)  # type: ignore[arg-type]
+    for head, rest in _splits(name):
+        inner = record.get(head)
+        if (type(inner) is dict or isinstance(inner, Mapping)) and not is_geometry(inner):
+            within = elements_in(inner, rest)
             if within is not None:
                 return within
     return None
+
+
+_NO_LISTS: Final = frozenset((str, int, float, bool, dict, type(None)))
+"""The usual types of values that are no lists."""
+
+
+@lru_cache(1 << 12)
+def _splits(name: str) -> tuple[tuple[str, str], ...]:
+    """The name of an object and that of a member, for each dot of a name."""
+    return tuple((name[:at], name[at + 1 :]) for at, letter in enumerate(name) if letter == ".")
