@@ -89,7 +89,9 @@ VIEWS: Final[Mapping[str, tuple[str, Callable[[Page], None]]]] = {
 
 def _save(png: bytes, path: Path) -> None:
     """Write a picture with 256 colours: a third of the size, and nobody sees the difference."""
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    Image.open(io.BytesIO(png)).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        path, optimize=True
+    )
 
 
 def main(chosen: list[str]) -> None:

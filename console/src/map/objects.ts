@@ -16,6 +16,7 @@ const KEPT_MS = 300_000;
 const MOST = 20_000;
 const TRAIL = 16;
 const KEPT = 200;
+const FAR = 0.05; // of the world: who jumps so far has not left a trail
 
 export interface Moving {
   name: string;
@@ -91,7 +92,8 @@ function follow(one: Delivery, [x, y]: [number, number], now: number, fresh: Cha
     if (objects.size > MOST) objects.delete(objects.keys().next().value!);
   } else if (object.event !== event) {
     settle(object, fresh);
-    object.trail.push(object.x, object.y);
+    if (Math.hypot(x - object.x, y - object.y) > FAR) object.trail = [];
+    else object.trail.push(object.x, object.y);
     if (object.trail.length > TRAIL * 2) object.trail.splice(0, 2);
     Object.assign(object, { x, y, event, matched: new Set(), isOpen: true });
   }

@@ -11,7 +11,9 @@ import { type Region, byId, contains, regions } from "./regions";
 import { SIZE, type World } from "./world";
 
 const SLICE_MS = 6;
-const AT_ONCE = 40;
+const SHORT_SLICE_MS = 2; // while somebody moves the map
+const RESTS_MS = 120;
+const AT_ONCE = 25;
 const FRAME_MS = 32; // half of a screen's rate is enough for what glows
 const FADE_MS = 2600;
 const SHADES = 4;
@@ -33,6 +35,7 @@ export class Painter {
   private isStale = true;
   private isMoved = true;
   private drawnAt = 0;
+  private movedAt = 0;
   private frame = 0;
   private colours: Record<string, string> = {};
   private isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -87,6 +90,7 @@ export class Painter {
   }
 
   private set(view: View): void {
+    this.movedAt = performance.now();
     this.view = { ...view, x: Math.max(0, Math.min(1, view.x)), y: Math.max(0, Math.min(1, view.y)) };
     this.renew();
   }
@@ -156,7 +160,8 @@ export class Painter {
       this.isStale = false;
       this.job = this.paint(width, height, ratio);
     }
-    const end = performance.now() + SLICE_MS;
+    const now = performance.now();
+    const end = now + (now - this.movedAt < RESTS_MS ? SHORT_SLICE_MS : SLICE_MS);
     while (this.job && performance.now() < end) if (this.job.next().done) this.job = null;
   }
 
@@ -241,7 +246,7 @@ export class Painter {
         if (right > 0 && lower > 0 && left < this.width && upper < this.height) trace(paths[shade]!, one, this.view.scale, dx, dy, 1);
       }
     };
-    let left = 300; // more of them would not be told apart, and would take too long
+    let left = 150; // more of them would not be told apart, and would take too long
     for (const [id, time] of glowing) {
       const strength = 1 - (now - time) / FADE_MS;
       if (strength > 0 && left-- > 0) light(id, Math.min(SHADES - 1, Math.floor(strength * SHADES)));
@@ -257,10 +262,25 @@ export class Painter {
     front.globalAlpha = 1;
   }
 
+  /** The trails of all objects, as one path. */
+  private drawTrails(): void {
+    const path = new Path2D();
+    for (const one of objects.values()) {
+      const [x, y] = this.pixelOf(one.x, one.y);
+      if (one.trail.length === 0 || x < -200 || y < -200 || x > this.width + 200 || y > this.height + 200) continue;
+      path.moveTo(x, y);
+      for (let at = one.trail.length - 2; at >= 0; at -= 2) path.lineTo(...this.pixelOf(one.trail[at]!, one.trail[at + 1]!));
+    }
+    this.front.strokeStyle = this.colours["event"]!;
+    this.front.globalAlpha = 0.35;
+    this.front.stroke(path);
+  }
+
   private drawObjects(): void {
     const { front } = this;
     const now = Date.now();
     front.lineWidth = 1.2;
+    this.drawTrails();
     for (const one of objects.values()) {
       const [x, y] = this.pixelOf(one.x, one.y);
       if (x < -20 || y < -20 || x > this.width + 20 || y > this.height + 20) continue;
@@ -268,13 +288,6 @@ export class Painter {
       const fade = Math.max(0.25, 1 - age / 60_000);
       const isIn = one.inside.size + one.matched.size + one.fenced.size > 0;
       front.strokeStyle = front.fillStyle = isIn ? this.colours["ring"]! : this.colours["event"]!;
-      if (one.trail.length > 0) {
-        front.globalAlpha = 0.35 * fade;
-        front.beginPath();
-        for (let at = 0; at < one.trail.length; at += 2) front.lineTo(...this.pixelOf(one.trail[at]!, one.trail[at + 1]!));
-        front.lineTo(x, y);
-        front.stroke();
-      }
       if (age < 900 && !this.isStill) {
         front.globalAlpha = 0.6 * (1 - age / 900);
         front.beginPath();

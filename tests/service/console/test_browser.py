@@ -344,3 +344,30 @@ def test_a_subscription_is_deleted_after_a_second_click(page: Page, server: Serv
 
     assert server.client.get("/v1/subscriptions/s").status_code == 404
     shown(page, "No subscription yet")
+
+
+def test_an_event_source_of_the_browser_resumes(page: Page, tmp_path: Path) -> None:
+    """The browser's own EventSource sends the last id by itself, so that nothing is missing after a restart."""
+    with served(tmp_path) as server:
+        port = int(server.server.address.rpartition(":")[2])
+        server.destination("d")
+        server.subscribe("s", "n >= 0", destination="d")
+        opened(page, server, "overview")
+        page.evaluate(
+            """() => {
+                window.got = [];
+                const source = new EventSource("/v1/destinations/d/stream?from=earliest");
+                source.onmessage = (event) => window.got.push(JSON.parse(event.data).event.n);
+            }"""
+        )
+        server.publish({"n": 0})
+        page.wait_for_function("window.got.length === 1")
+    with served(tmp_path) as elsewhere:
+        for number in (1, 2):
+            elsewhere.publish({"n": number})
+    with served(tmp_path, port=port) as server:
+        page.wait_for_function("window.got.length === 3", timeout=30_000)
+        server.publish({"n": 3})
+        page.wait_for_function("window.got.length === 4")
+
+        assert page.evaluate("window.got") == [0, 1, 2, 3]
