@@ -45,6 +45,7 @@ class Flat(dict[str, Value]):
     """An event's values by attribute, and its lists by dotted name: of each element the values, None for a bad one."""
 
     lists: dict[str, list[Flat | None]]
+    record: Mapping[str, object] = {}
     nulls: frozenset[str] = frozenset()
     """What was given as null, by its dotted name, outside of lists."""
 
@@ -62,6 +63,7 @@ def flatten(record: Mapping[str, object]) -> tuple[Flat, list[tuple[str, str]]]:
 
     values = Flat()
     values.lists = dict(_lists((), record))
+    values.record = record
     values.nulls = frozenset(_nulls((), record))
     problems: list[tuple[str, str]] = []
     for name, leaves in found.items():
@@ -85,6 +87,22 @@ def _nulls(path: tuple[str, ...], members: Mapping[str, object]) -> Iterator[str
             yield ".".join((*path, key))
         elif _is_object(value):
             yield from _nulls((*path, key), value)  # type: ignore[arg-type]
+
+
+def everything(values: Mapping[str, Value]) -> list[Flat | None]:
+    """Every scalar of an event, wherever it stands, as an event of its own."""
+    return [_element(one) for one in _scalars(getattr(values, "record", {}))]
+
+
+def _scalars(value: object) -> Iterator[object]:
+    if isinstance(value, Mapping):
+        for member in () if _is_geometry(value) else value.values():
+            yield from _scalars(member)
+    elif isinstance(value, _LISTS):
+        for member in value:
+            yield from _scalars(member)
+    elif not _is_absent(value) and not isinstance(value, Point | Box | Shape | Range | bytes):
+        yield value
 
 
 def _element(item: object) -> Flat | None:

@@ -22,12 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tests.naive.addresses import address, in_network
-from tests.naive.flatten import Flat
+from tests.naive.flatten import Flat, everything
 from tests.naive.places import SPATIAL, Result, intersects, metres_between
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
 from tests.naive.texts import letter_of, text
+from tests.naive.versions import Version, version
 from tocsin.model.expression import (
     And,
+    AnyAttribute,
     AnyElement,
     Arithmetic,
     Array,
@@ -115,6 +117,8 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             )
         case ElementAt(items, Constant(position), of):
             return _element_at(getattr(values, "lists", {}).get(items.name), int(position), of)  # type: ignore[arg-type]
+        case AnyAttribute(_, condition):
+            return _any([one if one is None else truth(condition, one) for one in everything(values)])
         case AnyElement(items, condition):
             elements = getattr(values, "lists", {}).get(items.name)
             return (
@@ -331,7 +335,7 @@ def compare(op: str, left: Result, right: Result) -> Truth:
     if isinstance(left, bool | Either) and isinstance(right, bool | Either):
         found = {COMPARE[op](one, other) for one in can_be(left) for other in can_be(right)}
         return truth_that(True in found, False in found)
-    if type(left) is not type(right) or not isinstance(left, float | str | Instant):
+    if type(left) is not type(right) or not isinstance(left, float | str | Instant | Version):
         return None
     return COMPARE[op](left, right)
 
@@ -419,6 +423,7 @@ _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "NUMBER": number,
     "TEXT": text,
     "IP": address,
+    "SEMVER": version,
     "IP_IN": in_network,
     "A_EQUALS": _on_sets(lambda left, right: left == right),
     "A_CONTAINS": _on_sets(lambda left, right: right <= left),

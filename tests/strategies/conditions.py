@@ -22,6 +22,7 @@ from tests.strategies.pools import (
     SCALAR_KINDS,
     SCALARS,
     STRINGS,
+    VERSIONS,
     Kind,
     attribute_names,
     boxes,
@@ -36,7 +37,9 @@ from tocsin.language.operators.temporal import TEMPORAL_FUNCTIONS
 from tocsin.model.expression import (
     ARITHMETIC,
     COMPARISONS,
+    EVERYTHING,
     OPEN_END,
+    AnyAttribute,
     AnyElement,
     Arithmetic,
     Array,
@@ -56,6 +59,7 @@ from tocsin.model.expression import (
     conjunction,
     disjunction,
     fold,
+    walk,
 )
 
 
@@ -132,6 +136,7 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
         (4, st.builds(AnyElement, st.just(Attribute(LIST)), inner)),
         (2, st.builds(AnyElement, _attributes("list"), texts)),
         (1, st.builds(AnyElement, attribute_names().map(Attribute), inner)),
+        (1, st.builds(AnyAttribute, st.just(Attribute(EVERYTHING)), texts)),
         (1, st.builds(EachElement, _attributes("list"), texts)),
         (2, st.builds(_some, st.just(Attribute(LIST)), inner)),
         (2, st.builds(_some, _attributes("list"), texts)),
@@ -159,6 +164,8 @@ def _holds(condition: Expression) -> Expression:
 
 
 def _some(items: Attribute, condition: Expression) -> Expression:
+    if any(isinstance(node, AnyAttribute) for node in walk(condition)):
+        return AnyElement(items, condition)  # ANY_ATTRIBUTE cannot stand in SOME
     return FUNCTIONS["SOME"].call("SOME", (items, condition))
 
 
@@ -375,7 +382,8 @@ def _addresses() -> SearchStrategy[Expression]:
     networks = st.lists(st.sampled_from(NETWORKS).map(Constant), min_size=1, max_size=3)
     inside = st.builds(lambda name, all: Call("IP_IN", (name, *all)), _attributes("string"), networks)
     known = st.sampled_from([one for one in ADDRESSES if not one.startswith("01")]).map(Constant)
-    return chosen((2, inside), (1, _compared_by("IP", known)))
+    versions = st.sampled_from([one for one in VERSIONS if one not in ("1.2", "01.2.3")]).map(Constant)
+    return chosen((2, inside), (1, _compared_by("IP", known)), (1, _compared_by("SEMVER", versions)))
 
 
 def _compared_by(name: str, constants: SearchStrategy[Expression]) -> SearchStrategy[Expression]:

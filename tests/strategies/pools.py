@@ -66,6 +66,18 @@ ADDRESSES: Final = (
 )
 """What says an address, and what nearly does."""
 NETWORKS: Final = ("10.0.0.0/8", "10.0.0.0/31", "10.0.0.2/31", "10.0.0.1", "::/96", "0.0.0.0/0", "::/0", "fe80::/64")
+VERSIONS: Final = (
+    "1.2.3",
+    "1.2.10",
+    "1.2.3-rc.1",
+    "1.2.3-rc.10",
+    "1.2.3-rc.1.x",
+    "1.2.3-1",
+    "1.2.3+b",
+    "1.2",
+    "01.2.3",
+)
+"""What says a version, and what nearly does."""
 PATTERN_PARTS: Final = ("a", "b", "e", "é", "A", "%", "%", "_", "\\%", "\\_", "\\\\", "ß", "😀")
 PATTERNS: Final = ("", "%", "_", "_%", "a%", "%b%", "%e", "__", "%\\%", "STRASSE", "stra%", "%ß_", "A", "É")
 REGEXES: Final = (
@@ -115,7 +127,9 @@ def chosen(*weighted: tuple[int, SearchStrategy]) -> SearchStrategy:
 SCALARS: Final[dict[Kind, SearchStrategy]] = {
     "number": often(st.sampled_from(NUMBERS), st.sampled_from(EXTREMES)),
     "string": often(
-        st.sampled_from(STRINGS), st.one_of(st.sampled_from(ODD_STRINGS + TEXTS), st.sampled_from(ADDRESSES)), odds=3
+        st.sampled_from(STRINGS),
+        st.one_of(st.sampled_from(ODD_STRINGS + TEXTS), st.sampled_from(ADDRESSES + VERSIONS)),
+        odds=3,
     ),
     "boolean": st.booleans(),
     "instant": st.sampled_from(INSTANTS),

@@ -19,6 +19,7 @@ from tocsin.engine.coordinates import beyond_globe, systems_of
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import LARGE, note_types
 from tocsin.model.elements import Values, within
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Reject
 from tocsin.model.values import LARGEST_INTEGER
@@ -134,7 +135,7 @@ class Seen:
         if self._of is not None:
             outer, prefix = self._of[0], f"{self._of[1]}."
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))
-        return sorted(found)
+        return sorted(found - {EVERYTHING})
 
     def first_strings(self, attribute: str) -> list[str]:
         """The strings of an attribute in the first events."""

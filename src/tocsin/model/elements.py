@@ -7,16 +7,16 @@ that cannot be read satisfies no condition, and no condition is FALSE for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from tocsin.errors import RecordError
 from tocsin.model.event import flatten, is_geometry
-from tocsin.model.expression import AnyElement, Attribute, Call, ElementAt, Expression, walk
+from tocsin.model.expression import EVERYTHING, AnyElement, Attribute, Call, ElementAt, Expression, walk
 from tocsin.model.readings import as_elements, as_null
 from tocsin.model.subscription import shown
-from tocsin.model.values import UNTYPED, Range, Value
+from tocsin.model.values import UNTYPED, Box, Point, Range, Shape, Value
 
 ELEMENT: Final = "element"
 """The attribute that holds an element that is not an object, as in `ANY(tags, element LIKE 'a%')`."""
@@ -145,12 +145,37 @@ def as_record(element: Any) -> Mapping[str, Any]:
     return element if isinstance(element, Mapping) and not is_geometry(element) else {ELEMENT: element}
 
 
+def every_value(record: Any) -> Iterator[Any]:
+    """The scalars of an event, in its lists and objects, too; nulls and places are not among them.
+
+    >>> list(every_value({"a": 1, "b": {"c": ["x", None, {"d": True}]}}))
+    [1, 'x', True]
+    """
+    if isinstance(record, Mapping):
+        items: Iterable[Any] = () if is_geometry(record) else record.values()
+    elif isinstance(record, list | tuple | Set) or (
+        type(record).__name__ == "ndarray" and getattr(record, "ndim", 0) > 0
+    ):
+        items = record
+    else:
+        if not (record is None or record is UNTYPED or isinstance(record, _NO_SCALARS) or record != record):
+            yield record
+        return
+    for item in items:
+        yield from every_value(item)
+
+
+_NO_SCALARS: Final = (Point, Box, Shape, Range, bytes)
+
+
 def elements_in(record: Mapping[str, Any], name: str) -> list[Any] | None:
     """The elements of an event's list, found by its dotted name through nested objects; None if there is no list.
 
     >>> elements_in({"order": {"items": [{"price": 3}]}}, "order.items"), elements_in({"items": 3}, "items")
     ([{'price': 3}], None)
     """
+    if name == EVERYTHING:
+        return list(every_value(record))
     found = record.get(name)
     kind = type(found)
     if kind not in _NO_LISTS:

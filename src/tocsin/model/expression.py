@@ -250,6 +250,15 @@ class EachElement(AnyElement):
     """`EACH(items, condition)`: TRUE when all elements of the list make the condition TRUE, FALSE when one is FALSE."""
 
 
+EVERYTHING: Final = "\x00*"
+"""The attribute of which all values of an event are the elements. Templates use other names that begin with NUL."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnyAttribute(AnyElement):
+    """`ANY_ATTRIBUTE(condition)`: TRUE when some value of the event makes the condition TRUE."""
+
+
 @dataclass(frozen=True, slots=True)
 class ElementAt(Node):
     """`AT(items, 0, price)`: the value of an expression for the element at a position, from the end if negative.
@@ -344,6 +353,7 @@ Expression: TypeAlias = (
     | Call
     | AnyElement
     | EachElement
+    | AnyAttribute
     | ElementAt
     | SomeValue
     | Not

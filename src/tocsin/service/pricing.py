@@ -13,6 +13,7 @@ from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.index.boolean.chains.chains import ChainedExpressions
 from tocsin.language import Instance
 from tocsin.model.expression import (
+    AnyAttribute,
     AnyElement,
     Arithmetic,
     Between,
@@ -32,7 +33,7 @@ UNINDEXED: Final = 100
 """Of a condition that every event is tested with."""
 _PRICES: Final[dict[type, int]] = {
     Comparison: 1, In: 1, Between: 1, IsNull: 1, Arithmetic: 1, Like: 10, Call: 10, AnyElement: 10,
-    EachElement: 10, ElementAt: 10,
+    EachElement: 10, ElementAt: 10, AnyAttribute: 100,
 }  # fmt: skip
 _CHARACTERS: Final = 100
 """So many characters cost 1: long lists, and shapes with many corners."""

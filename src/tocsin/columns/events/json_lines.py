@@ -31,6 +31,7 @@ from tocsin.kernels.reading.json_lines import (
     name_hashes,
     read_lines,
 )
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.readings import is_reading
 
 _MOST_KEYS = 2048
@@ -45,7 +46,8 @@ def encode_lines(
     Cost: about 10 ns a byte that is looked at, and no Python work for each value.
     """
     slow = np.zeros(len(starts), np.uint8)
-    if wanted.names is None or _FEATURE in text:  # a feature's properties are the record's attributes
+    # A feature's properties are the record's attributes. The kernel reads wanted values, not all of them.
+    if wanted.names is None or _FEATURE in text or EVERYTHING in wanted.elements:
         return _empty(), np.arange(len(starts))
     table, names = _names(wanted)
     data = np.frombuffer(text, np.uint8)

@@ -10,11 +10,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.elements import list_elements
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import encode_scalars
 from tocsin.columns.events.store import Dictionary, ValueStore, build_events
+from tocsin.columns.events.tables import encode_table
 from tocsin.columns.events.wanted import Wanted
 from tocsin.kernels.distinct import repeated
+from tocsin.model.elements import ELEMENT
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.subscription import Reject
 
 
@@ -52,7 +56,14 @@ def encode_sparse(names: pa.Array, values: pa.Array, rows: NDArray[np.int64], wa
     entries = np.bincount(owners[kept], minlength=count)[good]
     starts = np.concatenate([[0], np.cumsum(entries)])
     events = build_events(starts, attributes[kept], column.types[kept], column.payloads[kept], ValueStore())
-    batch = EventBatch(events, texts, [], rows[good], sorted(rejects, key=lambda reject: reject.row))
+    elements = {}
+    if EVERYTHING in wanted.elements:
+        own = np.flatnonzero(column.present)
+        all_values = encode_table(pa.table({ELEMENT: values.flatten().take(own)}), wanted.elements[EVERYTHING])
+        places = np.where(good, np.cumsum(good) - 1, -1)
+        elements = {EVERYTHING: list_elements(np.arange(int(good.sum())), places[owners[own]], all_values)}
+    in_order = sorted(rejects, key=lambda reject: reject.row)
+    batch = EventBatch(events, texts, [], rows[good], in_order, elements)
     return with_readings(batch, wanted) if wanted.readings else batch
 
 

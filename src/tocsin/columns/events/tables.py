@@ -28,8 +28,9 @@ from tocsin.columns.events.vectors import encode_lists, has_scalar_lists, is_lis
 from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
-from tocsin.model.elements import ELEMENT, elements_in
+from tocsin.model.elements import ELEMENT, elements_in, every_value
 from tocsin.model.event import flatten, is_wkb_struct, wkb_bytes
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.subscription import Reject
 from tocsin.model.values import UNTYPED
 
@@ -60,6 +61,8 @@ def encode_table(
             where = (misfits or {}).get(name)
             if where is not None and name in wanted:
                 encoder.add_untyped(name, np.flatnonzero(where))
+    if EVERYTHING in wanted.elements:
+        encoder.add_everything(table)
     batch = encoder.finish()
     return with_readings(batch, wanted) if wanted.readings else batch
 
@@ -214,6 +217,14 @@ class _TableEncoder:
                     gathered.add(row, found)
         encode = partial(encode_objects, tells_nulls=False)
         self.elements |= {one: gathered.finish(encode) for one, gathered in lists.items()}
+
+    def add_everything(self, table: pa.Table | pa.RecordBatch) -> None:
+        """Add all values of each row as elements of one list; those of types that Python cannot read are left out."""
+        lists = GatheredLists(self.wanted.elements[EVERYTHING])
+        columns = [list(_python_values(_one_array(column))) for column in table.columns]
+        for row in range(self.count):
+            lists.add(row, [one for column in columns for one in every_value(column[row])])
+        self.elements[EVERYTHING] = lists.finish(partial(encode_objects, tells_nulls=False))
 
     def _add_column(self, name: str, rows: NDArray[np.int64], column: ScalarColumn) -> None:
         present = column.present

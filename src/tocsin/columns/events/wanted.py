@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.readings import PART, Reading, attribute_of, reading_of
 
 
@@ -115,7 +116,7 @@ class Wanted:
 
     def inside(self, name: str) -> bool:
         """Whether the attribute itself, one nested in it, or an element of a list in it is wanted."""
-        return self.holds(name) or name in self._lists
+        return self.holds(name) or name in self._lists or EVERYTHING in self.elements
 
     def holds(self, name: str) -> bool:
         """Whether the attribute itself, or one nested in it, is wanted."""

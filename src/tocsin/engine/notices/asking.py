@@ -20,7 +20,7 @@ from tocsin.kernels import codes
 from tocsin.language import constant_text, name_text
 from tocsin.language.operators.function_value import types_read
 from tocsin.language.stored import stored_expression
-from tocsin.model.expression import Not
+from tocsin.model.expression import EVERYTHING, Not
 from tocsin.model.readings import Reading, attribute_of, reading_of
 
 _CONDITION: Final = asking.SOME_ELEMENT + 1
@@ -214,6 +214,8 @@ class Asking:
         name = self._names[first]
         if kind == _CONDITION:
             items = reading_of(name).attribute
+            if items == EVERYTHING:
+                return Reason("", f"of the values of events: {told[first, second]}")
             return Reason(items, f"of the elements of {name_text(items)}: {told[first, second]}")
         if reading_of(name).is_null:
             return Reason(attribute_of(name), words.no_nulls(attribute_of(name)))

@@ -1,4 +1,4 @@
-"""ANY and EACH: whether some element of a list, or every one, satisfies a condition about that element."""
+"""ANY, EACH and ANY_ATTRIBUTE: whether some element, every one, or some value of an event satisfies a condition."""
 
 from __future__ import annotations
 
@@ -26,7 +26,17 @@ from tocsin.language.operators.operator import (
 from tocsin.language.stored import stored_expression
 from tocsin.language.truths import Truth, conjunction_of, disjunction_of, truth_of
 from tocsin.model.elements import Elements, Values
-from tocsin.model.expression import AnyElement, Attribute, EachElement, Expression, Not, Span, walk
+from tocsin.model.expression import (
+    EVERYTHING,
+    AnyAttribute,
+    AnyElement,
+    Attribute,
+    EachElement,
+    Expression,
+    Not,
+    Span,
+    walk,
+)
 from tocsin.model.readings import SOME, WHETHER, Reading, as_condition, as_elements, of_elements
 
 MAX_LISTS: Final = 8
@@ -94,12 +104,14 @@ class SomeElement(ByReading, _OfElements):
             return []
         number, found = min(known, key=lambda one: (not one[1].matched, len(one[1].failed)))
         relation = "fulfils it" if found.matched else "is nearest to it"
-        return [f"{name_text(node.items.name)}[{number}] {relation}:", *found.lines[1:]]
+        which = "a value" if node.items.name == EVERYTHING else f"{name_text(node.items.name)}[{number}]"
+        return [f"{which} {relation}:", *found.lines[1:]]
 
     def asked_by(self, reading: Reading) -> Expression | None:
         if not reading.is_condition:
             return None
-        node = AnyElement(Attribute(reading.attribute), stored_expression(reading.rest))
+        kind = AnyAttribute if reading.attribute == EVERYTHING else AnyElement
+        node = kind(Attribute(reading.attribute), stored_expression(reading.rest))
         return Not(node) if reading.kind == WHETHER else node
 
     def reading(self, node: AnyElement, leaves: Leaves, kind: str) -> int:
@@ -139,6 +151,34 @@ class EveryElement(_OfElements):
 
     def meant(self, node: EachElement) -> Expression:
         return Not(AnyElement(node.items, Not(node.condition)))
+
+
+class SomeAttribute(SomeElement):
+    nodes, names, takes = AnyAttribute, ("ANY_ATTRIBUTE",), 1
+
+    def call(self, name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
+        require_count(name, arguments, 1, "a condition on a value, as in element LIKE '%error%'")
+        refuse_named(arguments[0], name)
+        require_condition(arguments[0], f"{name} takes a condition for values")
+        if _lists_in(arguments[0]) == MAX_LISTS:
+            raise Misplaced(f"{name} nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", arguments[0])
+        return AnyAttribute(Attribute(EVERYTHING), arguments[0], span=span)
+
+    def text(self, node: Any, parts: Sequence[Piece]) -> Piece:
+        return Piece(self.names[0] + listed_text([to_text(node.condition)]), ATOM)
+
+    def json(self, node: Any, parts: Sequence[Json]) -> Json:
+        return {"op": self.names[0].lower(), "args": [to_json(node.condition)]}
+
+    def came(self, node: Any, values: Values) -> str | None:
+        elements = _elements(node, values) or ()
+        return "the event has one value" if len(elements) == 1 else f"the event has {len(elements)} values"
+
+    def needed(self, node: Any, wanted: bool, values: Values) -> str:
+        return f"{'a value' if wanted else 'no value'} with {to_text(node.condition)}"
+
+    def meant(self, node: Any) -> Expression:
+        return AnyElement(node.items, node.condition)
 
 
 def _elements(node: AnyElement, values: Values) -> Elements | None:

@@ -31,6 +31,7 @@ from tocsin.language.truths import EITHER, Truth, truth_of
 from tocsin.model.elements import ELEMENT, GIVEN, Values
 from tocsin.model.expression import (
     And,
+    AnyAttribute,
     AnyElement,
     Attribute,
     Call,
@@ -124,6 +125,10 @@ class Some(_Holding):
         if not isinstance(items, Attribute):
             raise Misplaced(f"SOME needs an attribute, not {describe(items)}", items)
         require_condition(condition, "SOME takes a condition for values")
+        if any(isinstance(node, AnyAttribute) for node in walk(condition)):
+            raise Misplaced(
+                "ANY_ATTRIBUTE is about a whole event, not about a value; it cannot stand in SOME", condition
+            )
         refuse_named(condition, "SOME")
         if _levels(condition) == MAX_SOME:
             raise Misplaced(f"SOME nests more than {MAX_SOME} deep; at most {MAX_SOME} is allowed", condition)

@@ -19,7 +19,7 @@ class OrderedText(FunctionValue):
     """A function of an attribute or a string, whose value is the key of the text; none if it has no key."""
 
     takes, reads = 1, (codes.STRING,)
-    only_compared = "it can only be compared, as in IP(source) = '10.0.0.1'"
+    only_compared = "it can only be compared with a string or another such value"
     of_what = "an attribute or a string"
     name: ClassVar[str]
     kind: ClassVar[str]

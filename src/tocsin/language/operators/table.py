@@ -24,6 +24,7 @@ from tocsin.language.operators import (
     spatial,
     temporal,
     text,
+    version,
 )
 from tocsin.language.operators.operator import register
 
@@ -37,12 +38,12 @@ OPERATORS: Final = (
     *(array.Arrays(), array.Relation()),
     spatial.Relation(),
     distance.Distance(),
-    *(network.Address(), network.InNetwork()),
+    *(network.Address(), network.InNetwork(), version.Version()),
     *(temporal.Intervals(), temporal.Relation()),
     text.Keywords(),
     given.Given(),
     *(list_value.Length(), list_value.Element()),
-    *(any_element.SomeElement(), any_element.EveryElement()),
+    *(any_element.SomeElement(), any_element.EveryElement(), any_element.SomeAttribute()),
     *(holding.Holds(), holding.Some()),
     named.Part(),
 )

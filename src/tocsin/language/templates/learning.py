@@ -14,7 +14,7 @@ from tocsin.language.templates.reading import Check, Reader, picker
 from tocsin.language.text import parse
 from tocsin.language.tokens import tokenize
 from tocsin.language.words import FIXED, KINDS, KINDS_OF_TOKENS
-from tocsin.model.expression import Constant, Expression, walk_all
+from tocsin.model.expression import EVERYTHING, Constant, Expression, walk_all
 from tocsin.model.values import Box, Point, crosses
 
 
@@ -79,7 +79,7 @@ def _slots_in(tree: Expression) -> list[int]:
 
 def _has_several(scalar: Scalar) -> bool:
     """Whether a string has placeholders in it, but is not one: SOME joins the names of an object and its field."""
-    return isinstance(scalar, str) and MARK in scalar and slot_of(scalar) is None
+    return isinstance(scalar, str) and MARK in scalar and slot_of(scalar) is None and scalar != EVERYTHING
 
 
 def _checks(tree: Expression) -> list[Check]:

@@ -14,6 +14,7 @@ from tocsin.columns.expressions.recipes.slots import slot_of_text
 from tocsin.language.canonical import constant_text, instant_text, name_text
 from tocsin.language.templates import MARK, SHAPE_PLACEHOLDER, slot_of
 from tocsin.model.elements import ELEMENT
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.readings import PART, reading_of
 from tocsin.model.values import Instant, Shape
 
@@ -62,7 +63,7 @@ def _pieces(compiled: str) -> Iterator[str | Slot]:
     if compiled == ELEMENT:
         yield compiled  # as AT(items, 0) reads it; in a template's own text it is a slot
         return
-    yield Slot(slot_of_text(reading.attribute), str)
+    yield EVERYTHING if reading.attribute == EVERYTHING else Slot(slot_of_text(reading.attribute), str)
     if not reading.kind:
         return
     yield PART + reading.kind
