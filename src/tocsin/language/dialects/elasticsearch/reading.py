@@ -47,7 +47,7 @@ def members_of(inner: Json, reader: Reader, allowed: Sequence[str], *, needed: s
 def field_of(
     inner: Json, reader: Reader, value: str | Sequence[str], allowed: Sequence[str] = ()
 ) -> tuple[str, Mapping[str, Json]]:
-    """The field of a query on one field, and its parameters. A value that is no object is the parameter `value`."""
+    """The field of a query on one field, and its parameters. Anything but an object is the parameter `value`."""
     names = [value] if isinstance(value, str) else list(value)
     if not isinstance(inner, Mapping):
         reader.fail(f"an object with a field is needed, not {shown(inner)}")
@@ -101,4 +101,4 @@ def at_least(least: int, conditions: Sequence[Expression]) -> Expression:
         return any_of(conditions)
     if least == len(conditions):
         return all_of(conditions)
-    return call("HOLDS", call("AT_LEAST", Constant(float(least)), *conditions))
+    return call("AT_LEAST", Constant(float(least)), *conditions)

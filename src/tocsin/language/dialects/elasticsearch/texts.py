@@ -34,9 +34,10 @@ def _words(field: str, given: Mapping[str, Json], reader: Reader, fields: Fields
         return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
     parts = [_text(field, f'"{word}"', reader, fields) for word in dict.fromkeys(words)]
     if str(given.get("operator", "or")).lower() == "and":
-        return all_of(parts)
+        return call("HOLDS", all_of(parts))
     fewest = given.get("minimum_should_match")
-    return any_of(parts) if fewest is None else at_least(max(1, least_of(fewest, len(parts), reader)), parts)
+    least = 1 if fewest is None else max(1, least_of(fewest, len(parts), reader))
+    return call("HOLDS", at_least(least, parts))
 
 
 def _match_phrase(inner: Json, reader: Reader, fields: Fields) -> Expression:
@@ -51,7 +52,7 @@ def _phrase(field: str, given: Mapping[str, Json], reader: Reader, fields: Field
     words = words_of(reader.string(given["query"], "match_phrase"), _HOW)
     if not words:
         return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
-    return _text(field, '"' + " ".join(words) + '"', reader, fields)
+    return call("HOLDS", _text(field, '"' + " ".join(words) + '"', reader, fields))
 
 
 def _multi_match(inner: Json, reader: Reader, fields: Fields) -> Expression:
@@ -68,8 +69,7 @@ def _multi_match(inner: Json, reader: Reader, fields: Fields) -> Expression:
 def _text(field: str, query: str, reader: Reader, fields: Fields) -> Expression:
     """Whether a text, or a list of texts, has the words."""
     path = fields.path_of(field, reader)
-    asked = reader.made(lambda: call("TEXT", Attribute(".".join(path)), Constant(query), Constant(str(_HOW))))
-    return call("HOLDS", asked)
+    return reader.made(lambda: call("TEXT", Attribute(".".join(path)), Constant(query), Constant(str(_HOW))))
 
 
 TEXTS: Final[Mapping[str, Callable[[Json, Reader, Fields], Expression]]] = {
