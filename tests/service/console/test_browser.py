@@ -361,13 +361,13 @@ def test_an_event_source_of_the_browser_resumes(page: Page, tmp_path: Path) -> N
             }"""
         )
         server.publish({"n": 0})
-        page.wait_for_function("window.got.length === 1")
+        awaited(lambda: page.evaluate("window.got.length") == 1)
     with served(tmp_path) as elsewhere:
         for number in (1, 2):
             elsewhere.publish({"n": number})
     with served(tmp_path, port=port) as server:
-        page.wait_for_function("window.got.length === 3", timeout=30_000)
+        awaited(lambda: page.evaluate("window.got.length") == 3)
         server.publish({"n": 3})
-        page.wait_for_function("window.got.length === 4")
+        awaited(lambda: page.evaluate("window.got.length") == 4)
 
         assert page.evaluate("window.got") == [0, 1, 2, 3]
