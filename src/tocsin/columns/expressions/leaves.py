@@ -13,7 +13,7 @@ from tocsin.language.operators.leaves import Lowered, TermStep, TruthStep, Value
 from tocsin.language.operators.operands import Path
 from tocsin.language.operators.operator import lowered
 from tocsin.model.expression import Expression
-from tocsin.model.readings import as_instant
+from tocsin.model.readings import as_instant, is_reading
 from tocsin.model.values import Bounds, Box, Point, Shape
 
 _GROUP_COST: Final = 4
@@ -143,8 +143,12 @@ class PooledLeaves:
         return self._pools.attributes.number(name)
 
     def _on(self, path: Path, kind: int = codes.UNTYPED) -> dict[str, int]:
-        """The attribute of a leaf, or its reading as an instant if it is compared with one."""
-        name = as_instant(path.attribute) if kind == codes.INSTANT else path.attribute
+        """The attribute of a leaf, or its reading as an instant if it is compared with one.
+
+        The value of a function is an instant or it is not; its strings are not read as instants.
+        """
+        is_read = kind == codes.INSTANT and not is_reading(path.attribute)
+        name = as_instant(path.attribute) if is_read else path.attribute
         return {"attribute": self._attribute(name), "transform": self._pools.transforms.number(path.transform)}
 
     def _range(self, path: Path, kind: int, low: int, high: int) -> int:
