@@ -10,10 +10,8 @@ is made of such: a truth is then what it can be, `EITHER` for both, and UNKNOWN 
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import operator
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -23,6 +21,7 @@ import pyarrow.compute as pc
 
 from tests.naive.addresses import address, in_network
 from tests.naive.flatten import Flat, everything
+from tests.naive.instants import date_of, duration, hour, moment_of, weekday
 from tests.naive.places import SPATIAL, Result, intersects, metres_between
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
 from tests.naive.texts import letter_of, text
@@ -51,18 +50,6 @@ from tocsin.model.expression import (
     walk,
 )
 from tocsin.model.values import UNTYPED, Instant, Range, Shape, Value
-
-_MOMENT: Final = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[Tt ]([0-9]{2}:[0-9]{2})(?:(:[0-9]{2})(\.[0-9]{1,6})?)?"
-    r"([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?"
-)
-
-
-_FIRST: Final = -62_135_596_800_000_000  # 0001-01-01
-
-
-_LAST: Final = 253_402_300_799_999_999  # the last microsecond of 9999
-
 
 _COMPUTE: Final[dict[str, Callable[[float, float], float]]] = {
     "+": operator.add,
@@ -310,18 +297,7 @@ def _read(node: Expression, result: Result, against: Expression) -> Result:
     is_instant = isinstance(against, Constant) and isinstance(against.value, Instant)
     if not (is_instant and isinstance(node, Attribute) and isinstance(result, str)):
         return result
-    match = _MOMENT.fullmatch(result)
-    if match is None:
-        return None
-    date, hours, seconds, fraction, zone = match.groups()
-    try:
-        moment = dt.datetime.strptime(f"{date} {hours or '00:00'}{seconds or ':00'}", "%Y-%m-%d %H:%M:%S")
-    except ValueError:
-        return None
-    ahead = 0 if zone is None or zone in "Zz" else int(zone[0] + "1") * (60 * int(zone[1:3]) + int(zone[4:]))
-    minutes = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(minutes=1) - ahead
-    microseconds = 60_000_000 * minutes + 1_000_000 * moment.second + int((fraction or ".")[1:].ljust(6, "0"))
-    return Instant(microseconds) if _FIRST <= microseconds <= _LAST else None
+    return moment_of(result)
 
 
 def _is_reversed(node: Between) -> bool:
@@ -421,6 +397,10 @@ _FUNCTIONS: Final[dict[str, Callable[..., Result]]] = {
     "ACCENTI": accenti,
     "MATCHES": matches,
     "NUMBER": number,
+    "HOUR": hour,
+    "WEEKDAY": weekday,
+    "DATE_OF": date_of,
+    "DURATION": duration,
     "TEXT": text,
     "IP": address,
     "SEMVER": version,

@@ -11,6 +11,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.strategies.pools import (
     ADDRESSES,
     ATTRIBUTES,
+    DURATIONS,
     KEYWORDS,
     LIST,
     NETWORKS,
@@ -23,6 +24,7 @@ from tests.strategies.pools import (
     SCALARS,
     STRINGS,
     VERSIONS,
+    ZONES,
     Kind,
     attribute_names,
     boxes,
@@ -247,6 +249,10 @@ def _scalars_of(kind: Kind, depth: int, sql_only: bool) -> SearchStrategy[Expres
             choices.append((1, _attributes("string").map(lambda text: Call("LENGTH", (text,)))))
     if kind == "number" and not sql_only:
         choices.append((2, often(attribute_names(), st.sampled_from(ATTRIBUTES["string"]), odds=2).map(_spelled)))
+        choices.append((2, _shown("HOUR", "WEEKDAY")))
+        choices.append((1, st.sampled_from(DURATIONS).map(lambda text: Call("DURATION", (Constant(text),)))))
+    if kind == "instant" and not sql_only:
+        choices.append((3, _shown("DATE_OF")))
     if kind == "boolean" and depth > 1:
         choices.append((8, st.deferred(lambda: _conditions(depth, sql_only))))
     if kind == "string" and depth > 1 and not sql_only:
@@ -264,6 +270,13 @@ def _arithmetic(depth: int) -> SearchStrategy[Expression]:
 
 def _spelled(name: str) -> Expression:
     return Call("NUMBER", (Attribute(name),))
+
+
+def _shown(*names: str) -> SearchStrategy[Expression]:
+    """What clocks and calendars show at an instant."""
+    instant = often(_attributes("instant"), attribute_names().map(Attribute), odds=4)
+    zone = st.sampled_from(ZONES).map(Constant)
+    return st.builds(Call, st.sampled_from(names), st.one_of(st.tuples(instant), st.tuples(instant, zone)))
 
 
 def _folded(text: SearchStrategy[Expression], depth: int) -> SearchStrategy[Expression]:

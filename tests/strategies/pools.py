@@ -106,6 +106,8 @@ INSTANT_TEXTS: Final = (
     "1970",
 )
 """What says an instant, and what nearly does."""
+ZONES: Final = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati")
+DURATIONS: Final = ("PT1S", "PT2M", "PT0.5S", "P1D", "P1W", "PT9H", "P19874DT8H15M")
 
 
 def attribute_names() -> SearchStrategy[str]:

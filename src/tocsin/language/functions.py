@@ -47,8 +47,10 @@ _ELSEWHERE: Final = {
     ),
     **dict.fromkeys(("LEN", "SIZE", "CARDINALITY"), "write LENGTH(items) > 3"),
     **dict.fromkeys(
-        ("YEAR", "MONTH", "DAY", "HOUR", "EXTRACT", "DATE_PART", "DATE_TRUNC"), "write t >= DATE('2024-05-01')"
+        ("YEAR", "MONTH", "DAY", "EXTRACT", "DATE_PART", "DATE_TRUNC"),
+        "write t >= DATE('2024-05-01'), or HOUR(t), WEEKDAY(t) or DATE_OF(t)",
     ),
+    **dict.fromkeys(("DAYOFWEEK", "DAY_OF_WEEK", "ISODOW", "DOW"), "write WEEKDAY(t) = 1 for Monday"),
     **dict.fromkeys(("ST_INTERSECTS", "INTERSECTS"), "write S_INTERSECTS(location, BBOX(2, 48, 3, 49))"),
     **dict.fromkeys(("ST_WITHIN", "WITHIN"), "write S_WITHIN(location, POLYGON((...)))"),
     **dict.fromkeys(("ST_CONTAINS",), "write S_CONTAINS(area, POINT(2.35 48.85))"),

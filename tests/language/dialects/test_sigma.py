@@ -45,6 +45,8 @@ CASES: list[tuple[Any, Any, bool]] = [
     (rule(s={"A|fieldref": "B"}), {"A": "x", "B": "X"}, True),
     (rule(s={"A|windash|contains": " -f"}), {"A": "cp /f"}, True),
     (rule(s={"A|base64offset|contains": "secret"}), {"A": base64.b64encode(b"a secret b").decode()}, True),
+    (rule(s={"A|hour": 7}), {"A": "2024-05-31T07:59:00Z"}, True),
+    (rule(s={"A|hour": 7}), {"A": ["2024-05-31T08:00:00Z", "x"]}, False),
     (rule("s and not f", s={"A": "x"}, f={"B": "y"}), {"A": "x"}, True),
     (rule("s and not f", s={"A": "x"}, f={"B": "y"}), {"A": "x", "B": "y"}, False),
     (rule("1 of s*", s1={"A": "x"}, s2={"B": "y"}), {"B": "y"}, True),

@@ -149,9 +149,12 @@ class PooledLeaves:
         return number
 
     def _on(self, path: Path, kind: int = codes.UNTYPED) -> dict[str, int]:
-        """The attribute of a leaf, or its reading as an instant if it is compared with one."""
-        is_instant = kind == codes.INSTANT and not (PART in path.attribute and reading_of(path.attribute).is_value)
-        name = as_instant(path.attribute) if is_instant else path.attribute
+        """The attribute of a leaf, or its reading as an instant if it is compared with one.
+
+        The value of a function is an instant or it is not; its strings are not read as instants.
+        """
+        is_read = kind == codes.INSTANT and PART not in path.attribute
+        name = as_instant(path.attribute) if is_read else path.attribute
         return {"attribute": self._attribute(name), "transform": self._pools.transforms.number(path.transform)}
 
     def _range(self, path: Path, kind: int, low: int, high: int) -> int:
