@@ -69,3 +69,25 @@ def test_a_dry_run_counts_what_a_subscription_would_have_matched(server: Served)
     assert part["examples"][0]["sequence"] == 30
     for wrong in ({}, {"where": "n <"}, {"where": "n = 1", "limit": 0}, {"where": "n = 1", "since_s": "x"}):
         asked(server, "dry-run", wrong, 422)
+
+
+def test_rules_of_other_systems(server: Served) -> None:
+    """A rule is checked, explained, tried, stored and given back in its own language."""
+    rule = {"detail": {"state": ["running"]}}
+    event = {"detail": {"state": "running"}}
+    named = {"where": rule, "language": "eventbridge"}
+    assert asked(server, "check", named)["text"] == "SOME(detail.state, element = 'running')"
+    wrong = asked(server, "check", {"where": {"a": "x"}, "language": "eventbridge"})
+    assert wrong["problem"]["detail"].startswith("at a: ")
+    assert asked(server, "explain", {**named, "event": event})["holds"][0]["condition"] == 'detail.state: ["running"]'
+    server.publish(event)
+    assert asked(server, "dry-run", named)["matches"] == 1
+    assert server.client.put("/v1/subscriptions/e", json=named).status_code == 201
+    kept = server.client.get("/v1/subscriptions/e").json()
+    assert (kept["where"], kept["language"]) == (rule, "eventbridge")
+    assert server.client.patch("/v1/subscriptions/e", json={"score": 2}).status_code == 200
+    assert server.client.get("/v1/subscriptions/e").json()["language"] == "eventbridge"
+    answer = server.client.put("/v1/subscriptions/f", json={"where": {"a": "x"}, "language": "eventbridge"})
+    assert (answer.status_code, answer.json()["field"]) == (422, "where")
+    answer = server.client.put("/v1/subscriptions/f", json={"where": rule, "language": "klingon"})
+    assert (answer.status_code, answer.json()["field"]) == (422, "language")
