@@ -96,5 +96,5 @@ $(DEV): $(SETUP)
 	touch $@ $(DEMO)
 
 clean:
-	rm -rf $(VENV) .venv-3.* demo-output reproduced .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-3.* console/node_modules demo-output reproduced .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks reproduce -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,7 +7,6 @@ It starts `tocsin demo service --console` and looks at it with Chromium.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
@@ -17,7 +16,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "pictures"
@@ -46,16 +44,16 @@ def _map(page: Page) -> None:
 
 
 def _subscriptions(page: Page) -> None:
-    page.get_by_label("Id", exact=True).fill("chicago-late")
-    page.get_by_label("Condition", exact=True).fill("late >= 45 AND\ndest IN ('ORD', 'MDW')")
+    page.get_by_label("Id", exact=True).fill("newark-late")
+    page.get_by_label("Condition", exact=True).fill("late >= 30 AND\norigin IN ('EWR', 'LGA')")
     page.get_by_text("understood").wait_for()
     page.get_by_role("button", name="Dry-run").click()
-    page.get_by_label("The dry run").wait_for()
+    page.get_by_label("The dry run").scroll_into_view_if_needed()
 
 
 def _mistake(page: Page) -> None:
-    page.get_by_label("Id", exact=True).fill("chicago-late")
-    page.get_by_label("Condition", exact=True).fill("late >= AND\ndest IN ('ORD', 'MDW')")
+    page.get_by_label("Id", exact=True).fill("newark-late")
+    page.get_by_label("Condition", exact=True).fill("late >= AND\norigin IN ('EWR', 'LGA')")
     page.locator(".caret").wait_for()
 
 
@@ -87,13 +85,6 @@ VIEWS: Final[Mapping[str, tuple[str, Callable[[Page], None]]]] = {
 }
 
 
-def _save(png: bytes, path: Path) -> None:
-    """Write a picture with 256 colours: a third of the size, and nobody sees the difference."""
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-        path, optimize=True
-    )
-
-
 def main(chosen: list[str]) -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
@@ -111,7 +102,7 @@ def main(chosen: list[str]) -> None:
                 place, prepare = VIEWS[name]
                 page.goto(f"{found[0]}#/{place}")
                 prepare(page)
-                _save(page.screenshot(), FOLDER / f"console-{name}-{theme}.png")
+                page.screenshot(path=FOLDER / f"console-{name}-{theme}.png")
                 print(f"console-{name}-{theme}.png", flush=True)
                 context.close()
         browser.close()
