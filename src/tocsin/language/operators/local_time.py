@@ -60,10 +60,6 @@ class LocalTime(FunctionValue):
             return None
         return _SHOWN[node.name](local_us(moment, parts[1] if len(parts) > 1 else UTC))
 
-    def has_recipe(self, node: Call) -> bool:
-        """Not with a zone: a recipe is made from a text in which any string stands for it."""
-        return len(node.arguments) == 1
-
     def rule_of_values(self, node: Call) -> tuple[Callable[..., str | None], Sequence[Expression]] | None:
         zones = [cast(Constant, one) for one in node.arguments[1:]]
         return (_problem, zones) if zones else None
