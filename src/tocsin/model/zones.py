@@ -8,6 +8,7 @@ import zoneinfo
 from functools import lru_cache
 from typing import Final
 
+from tocsin.errors import InvalidInput
 from tocsin.model.values import Instant
 
 UTC: Final = "UTC"
@@ -30,22 +31,22 @@ def zone_problem(name: str) -> str | None:
     """
     try:
         zone_of(name)
-    except zoneinfo.ZoneInfoNotFoundError:
-        near = difflib.get_close_matches(name, sorted(zoneinfo.available_timezones()), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "write a name of the IANA database, such as 'Europe/Berlin'"
-        return f"{name[:60]!r} is not a time zone; {hint}"
+    except InvalidInput as error:
+        return str(error)
     return None
 
 
 @lru_cache(1024)
 def zone_of(name: str) -> zoneinfo.ZoneInfo:
-    """The zone of a name. Raises `ZoneInfoNotFoundError` if there is none that has one meaning on all machines."""
-    if name.startswith(_OF_MACHINE):
-        raise zoneinfo.ZoneInfoNotFoundError(name)
+    """The zone of a name. Raises `InvalidInput` if there is none that has one meaning on all machines."""
     try:
-        return zoneinfo.ZoneInfo(name)
+        if not name.startswith(_OF_MACHINE):
+            return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):  # the others: not a path, or that of a folder
-        raise zoneinfo.ZoneInfoNotFoundError(name) from None
+        pass
+    near = difflib.get_close_matches(name[:60], sorted(zoneinfo.available_timezones()), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "write a name of the IANA database, such as 'Europe/Berlin'"
+    raise InvalidInput(f"{name[:60]!r} is not a time zone; {hint}")
 
 
 _OF_MACHINE: Final = ("localtime", "posixrules", "posix/", "right/", "Factory")

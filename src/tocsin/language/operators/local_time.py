@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 from tocsin.kernels import codes
-from tocsin.language.misplaced import Misplaced
+from tocsin.language.misplaced import Misplaced, refuse_since
 from tocsin.language.operators.function_value import FunctionValue
 from tocsin.language.operators.operator import describe
 from tocsin.language.operators.ordered_text import PLACEHOLDER
@@ -52,17 +52,13 @@ class LocalTime(FunctionValue):
             if not (isinstance(zone, Constant) and isinstance(zone.value, str)):
                 raise Misplaced(f"a time zone is written in single quotes, not as {describe(zone)}", zone)
             if problem := _problem(zone.value):
-                raise Misplaced(problem, zone)
+                refuse_since(problem, zone)  # another machine knew the zone of a stored text
 
     def value(self, node: Call, parts: Sequence[Any], values: Values) -> float | Instant | None:
         moment = read_instant(parts[0]) if isinstance(parts[0], str) else parts[0]
         if not isinstance(moment, Instant):
             return None
         return _SHOWN[node.name](local_us(moment, parts[1] if len(parts) > 1 else UTC))
-
-    def has_recipe(self, node: Call) -> bool:
-        """Not with a zone: a recipe is made from a text in which any string stands for it."""
-        return len(node.arguments) == 1
 
     def rule_of_values(self, node: Call) -> tuple[Callable[..., str | None], Sequence[Expression]] | None:
         zones = [cast(Constant, one) for one in node.arguments[1:]]
