@@ -105,6 +105,20 @@ def test_names_in_a_record() -> None:
     assert engine.get("a")["where"] == "NAMED('cheap', price < 5) OR NOT NAMED('red', color = 'red')"
 
 
+def test_names_in_columns() -> None:
+    """A struct, a map and the text of a CSV say the same."""
+    conditions = [{"cheap": "price < 5", "red": None}, {"red": "color = 'red'", "cheap": None}]
+    pairs = [[(name, text) for name, text in one.items() if text] for one in conditions]
+    for named in (pa.array(conditions), pa.array(pairs, pa.map_(pa.string(), pa.string()))):
+        engine = tocsin.Engine()
+        report = engine.subscribe_many(pa.table({"id": ["a", "b"], "named": named}))
+        assert report.accepted == 2, report
+        assert [engine.get(one)["where"] for one in "ab"] == [
+            "NAMED('cheap', price < 5)",
+            "NAMED('red', color = 'red')",
+        ]
+
+
 def test_elasticsearch_names_its_queries() -> None:
     engine = tocsin.Engine()
     should = [{"term": {"a": {"value": 1, "_name": "one"}}}, {"exists": {"field": "b", "_name": "any b"}}]

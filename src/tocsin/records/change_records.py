@@ -15,7 +15,7 @@ from tocsin.records.changes import REQUIRED
 from tocsin.records.chunks import TableChunk
 from tocsin.records.extras import Extras
 from tocsin.records.json_lines import as_records
-from tocsin.records.subscription_record import FIELDS
+from tocsin.records.subscription_record import FIELDS, with_named
 from tocsin.records.subscriptions import chunks_of, from_json
 
 _KNOWN: Final = frozenset((*REQUIRED, *FIELDS[1:]))
@@ -24,6 +24,7 @@ _TYPES: Final = {
     "change": pa.string(),
     "version": pa.int64(),
     "where": pa.string(),
+    "language": pa.string(),
     "predicates": pa.list_(_PREDICATE),
     "score": pa.float64(),
     "weights": pa.map_(pa.string(), pa.float64()),
@@ -112,6 +113,8 @@ def _checked(record: Any, kind: type | None) -> dict[str, Any]:
         found[field] = from_json(value) if isinstance(value, str) else value
     if found["payload"] is not None and not isinstance(found["payload"], str):
         found["payload"] = json.dumps(found["payload"])
+    if record.get("named") is not None:
+        found["where"] = with_named(found["where"], record["named"])
     if isinstance(found["where"], Mapping | bool):
         found["where"] = json.dumps(found["where"])
     if isinstance(found["weights"], Mapping):

@@ -97,7 +97,7 @@ def _expression_of(
     if language is not None and language != CQL2:
         where = _tagged(where, language)
     if record.get("named") is not None:
-        where = _with_named(where, record["named"])
+        where = with_named(where, record["named"])
     if templates is not None and templates.texts and predicates is None and isinstance(where, str | Mapping):
         where = _with_settings(where, templates.texts)
     if isinstance(where, str) and where.startswith(MARK):
@@ -136,8 +136,12 @@ def _rule_of(where: str, templates: Templates | None) -> tuple[Expression | Inst
     return tree if instance is None else instance, where, score
 
 
-def _with_named(where: object, named: object) -> str:
+def with_named(where: object, named: object) -> str:
     """CQL2 text in which the names of `named` stand for its conditions. Without `where` all of them are needed."""
+    if isinstance(named, list | tuple) and all(isinstance(one, tuple) and len(one) == 2 for one in named):
+        named = dict(named)  # as in Arrow
+    if isinstance(named, Mapping):
+        named = {name: condition for name, condition in named.items() if condition is not None}
     if not isinstance(named, Mapping) or not named or not all(isinstance(name, str) for name in named):
         raise RecordError(f"named maps names to conditions; this is {shown(named)}", "named")
     if where is not None and (not isinstance(where, str | Mapping) or (isinstance(where, str) and is_tagged(where))):

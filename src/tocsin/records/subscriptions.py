@@ -134,7 +134,7 @@ def chunks_of(source: Any, choose: Chooser, needed: Sequence[str], what: str) ->
 
 def _require_columns(names: list[str], needed: Sequence[str], what: str) -> None:
     for one in needed:
-        if one not in names and not (one == "where" and "predicates" in names):
+        if one not in names and not (one == "where" and {"predicates", "named"} & set(names)):
             raise InvalidInput(f"{what} need a column {one!r}; the columns are {names}")
 
 
@@ -152,7 +152,7 @@ def _records(chunk: ObjectChunk | TableChunk, extras: Extras) -> Iterator[tuple[
     extras.see(names)
     fields = [name for name in (*FIELDS, *extras.kept) if name in names]
     for row, record in zip(chunk.rows.tolist(), chunk.table.select(fields).to_pylist(), strict=True):
-        for name in ("weights", "payload", "predicates"):
+        for name in ("weights", "payload", "predicates", "named"):
             if isinstance(record.get(name), str):
                 record[name] = from_json(record[name])
         if isinstance(record.get("score"), str):

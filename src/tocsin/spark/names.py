@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tocsin.records.changes import CORRUPT
 
-SUBSCRIPTION_FIELDS: Final = ("id", "where", "predicates", "score", "weights")
+SUBSCRIPTION_FIELDS: Final = ("id", "where", "language", "named", "predicates", "score", "weights")
 PARTITION: Final = "tocsin_partition"
 KEYS: Final = "tocsin_keys"
 COPY: Final = "tocsin_copy"
