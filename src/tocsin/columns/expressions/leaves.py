@@ -153,7 +153,7 @@ class PooledLeaves:
 
         The value of a function is an instant or it is not; its strings are not read as instants.
         """
-        is_read = kind == codes.INSTANT and PART not in path.attribute
+        is_read = kind == codes.INSTANT and PART not in path.attribute[1:]  # a template's own names begin with it
         name = as_instant(path.attribute) if is_read else path.attribute
         return {"attribute": self._attribute(name), "transform": self._pools.transforms.number(path.transform)}
 
