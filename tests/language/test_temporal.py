@@ -158,3 +158,14 @@ def test_instants_that_no_calendar_has_are_told() -> None:
         len(tocsin.match([{"id": 1, "where": "T_BEFORE(ts, far) AND T_DURING(ts, INTERVAL('..', '..'))"}], [event]))
         == 1
     )
+
+
+def test_texts_of_one_form() -> None:
+    """Every subscription of a form with an instant matches, not the first alone."""
+    days = [f"2024-05-{day}" for day in range(10, 31)]
+    engine = tocsin.Engine()
+    for day in days:
+        engine.subscribe(day, f"sent >= DATE('{day}')")
+
+    assert [match.subscription for match in engine.match({"sent": "2024-05-20T06:00:00Z"})] == days[:11]
+    assert len(engine.match_batch([{"sent": "2024-05-20"}] * 3)) == 33
