@@ -6,11 +6,13 @@ import re
 from typing import Final
 
 from tocsin.errors import InvalidInput
-from tocsin.language.dialects.dialect import VALUE, Json, Reader, call, compared
-from tocsin.model.expression import Arithmetic, Comparison, ComparisonOperator, Constant, Expression
+from tocsin.language.dialects.dialect import VALUE, Json, Reader, compared
+from tocsin.model.expression import ComparisonOperator, Constant, Expression
 from tocsin.model.subscription import shown
 from tocsin.model.values import Instant
 
+NOW: Final = "now in date maths"
+"""What is refused, by its name in `queries`."""
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?")
 _STEP: Final = re.compile(r"([+-])([0-9]*)([a-zA-Z])")
 _SECONDS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "H": 3_600, "m": 60, "s": 1}
@@ -21,20 +23,12 @@ def as_bound(op: ComparisonOperator, bound: Json, reader: Reader) -> Expression:
     """`element` compared with a bound. A bound that is a date is compared with instants."""
     if isinstance(bound, str):
         if bound.startswith("now"):
-            return _now(op, bound[3:], reader)
+            _seconds_of(bound[3:], reader)  # a mistake in the maths is told first
+            reader.refuse(NOW)
         date, _, maths = bound.partition("||")
         if _DATE.fullmatch(date):
             return _date(op, date, maths, reader)
     return compared(VALUE, op, reader.constant(bound))
-
-
-def _now(op: ComparisonOperator, maths: str, reader: Reader) -> Expression:
-    seconds = _seconds_of(maths, reader)
-    now = call("NOW")
-    if seconds:
-        duration = call("DURATION", Constant(f"PT{abs(seconds)}S"))
-        now = Arithmetic("-" if seconds < 0 else "+", now, duration)
-    return Comparison(op, VALUE, now)
 
 
 def _date(op: ComparisonOperator, date: str, maths: str, reader: Reader) -> Expression:
