@@ -84,3 +84,32 @@ def test_explain_tells_which_conditions_hold(loaded: Served) -> None:
 )
 def test_wrong_options_are_refused(loaded: Served, query: str) -> None:
     assert loaded.client.post(f"/v1/match?{query}", json={}).status_code == 400
+
+
+def test_named_parts_and_a_part_of_the_subscriptions(server: Served) -> None:
+    """For one event and for Arrow streams; JSON lines are refused, and so is a text that is not a condition."""
+    server.subscribe(
+        "a", "NAMED('cheap', price < 5) OR NAMED('tagged', ANY(tags, element = 'x'))", payload={"team": "n"}
+    )
+    server.subscribe("b", "price < 9", payload={"team": "s"})
+    event = {"price": 7, "tags": ["y", "x"]}
+    found = server.client.post("/v1/match", json=event, params={"named": "true"}).json()["matches"]
+    assert [(one["id"], one["named"]) for one in found] == [("a", {"tagged": [1]}), ("b", {})]
+    found = server.client.post("/v1/match", json=event, params={"only": "team = 's'", "top": "1"}).json()["matches"]
+    assert found == [{"id": "b", "score": 1.0, "payload": {"team": "s"}}]
+    stream = io.BytesIO()
+    table = pa.table({"price": [3], "tags": [["y"]]})
+    with pa.ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    headers = {"Content-Type": "application/vnd.apache.arrow.stream"}
+    params = {"named": "true", "only": "team = 'n'"}
+    answer = server.client.post("/v1/match", content=stream.getvalue(), headers=headers, params=params)
+    rows = pa.ipc.open_stream(answer.content).read_all().to_pylist()
+    assert [(row["subscription"], row["named"]) for row in rows] == [("a", [{"name": "cheap", "elements": []}])]
+    answer = server.client.post("/v1/match", json=event, params={"only": "team ="})
+    assert (answer.status_code, answer.json()["field"]) == (422, "only")
+    assert server.client.post("/v1/match", json=event, params={"named": "perhaps"}).status_code in (400, 422)
+    lines = {"Content-Type": "application/x-ndjson"}
+    assert (
+        server.client.post("/v1/match", content="{}", headers=lines, params={"only": "team = 'n'"}).status_code == 422
+    )

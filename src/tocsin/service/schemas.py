@@ -24,6 +24,7 @@ def _list(name: str) -> dict[str, Any]:
 
 _PLACE: Final = {"type": ["array", "object"], "description": "[x, y], or a GeoJSON point"}
 _MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
+_NAMED: Final = {"type": "object", "description": "The named parts that held, with the places of list elements"}
 _CONDITION: Final = {
     "type": ["string", "object", "boolean"],
     "description": "The condition: CQL2 text or JSON, or a rule of another system",
@@ -235,7 +236,10 @@ SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Lines": {"type": "string", "description": "One JSON object a line"},
     "Login": _object({"token": _TEXT}, "token", additionalProperties=False),
-    "Matches": _object({"matches": {"type": "array", "items": _object(_MATCH, "id", "score", "payload")}}, "matches"),
+    "Matches": _object(
+        {"matches": {"type": "array", "items": _object({**_MATCH, "named": _NAMED}, "id", "score", "payload")}},
+        "matches",
+    ),
     "Message": _object(
         {
             "words": {"type": "array", "items": _TEXT}, "text": _TEXT, "location": _PLACE,

@@ -10,6 +10,8 @@ from typing import Any, Final
 import pyarrow as pa
 from starlette.responses import Response
 
+from tocsin.errors import ExpressionError
+from tocsin.language import parse_any
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, raw
@@ -29,6 +31,9 @@ async def match(exchange: Exchange) -> Response:
     form, ranking = bodies.media_type(exchange.request, forms), ranking_of(exchange.asked)
     if exchange.asked.flag("explain"):
         return await _explained(exchange, form, ranking)
+    named, only = exchange.asked.flag("named"), _only(exchange)
+    if form != bodies.ARROW and (named or only is not None):
+        return await _of_part(exchange, form, ranking, named, only)
     body, matcher, quotas = await exchange.body(), exchange.service.matcher, exchange.service.quotas
     if form == bodies.JSON:
         quotas.events(1)
@@ -42,16 +47,47 @@ async def match(exchange: Exchange) -> Response:
         return raw(b"".join(answers), media_type="application/x-ndjson")
     table = await exchange.service.in_thread(arrow.read_table, body)
     quotas.events(len(table))
-    answer = await matcher.run(_table, exchange, table, ranking)
+    answer = await matcher.run(_table, exchange, table, ranking, named, only)
     return raw(answer, media_type=arrow.MEDIA_TYPE)
 
 
-def _table(exchange: Exchange, table: pa.Table, ranking: Ranking | None) -> bytes:
-    """The answer to an Arrow stream: `event`, `subscription`, with a ranking `score`, and `payload`.
+def _only(exchange: Exchange) -> str | None:
+    """The condition on payloads, which must be one."""
+    only = exchange.asked.text("only")
+    try:
+        if only is not None:
+            parse_any(only)
+    except ExpressionError as error:
+        raise invalid(error.reason, field="only") from None
+    return only
+
+
+async def _of_part(exchange: Exchange, form: str, ranking: Ranking | None, named: bool, only: str | None) -> Response:
+    """The matches of one event, among a part of the subscriptions, or with the named parts that held."""
+    if form != bodies.JSON:
+        raise invalid("named and only are for one event as JSON, or for an Arrow stream", field="named")
+    event = await exchange.parsed(bodies.event_object, await exchange.body())
+    exchange.service.quotas.events(1)
+
+    def matched() -> list[dict[str, Any]]:
+        found = exchange.service.engine.match(event, ranking=ranking, payload=True, named=named, only=only)
+        return [
+            {"id": one.subscription, "score": one.score, "payload": one.payload}
+            | ({"named": one.named} if named else {})
+            for one in found
+        ]
+
+    return answered({"matches": await exchange.service.matcher.run(matched)})
+
+
+def _table(exchange: Exchange, table: pa.Table, ranking: Ranking | None, named: bool, only: str | None) -> bytes:
+    """The answer to an Arrow stream: `event`, `subscription`, with a ranking `score`, `payload`, and perhaps `named`.
 
     The metadata of its schema has what could not be read.
     """
-    answer = exchange.service.engine.match_batch(table, ranking=ranking, payload=True, threads=1)
+    answer = exchange.service.engine.match_batch(
+        table, ranking=ranking, payload=True, threads=1, named=named, only=only
+    )
     errors = [{"row": one.row, "field": one.field or None, "reason": one.reason[:2000]} for one in answer.errors]
     found = answer.table.replace_schema_metadata({ERRORS: json.dumps(errors[:_MOST_ERRORS])} if errors else None)
     stream = io.BytesIO()
@@ -84,6 +120,8 @@ CALLS: Final = (
         "POST", "/v1/match", match, READ, "The subscriptions that events match; nothing is stored",
         (
             *(Option(word, f"{kind.help}; {kind.spelling()[1]}") for word, kind in RANKINGS.items()),
+            Option("named", "also tell which named parts held (not for JSON lines)", {"type": "boolean"}),
+            Option("only", "ask only subscriptions whose payload satisfies this condition (not for JSON lines)"),
             Option("explain", f"also tell what holds, for the first {_MOST_EXPLAINED} matches", {"type": "boolean"}),
         ),
         {"application/json": "Event", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},
