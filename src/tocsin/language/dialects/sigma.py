@@ -95,13 +95,13 @@ class Sigma(Dialect):
             if name in rule:
                 reader.refuse(name)
         with reader.at("detection"):
-            detection = _parsed(rule, reader)
+            detection, condition = _parsed(rule, reader)
             lines = {id(value): line for one in detection.detections.values() for line, value in _lines_in(one)}
-            return _of_item(detection.parsed_condition[0].parsed, lines, reader)
+            return _of_item(condition, lines, reader)
 
 
-def _parsed(rule: Mapping[str, Json], reader: Reader) -> Any:
-    """The detection of a rule, with the tree of its condition. What a rule has beside it may be left out."""
+def _parsed(rule: Mapping[str, Json], reader: Reader) -> tuple[Any, Any]:
+    """The detection of a rule, and the tree of its condition. What a rule has beside it may be left out."""
     parser = library("sigma.rule", "sigma")
     errors = library("sigma.exceptions", "sigma")
     detection = reader.members(rule.get("detection"), "detection")
@@ -110,8 +110,7 @@ def _parsed(rule: Mapping[str, Json], reader: Reader) -> Any:
         found = parser.SigmaRule.from_dict({"title": "rule", "logsource": log, "detection": dict(detection)})
         if len(found.detection.parsed_condition) != 1:
             reader.refuse("several conditions")
-        _ = found.detection.parsed_condition[0].parsed  # which raises what is wrong
-        return found.detection
+        return found.detection, found.detection.parsed_condition[0].parsed
     except errors.SigmaError as error:
         reader.fail(" ".join(str(error).split()))
     except (TypeError, ValueError, AttributeError, KeyError) as error:
