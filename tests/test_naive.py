@@ -18,7 +18,7 @@ from tests.naive.truth import truth
 from tests.strategies import bad_events, expressions, json_events, json_text, python_events
 from tocsin.errors import RecordError
 from tocsin.language.operators.operator import is_condition
-from tocsin.model.expression import And, Expression, Interval, Not, Or, walk
+from tocsin.model.expression import And, Expression, Interval, Not, Or, SomeValue, walk
 from tocsin.model.values import UNTYPED, Box, Point
 
 
@@ -86,7 +86,8 @@ def test_expressions_are_valid(expression):
     level, depth = [expression], 0
     while level:
         parents = [node for node in level if not isinstance(node, Interval)]
-        level, depth = [child for node in parents for child in node.children()], depth + 1
+        parts = [child for node in parents for child in (() if isinstance(node, SomeValue) else node.children())]
+        level, depth = parts, depth + 1
 
     assert depth <= 4
     assert is_condition(expression)

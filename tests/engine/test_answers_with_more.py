@@ -102,7 +102,7 @@ def test_payloads_come_with_matches() -> None:
 
 def test_a_hit_is_a_match() -> None:
     """It equals one, and travels with its payload."""
-    hit = Hit("a", 2.0, {"to": "ann"})
+    hit = Hit("a", 2.0, {"payload": {"to": "ann"}})
 
     assert hit == tocsin.Match("a", 2.0) == ("a", 2.0)
     assert pickle.loads(pickle.dumps(hit)).payload == {"to": "ann"}

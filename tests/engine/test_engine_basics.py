@@ -25,12 +25,13 @@ def test_the_parameters_are_a_contract() -> None:
     """Names and kinds of parameters: what is optional goes by keyword."""
     expected = {
         "__init__": "index * statistics delta_limit texts",
-        "subscribe": "id where * score payload weights replace",
+        "subscribe": "id where * language score payload weights replace",
         "subscribe_many": "source * replace strict progress payload_columns",
         "unsubscribe": "id",
         "rescore": "id score",
-        "match": "event * ranking payload",
-        "match_batch": "events * ranking lists strict schema threads progress delimiter points event_key payload",
+        "match": "event * ranking payload named only",
+        "match_batch": "events * ranking lists strict schema threads progress delimiter points event_key payload "
+        "named only",
         "warnings": "events * schema delimiter points",
         "explain": "id event * ranking schema points",
         "payload": "id",

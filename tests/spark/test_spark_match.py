@@ -55,6 +55,8 @@ def frame_of(spark: Any, events: list[dict[str, Any]], partitions: int = 2) -> A
 
 
 def expected(subscriptions: list[dict[str, Any]], events: list[dict[str, Any]], k: int | None = None) -> dict[int, Any]:
+    """The answers of one process. In columns a null is absent, and so it is here."""
+    events = [{name: value for name, value in event.items() if value is not None} for event in events]
     answer = tocsin.match(subscriptions, events, ranking=tocsin.Top(k or 10**6), lists=True)
     order = (lambda pairs: pairs) if k else sorted
     return {

@@ -247,11 +247,11 @@ def _scalars_of(kind: Kind, depth: int, sql_only: bool) -> SearchStrategy[Expres
         choices.append((4, _arithmetic(depth)))
         if not sql_only:
             choices.append((1, _attributes("string").map(lambda text: Call("LENGTH", (text,)))))
-    if kind == "number" and not sql_only:
+    if kind == "number" and not sql_only and depth > 1:
         choices.append((2, often(attribute_names(), st.sampled_from(ATTRIBUTES["string"]), odds=2).map(_spelled)))
         choices.append((2, _shown("HOUR", "WEEKDAY")))
         choices.append((1, st.sampled_from(DURATIONS).map(lambda text: Call("DURATION", (Constant(text),)))))
-    if kind == "instant" and not sql_only:
+    if kind == "instant" and not sql_only and depth > 1:
         choices.append((3, _shown("DATE_OF")))
     if kind == "boolean" and depth > 1:
         choices.append((8, st.deferred(lambda: _conditions(depth, sql_only))))

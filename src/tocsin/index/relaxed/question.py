@@ -22,8 +22,12 @@ from tocsin.model.ranking import Relaxed
 RANKER: Final = "sopt_r_tree"
 """The default ranker."""
 
-_MOVES_NOT: Final = r'(?i)\bnot\s*\(|"not"'
-"""A text in which NOT may stand before a group: its compiled conjuncts may differ from those of the tree."""
+_WORDS: Final = "(?:not|holds|some|named|at_least|each|given|ip_in)"
+_MOVES_NOT: Final = rf'(?i)\b{_WORDS}\s*\(|"{_WORDS}"|^@'
+"""A text with a function that stands for other conditions, or with NOT before a group.
+
+Its compiled conjuncts may differ from those of the tree.
+"""
 
 
 class MostHolds:
