@@ -13,7 +13,6 @@ from tocsin.language.dialects.table import (
     read_rule,
     read_tagged,
     tagged,
-    untagged,
 )
 
 __all__ = [
@@ -32,5 +31,4 @@ __all__ = [
     "read_tagged",
     "rules_in",
     "tagged",
-    "untagged",
 ]

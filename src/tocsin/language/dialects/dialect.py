@@ -15,13 +15,15 @@ from types import ModuleType
 from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from tocsin.errors import ExpressionError, MissingExtra, UnsupportedError
-from tocsin.language import rules
+from tocsin.language import geometry_rules, rules
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.operator import FUNCTIONS
 from tocsin.model.elements import ELEMENT
 from tocsin.model.expression import (
     MAX_DEPTH,
+    And,
     Attribute,
+    Call,
     Comparison,
     ComparisonOperator,
     Constant,
@@ -30,6 +32,8 @@ from tocsin.model.expression import (
     IsNull,
     Like,
     Not,
+    Or,
+    SomeValue,
     conjunction,
     disjunction,
 )
@@ -223,11 +227,25 @@ def is_two_valued(node: Expression) -> bool:
     """Whether a condition is never UNKNOWN, by what it is made of."""
     if isinstance(node, IsNull | Constant):
         return True
-    name = getattr(node, "name", "")
-    if name in ("HOLDS", "GIVEN") or type(node).__name__ == "SomeValue":
-        return True
-    combined = type(node).__name__ in ("And", "Or", "Not")
-    return combined and all(is_two_valued(child) for child in node.children())
+    if isinstance(node, And | Or | Not):
+        return all(is_two_valued(child) for child in node.children())
+    return isinstance(node, SomeValue) or (isinstance(node, Call) and node.name in ("HOLDS", "GIVEN"))
+
+
+def equal(values: Sequence[Constant]) -> Expression:
+    """Whether `element` is one of some values, which may be of several types."""
+    groups: dict[type, list[Constant]] = {}
+    for one in values:
+        groups.setdefault(type(one.value), []).append(one)
+    return any_of([one_of(VALUE, alike) for alike in groups.values()])
+
+
+def in_polygon(place: Attribute, ring: Sequence[tuple[float, float]], reader: Reader) -> Expression:
+    """Whether a place lies in a polygon on the plane, or on its edge. The ring is closed if it is not."""
+    closed = ring if ring[0] == ring[-1] else [*ring, ring[0]]
+    document = {"type": "Polygon", "coordinates": [[list(point) for point in closed]]}
+    area = reader.made(lambda: geometry_rules.geojson_shape(document))
+    return call("HOLDS", call("S_INTERSECTS", place, area))
 
 
 class Wild(Enum):

@@ -23,9 +23,10 @@ from tocsin.language.dialects.dialect import (
     any_of,
     call,
     compared,
+    equal,
+    in_polygon,
     is_given_null,
     not_true,
-    one_of,
 )
 from tocsin.language.dialects.regexes import re2_of
 from tocsin.model.expression import (
@@ -213,15 +214,8 @@ def _among(path: Sequence[str], values: Sequence[Json], reader: Reader) -> Expre
         elif not parts:
             parts += [Not(_exists(path, reader)), reader.some(path, is_given_null())]
     if constants:
-        parts.insert(0, reader.some(path, any_of([one_of(VALUE, alike) for alike in _by_type(constants)])))
+        parts.insert(0, reader.some(path, equal(constants)))
     return any_of(parts)
-
-
-def _by_type(constants: Sequence[Constant]) -> list[list[Constant]]:
-    groups: dict[type, list[Constant]] = {}
-    for one in constants:
-        groups.setdefault(type(one.value), []).append(one)
-    return list(groups.values())
 
 
 def _exists(path: Sequence[str], reader: Reader) -> Expression:
@@ -333,11 +327,7 @@ def _geo_within(path: Sequence[str], shape: Json, reader: Reader) -> Expression:
             box = reader.made(lambda: geometry_rules.box([*low, *high]))
             return call("HOLDS", call("S_INTERSECTS", place, box))
         if name == "$polygon":
-            ring = _points(members[name], reader, 3)
-            closed = ring if ring[0] == ring[-1] else [*ring, ring[0]]
-            polygon = {"type": "Polygon", "coordinates": [[list(point) for point in closed]]}
-            area = reader.made(lambda: geometry_rules.geojson_shape(polygon))
-            return call("HOLDS", call("S_INTERSECTS", place, area))
+            return in_polygon(place, _points(members[name], reader, 3), reader)
         if name == "$centerSphere":
             return _circle(place, members[name], reader)
     return reader.fail(f"$geoWithin takes $box, $polygon and $centerSphere, not {shown(name)}")

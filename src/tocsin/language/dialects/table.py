@@ -74,20 +74,17 @@ def is_tagged(text: str) -> bool:
     return text.startswith(MARK)
 
 
-def untagged(text: str) -> tuple[str, str] | None:
-    """The name of the language and the rule of a text; None for CQL2."""
-    if not is_tagged(text):
-        return None
-    name, _, rule = text[1:].partition(" ")
+def _parts(text: str) -> tuple[str, str]:
+    """The name of the language, and the rule, of a text that begins with the name."""
+    name, _, rule = text[len(MARK) :].partition(" ")
     return name, rule
 
 
 def as_given(text: str) -> Mapping[str, Any]:
     """The fields `where` and `language` of a stored text, as a subscription's record has them."""
-    found = untagged(text)
-    if found is None:
+    if not is_tagged(text):
         return {"where": text}
-    name, rule = found
+    name, rule = _parts(text)
     return {"where": dialect_named(name).decode(rule), "language": name}
 
 
@@ -100,7 +97,7 @@ def read_any(where: str | Mapping[str, Any]) -> Read:
 
 def read_tagged(text: str) -> Read:
     """Read a text that begins with the name of its language."""
-    name, _, rule = text[1:].partition(" ")
+    name, rule = _parts(text)
     try:
         return read_rule(rule, name)
     except InvalidInput as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tocsin.language import geometry_rules
-from tocsin.language.dialects.dialect import Json, Reader, call, compared
+from tocsin.language.dialects.dialect import Json, Reader, call, compared, in_polygon
 from tocsin.language.dialects.elasticsearch.reading import Fields, members_of
 from tocsin.model.expression import Attribute, Constant, Expression
 from tocsin.model.subscription import shown
@@ -98,10 +98,7 @@ def _polygon(inner: Json, reader: Reader, fields: Fields) -> Expression:
         place = _place(field, reader, fields)
         corners = members_of(given, reader, ("points",), needed="points")["points"]
         ring = [point_of(one, reader) for one in reader.items(corners, "points")]
-        closed = ring if ring[0] == ring[-1] else [*ring, ring[0]]
-        document = {"type": "Polygon", "coordinates": [[list(one) for one in closed]]}
-        area = reader.made(lambda: geometry_rules.geojson_shape(document))
-        return call("HOLDS", call("S_INTERSECTS", place, area))
+        return in_polygon(place, ring, reader)
 
 
 PLACES: Final[Mapping[str, Callable[[Json, Reader, Fields], Expression]]] = {

@@ -12,26 +12,17 @@ from tocsin.language.dialects.dialect import (
     Reader,
     Wild,
     all_of,
-    any_of,
     call,
+    equal,
     equal_ignoring_case,
     like,
     like_ignoring_case,
-    one_of,
     wild_parts,
 )
 from tocsin.language.dialects.elasticsearch.dates import as_bound
 from tocsin.language.dialects.elasticsearch.reading import Fields, field_of, members_of
 from tocsin.model.expression import ComparisonOperator, Constant, Expression, IsNull, Not
 from tocsin.model.subscription import shown
-
-
-def equal(values: list[Constant]) -> Expression:
-    """Whether `element` is one of some values, which may be of several types."""
-    groups: dict[type, list[Constant]] = {}
-    for one in values:
-        groups.setdefault(type(one.value), []).append(one)
-    return any_of([one_of(VALUE, alike) for alike in groups.values()])
 
 
 def _term(inner: Json, reader: Reader, fields: Fields) -> Expression:

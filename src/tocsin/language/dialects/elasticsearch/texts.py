@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tocsin.language.dialects.dialect import Json, Reader, all_of, any_of, call
+from tocsin.language.dialects.dialect import Json, Reader, all_of, any_of, call, equal
 from tocsin.language.dialects.elasticsearch.reading import Fields, at_least, field_of, least_of, members_of
-from tocsin.language.dialects.elasticsearch.terms import equal
 from tocsin.language.segmenting import words_of
 from tocsin.model.expression import Attribute, Constant, Expression
 from tocsin.model.texts import Text
