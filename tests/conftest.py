@@ -6,13 +6,17 @@ import os
 import re
 import signal
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.java import QUICK
+from tests.strategies.pools import PRESENT
+from tocsin.model import instants
 
 # Deadlines are off because the first example compiles kernels; `unit` is for between two edits, `thorough` for a night.
 # `default` draws the same examples every time, so that a check says the same twice; the others look further.
@@ -36,6 +40,14 @@ _TOOK: Final = "tocsin/took"
 _ASKS_FOR_SPARK: Final = re.compile(r"^def \w+\([^)]*\bspark\b", re.MULTILINE)
 
 _took: dict[str, float] = {}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def present() -> Iterator[None]:
+    """What `NOW()` is, unless a test says otherwise, as the oracle has it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(instants, "time", SimpleNamespace(time_ns=lambda: PRESENT.microseconds * 1000))
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -135,6 +135,10 @@ class _Writer:
                 isinstance(one, Constant) and isinstance(one.value, Instant) for one in operands
             ):
                 raise NotInSql("SQL reads no text as an instant")
+        if isinstance(node, Arithmetic) and node.op in ("+", "-"):
+            named = [self.values.get(one.name) for one in node.children() if isinstance(one, Attribute)]
+            if any(isinstance(value, str | Instant) for value in named):
+                raise NotInSql("SQLite does not compute with instants")
 
     def _refuse_unreadable(self, *nodes: Expression) -> None:
         for node in nodes:

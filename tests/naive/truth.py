@@ -11,21 +11,19 @@ is made of such: a truth is then what it can be, `EITHER` for both, and UNKNOWN 
 from __future__ import annotations
 
 import math
-import operator
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from tests.naive.addresses import address, in_network
+from tests.naive.arithmetic import computed
 from tests.naive.flatten import Flat, everything
 from tests.naive.instants import date_of, duration, hour, moment_of, weekday
 from tests.naive.places import SPATIAL, Result, intersects, metres_between
 from tests.naive.ranges import COMPARE, MIRRORED, Either, Truth, can_be, is_of_type, judge, truth_that
-from tests.naive.texts import letter_of, text
+from tests.naive.strings import accenti, casei, like, matches, number
+from tests.naive.texts import text
 from tests.naive.versions import Version, version
+from tests.strategies.pools import PRESENT
 from tocsin.model.expression import (
     And,
     AnyAttribute,
@@ -50,16 +48,6 @@ from tocsin.model.expression import (
     walk,
 )
 from tocsin.model.values import UNTYPED, Instant, Range, Shape, Value
-
-_COMPUTE: Final[dict[str, Callable[[float, float], float]]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "DIV": lambda x, y: float(math.trunc(x / y)),
-    "%": math.fmod,
-    "^": math.pow,
-}
 
 
 def truth(expression: Expression, values: Mapping[str, Value]) -> Truth:
@@ -90,7 +78,7 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
             elements = [values.get(item.name) if isinstance(item, Attribute) else item.value for item in items]
             return tuple(elements) if all(type(one) in (float, str, bool, Instant) for one in elements) else None
         case Arithmetic(op):
-            return compute(op, *operands)
+            return computed(op, node.children(), *operands)
         case Interval():
             return None
         case Call():
@@ -98,19 +86,15 @@ def _result(node: Expression, operands: list[Result], values: Mapping[str, Value
         case IsNull():
             return operands[0] is None
         case EachElement(items, condition):
-            elements = getattr(values, "lists", {}).get(items.name)
-            return (
-                None if elements is None else _all([one if one is None else truth(condition, one) for one in elements])
-            )
+            elements = _elements(values, items.name)
+            return None if elements is None else _all(_truths(condition, elements))
         case ElementAt(items, Constant(position), of):
-            return _element_at(getattr(values, "lists", {}).get(items.name), int(position), of)  # type: ignore[arg-type]
+            return _element_at(_elements(values, items.name), int(position), of)  # type: ignore[arg-type]
         case AnyAttribute(_, condition):
-            return _any([one if one is None else truth(condition, one) for one in everything(values)])
+            return _any(_truths(condition, _inside(values, everything(values))))
         case AnyElement(items, condition):
-            elements = getattr(values, "lists", {}).get(items.name)
-            return (
-                None if elements is None else _any([one if one is None else truth(condition, one) for one in elements])
-            )
+            elements = _elements(values, items.name)
+            return None if elements is None else _any(_truths(condition, elements))
         case SomeValue(items, condition):
             return _some(values, items.name, condition)
         case _:
@@ -126,6 +110,11 @@ def _called(node: Call, operands: list[Result], values: Mapping[str, Value]) -> 
             return truth_that(True in held, held != {True})
         case Call("AT_LEAST"):
             return _at_least(int(operands[0]), [_as_truth(one) for one in operands[1:]])  # type: ignore[arg-type]
+        case Call("NOW"):
+            return PRESENT
+        case Call("OUTER", (Attribute(name),)):
+            whole = getattr(values, "whole", values).get(name)
+            return whole if whole is None or isinstance(whole, float | str | bool | Instant) else UNTYPED
         case Call("LENGTH", (Attribute(name),)):
             elements = getattr(values, "lists", {}).get(name)
             counted = operands[0] if elements is None else elements
@@ -135,9 +124,26 @@ def _called(node: Call, operands: list[Result], values: Mapping[str, Value]) -> 
     return _FUNCTIONS[node.name](*operands)
 
 
+def _elements(values: Mapping[str, Value], name: str) -> list[Flat | None] | None:
+    """The elements of a list, which know the event that they are in; None if there is no list."""
+    elements = getattr(values, "lists", {}).get(name)
+    return None if elements is None else _inside(values, elements)
+
+
+def _truths(condition: Expression, elements: list[Flat | None]) -> list[Truth]:
+    return [None if one is None else truth(condition, one) for one in elements]
+
+
+def _inside(values: Mapping[str, Value], elements: list[Flat | None]) -> list[Flat | None]:
+    for one in elements:
+        if one is not None:
+            one.whole = getattr(values, "whole", values)  # type: ignore[attr-defined]
+    return elements
+
+
 def _some(values: Mapping[str, Value], name: str, condition: Expression) -> bool:
     """Whether an element of a list, or else the value itself, makes a condition TRUE; of nothing none is."""
-    elements = getattr(values, "lists", {}).get(name)
+    elements = _elements(values, name)
     if elements is None:
         one = Flat(
             {
@@ -157,7 +163,7 @@ def _some(values: Mapping[str, Value], name: str, condition: Expression) -> bool
         named = {node.name for node in walk(condition) if isinstance(node, Attribute)}
         named |= {node.items.name for node in walk(condition) if isinstance(node, SomeValue)}
         is_given = "element" in one or named & one.keys() or (asks_of_null and name in nulls)
-        elements = [one] if is_given else []
+        elements = _inside(values, [one]) if is_given else []
     return any(one is not None and concerns(condition, one) for one in elements)
 
 
@@ -295,7 +301,9 @@ def _of_an_instant(moment: Result, holds: bool) -> Truth:
 def _read(node: Expression, result: Result, against: Expression) -> Result:
     """An attribute's string as what it is compared with: an instant where that is one and the string says one."""
     is_instant = isinstance(against, Constant) and isinstance(against.value, Instant)
-    if not (is_instant and isinstance(node, Attribute) and isinstance(result, str)):
+    may_be_instant = isinstance(against, Arithmetic) and against.op in ("+", "-")
+    is_now = isinstance(against, Call) and against.name == "NOW"
+    if not ((is_instant or may_be_instant or is_now) and isinstance(node, Attribute) and isinstance(result, str)):
         return result
     return moment_of(result)
 
@@ -314,71 +322,6 @@ def compare(op: str, left: Result, right: Result) -> Truth:
     if type(left) is not type(right) or not isinstance(left, float | str | Instant | Version):
         return None
     return COMPARE[op](left, right)
-
-
-def compute(op: str, left: Result, right: Result) -> float | None:
-    """Arithmetic on two numbers; null for other types, for division by zero and for what is not finite."""
-    if not isinstance(left, float) or not isinstance(right, float):
-        return None
-    try:
-        number = _COMPUTE[op](left, right)
-    except (ZeroDivisionError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def like(text: Result, pattern: Result) -> Truth:
-    r"""Whether the whole text fits: `%` any run, `_` one code point, `\` takes the next one literally.
-
-    A pattern that ends in an unfinished escape fits nothing.
-    """
-    if not isinstance(text, str) or not isinstance(pattern, str):
-        return None
-    reached = {0}  # lengths of the text's beginnings that fit the pattern read so far
-    escaped = False
-    for character in pattern:
-        if character == "\\" and not escaped:
-            escaped = True
-            continue
-        if escaped or character not in "%_":
-            reached = {n + 1 for n in reached if text[n : n + 1] == character}
-        elif character == "_":
-            reached = {n + 1 for n in reached if n < len(text)}
-        else:
-            reached = {n for n in range(len(text) + 1) if any(start <= n for start in reached)}
-        escaped = False
-    return len(text) in reached and not escaped
-
-
-def casei(text: Result) -> str | None:
-    """Text without its case; null for what is no text."""
-    return text.casefold() if isinstance(text, str) else None
-
-
-def accenti(text: Result) -> str | None:
-    """Text without its accents: decomposed, marks dropped, composed, letters with strokes plain; else null."""
-    if not isinstance(text, str):
-        return None
-    letters = [c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn"]
-    return "".join(map(letter_of, unicodedata.normalize("NFC", "".join(letters))))
-
-
-def matches(text: Result, regex: Result) -> Truth:
-    """Whether RE2 finds the regex anywhere in the text."""
-    if not isinstance(text, str) or not isinstance(regex, str):
-        return None
-    return bool(pc.match_substring_regex(pa.array([text], pa.string()), regex)[0].as_py())
-
-
-def number(value: Result) -> float | None:
-    """A number, a boolean, or a string that spells a number, as a number."""
-    if isinstance(value, str):
-        fits = value.isascii() and value.lower().strip("+-.0123456789e") == "" and value[:1] not in ("e", "E")
-        try:
-            value = float(value) if fits else None
-        except ValueError:
-            return None
-    return float(value) if isinstance(value, bool | float) and math.isfinite(value) else None
 
 
 def _on_sets(law: Callable[[set[object], set[object]], bool]) -> Callable[..., Truth]:

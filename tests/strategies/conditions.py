@@ -8,6 +8,17 @@ from functools import cache
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from tests.strategies.operands import (
+    PRESENT_TIME,
+    apart,
+    arithmetic,
+    attributes,
+    constants,
+    folded,
+    moved,
+    shown,
+    spelled,
+)
 from tests.strategies.pools import (
     ADDRESSES,
     ATTRIBUTES,
@@ -24,7 +35,6 @@ from tests.strategies.pools import (
     SCALARS,
     STRINGS,
     VERSIONS,
-    ZONES,
     Kind,
     attribute_names,
     boxes,
@@ -37,13 +47,11 @@ from tocsin.language.operators.array import ARRAY_FUNCTIONS
 from tocsin.language.operators.operator import FUNCTIONS
 from tocsin.language.operators.temporal import TEMPORAL_FUNCTIONS
 from tocsin.model.expression import (
-    ARITHMETIC,
     COMPARISONS,
     EVERYTHING,
     OPEN_END,
     AnyAttribute,
     AnyElement,
-    Arithmetic,
     Array,
     Attribute,
     Between,
@@ -75,7 +83,7 @@ def expressions(max_depth: int = 6, sql_only: bool = False) -> SearchStrategy[Ex
 
 @cache
 def _conditions(depth: int, sql_only: bool) -> SearchStrategy[Expression]:
-    leaf = chosen((5, _attributes("boolean")), (1, st.booleans().map(Constant)))
+    leaf = chosen((5, attributes("boolean")), (1, st.booleans().map(Constant)))
     if depth == 1:
         return leaf
     predicates = _predicates(depth, sql_only)
@@ -126,7 +134,7 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
     position = st.integers(-3, 2).map(lambda at: Constant(float(at)))
     field = chosen((3, attribute_names().map(Attribute)), (1, st.just(Attribute("element"))))
     field = chosen((4, field), (1, st.builds(ElementAt, st.just(Attribute(LIST)), position, field)))
-    lists = chosen((3, st.just(Attribute(LIST))), (2, _attributes("list")))
+    lists = chosen((3, st.just(Attribute(LIST))), (2, attributes("list")))
     computed = chosen(
         (3, st.builds(ElementAt, lists, position, field)), (1, lists.map(lambda one: Call("LENGTH", (one,))))
     )
@@ -136,12 +144,12 @@ def _about_elements(depth: int, levels: int) -> SearchStrategy[Expression]:
         (1, st.builds(In, computed, st.lists(scalars().map(Constant), min_size=1, max_size=3).map(tuple))),
         (1, computed.map(IsNull)),
         (4, st.builds(AnyElement, st.just(Attribute(LIST)), inner)),
-        (2, st.builds(AnyElement, _attributes("list"), texts)),
+        (2, st.builds(AnyElement, attributes("list"), texts)),
         (1, st.builds(AnyElement, attribute_names().map(Attribute), inner)),
         (1, st.builds(AnyAttribute, st.just(Attribute(EVERYTHING)), texts)),
-        (1, st.builds(EachElement, _attributes("list"), texts)),
+        (1, st.builds(EachElement, attributes("list"), texts)),
         (2, st.builds(_some, st.just(Attribute(LIST)), inner)),
-        (2, st.builds(_some, _attributes("list"), texts)),
+        (2, st.builds(_some, attributes("list"), texts)),
     )
     if depth == 1:
         return asked
@@ -218,7 +226,7 @@ def conjunctions_of_clauses() -> SearchStrategy[Expression]:
 
 
 def _compared_leaf(kind: Kind) -> SearchStrategy[Expression]:
-    attribute, constant = _attributes(kind), SCALARS[kind].map(Constant)
+    attribute, constant = attributes(kind), SCALARS[kind].map(Constant)
     pair = st.tuples(constant, constant).map(lambda two: sorted(two, key=lambda one: one.value))
     operators = ("=", "=", "<>") if kind in ("boolean", "string") else COMPARISONS
     choices = [
@@ -230,68 +238,37 @@ def _compared_leaf(kind: Kind) -> SearchStrategy[Expression]:
     return chosen(*choices)
 
 
-def _attributes(kind: Kind) -> SearchStrategy[Expression]:
-    """Attributes that are usually of a kind."""
-    return often(st.sampled_from(ATTRIBUTES[kind]), attribute_names(), odds=14).map(Attribute)
-
-
-def _constants(kind: Kind) -> SearchStrategy[Expression]:
-    return often(SCALARS[kind], scalars(), odds=14).map(Constant)
-
-
 @cache
 def _scalars_of(kind: Kind, depth: int, sql_only: bool) -> SearchStrategy[Expression]:
     """What may stand beside a comparison's operator, and is not a constant."""
-    choices = [(8, _attributes(kind))]
+    choices = [(8, attributes(kind))]
     if kind == "number" and depth > 1:
-        choices.append((4, _arithmetic(depth)))
+        choices.append((4, arithmetic(depth)))
         if not sql_only:
-            choices.append((1, _attributes("string").map(lambda text: Call("LENGTH", (text,)))))
+            choices.append((1, attributes("string").map(lambda text: Call("LENGTH", (text,)))))
     if kind == "number" and not sql_only and depth > 1:
-        choices.append((2, often(attribute_names(), st.sampled_from(ATTRIBUTES["string"]), odds=2).map(_spelled)))
-        choices.append((2, _shown("HOUR", "WEEKDAY")))
+        choices.append((2, often(attribute_names(), st.sampled_from(ATTRIBUTES["string"]), odds=2).map(spelled)))
+        choices.append((2, shown("HOUR", "WEEKDAY")))
+        choices.append((2, apart()))
         choices.append((1, st.sampled_from(DURATIONS).map(lambda text: Call("DURATION", (Constant(text),)))))
     if kind == "instant" and not sql_only and depth > 1:
-        choices.append((3, _shown("DATE_OF")))
+        choices.append((3, shown("DATE_OF")))
+        choices.append((3, moved(depth)))
+        choices.append((2, st.just(PRESENT_TIME)))
     if kind == "boolean" and depth > 1:
         choices.append((8, st.deferred(lambda: _conditions(depth, sql_only))))
     if kind == "string" and depth > 1 and not sql_only:
-        choices.append((3, _folded(_attributes("string"), depth)))
+        choices.append((3, folded(attributes("string"), depth)))
     return chosen(*choices)
-
-
-@cache
-def _arithmetic(depth: int) -> SearchStrategy[Expression]:
-    inner = often(_attributes("number"), SCALARS["number"].map(Constant), odds=2)
-    if depth > 2:
-        inner = often(inner, st.deferred(lambda: _arithmetic(depth - 1)), odds=4)
-    return st.builds(Arithmetic, st.sampled_from(ARITHMETIC), inner, inner)
-
-
-def _spelled(name: str) -> Expression:
-    return Call("NUMBER", (Attribute(name),))
-
-
-def _shown(*names: str) -> SearchStrategy[Expression]:
-    """What clocks and calendars show at an instant."""
-    instant = often(_attributes("instant"), attribute_names().map(Attribute), odds=4)
-    zone = st.sampled_from(ZONES).map(Constant)
-    return st.builds(Call, st.sampled_from(names), st.one_of(st.tuples(instant), st.tuples(instant, zone)))
-
-
-def _folded(text: SearchStrategy[Expression], depth: int) -> SearchStrategy[Expression]:
-    """Text inside CASEI or ACCENTI, or in both."""
-    once = st.builds(Call, st.sampled_from(("CASEI", "ACCENTI")), st.tuples(text))
-    return often(once, _folded(once, depth - 1), odds=4) if depth > 2 else once
 
 
 @st.composite
 def _comparisons(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
     kind = draw(st.sampled_from(("number", "string", *SCALAR_KINDS)))
     scalar = _scalars_of(kind, depth - 1, sql_only)
-    left, right = draw(scalar), draw(often(_constants(kind), scalar, odds=4))
+    left, right = draw(scalar), draw(often(constants(kind), scalar, odds=4))
     if isinstance(left, Call) and isinstance(right, Constant) and isinstance(right.value, str) and depth > 2:
-        right = draw(_folded(st.just(right), 2))
+        right = draw(folded(st.just(right), 2))
     if draw(st.integers(0, 3)) == 3:
         left, right = right, left
     return Comparison(draw(st.sampled_from(COMPARISONS)), left, right)
@@ -300,7 +277,7 @@ def _comparisons(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
 @st.composite
 def _memberships(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
     kind = draw(st.sampled_from(SCALAR_KINDS))
-    item = often(_constants(kind), _scalars_of(kind, depth - 1, sql_only), odds=8)
+    item = often(constants(kind), _scalars_of(kind, depth - 1, sql_only), odds=8)
     items = tuple(draw(st.lists(item, min_size=1, max_size=4)))
     return In(draw(_scalars_of(kind, depth - 1, sql_only)), items)
 
@@ -308,7 +285,7 @@ def _memberships(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
 @st.composite
 def _ranges(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
     kind = draw(st.sampled_from(ORDERED))
-    bound = often(_constants(kind), _scalars_of(kind, depth - 1, sql_only), odds=6)
+    bound = often(constants(kind), _scalars_of(kind, depth - 1, sql_only), odds=6)
     low, high = draw(bound), draw(bound)
     if isinstance(low, Constant) and isinstance(high, Constant) and type(low.value) is type(high.value):
         falling = draw(st.integers(0, 5)) == 5
@@ -319,11 +296,11 @@ def _ranges(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
 @st.composite
 def _likes(draw: DrawFn, depth: int, sql_only: bool) -> Expression:
     pattern = draw(chosen((3, st.sampled_from(PATTERNS)), (2, _cut_strings()), (2, _random_patterns())))
-    operand: Expression = draw(_attributes("string"))
+    operand: Expression = draw(attributes("string"))
     template: Expression = Constant(pattern)
     if depth > 2 and not sql_only and draw(st.booleans()):
-        operand = draw(_folded(st.just(operand), depth - 1))
-        template = draw(_folded(st.just(template), depth - 1))
+        operand = draw(folded(st.just(operand), depth - 1))
+        template = draw(folded(st.just(template), depth - 1))
     return Like(operand, template)
 
 
@@ -352,21 +329,21 @@ def _arrays() -> SearchStrategy[Expression]:
     usual = chosen((5, KEYWORDS), (1, SCALARS["number"]), (1, scalars()))
     element = often(usual.map(Constant), attribute_names().map(Attribute), odds=6)
     array = st.lists(element, max_size=3).map(lambda items: Array(tuple(items)))
-    pair = st.tuples(_attributes("list"), often(array, _attributes("list"), odds=4))
+    pair = st.tuples(attributes("list"), often(array, attributes("list"), odds=4))
     either = st.one_of(pair, pair.map(lambda two: (two[1], two[0])))
     return st.builds(Call, st.sampled_from(ARRAY_FUNCTIONS), either)
 
 
 def _places() -> SearchStrategy[Expression]:
-    region = chosen((4, boxes().map(Constant)), (1, points().map(Constant)), (1, _attributes("place")))
-    pair = st.tuples(_attributes("place"), region)
+    region = chosen((4, boxes().map(Constant)), (1, points().map(Constant)), (1, attributes("place")))
+    pair = st.tuples(attributes("place"), region)
     either = often(pair, pair.map(lambda two: (two[1], two[0])), odds=3)
     return st.builds(Call, st.just("S_INTERSECTS"), either)
 
 
 def _times() -> SearchStrategy[Expression]:
     """Temporal functions of instants and intervals, with ends that are open, and attributes at either."""
-    instant = _attributes("instant")
+    instant = attributes("instant")
     constants = SCALARS["instant"].map(Constant)
     ends = st.tuples(constants, constants).map(lambda two: sorted(two, key=lambda one: one.value))
     interval = chosen(
@@ -374,7 +351,7 @@ def _times() -> SearchStrategy[Expression]:
         (1, constants.map(lambda one: Interval(one, OPEN_END))),
         (1, constants.map(lambda one: Interval(OPEN_END, one))),
         (1, st.just(Interval(OPEN_END, OPEN_END))),
-        (3, st.builds(Interval, instant, _attributes("instant"))),
+        (3, st.builds(Interval, instant, attributes("instant"))),
         (1, instant.map(lambda one: Interval(one, OPEN_END))),
         (1, st.builds(Interval, constants, instant)),
     )
@@ -384,7 +361,7 @@ def _times() -> SearchStrategy[Expression]:
 
 
 def _texts() -> SearchStrategy[Expression]:
-    attribute = often(_attributes("string"), _attributes("list"), odds=3)
+    attribute = often(attributes("string"), attributes("list"), odds=3)
     query = st.sampled_from(QUERIES).map(Constant)
     plainly = st.tuples(attribute, query)
     return st.builds(Call, st.just("TEXT"), often(plainly, st.tuples(attribute, query, st.just(Constant("plain")))))
@@ -393,7 +370,7 @@ def _texts() -> SearchStrategy[Expression]:
 def _addresses() -> SearchStrategy[Expression]:
     """IP_IN, and comparisons of IP with addresses and with IP of another attribute."""
     networks = st.lists(st.sampled_from(NETWORKS).map(Constant), min_size=1, max_size=3)
-    inside = st.builds(lambda name, all: Call("IP_IN", (name, *all)), _attributes("string"), networks)
+    inside = st.builds(lambda name, all: Call("IP_IN", (name, *all)), attributes("string"), networks)
     known = st.sampled_from([one for one in ADDRESSES if not one.startswith("01")]).map(Constant)
     versions = st.sampled_from([one for one in VERSIONS if one not in ("1.2", "01.2.3")]).map(Constant)
     return chosen((2, inside), (1, _compared_by("IP", known)), (1, _compared_by("SEMVER", versions)))
@@ -401,9 +378,7 @@ def _addresses() -> SearchStrategy[Expression]:
 
 def _compared_by(name: str, constants: SearchStrategy[Expression]) -> SearchStrategy[Expression]:
     """Comparisons of a function of texts that have an order of their own."""
-    of_attribute, of_constant = (
-        one.map(lambda text: Call(name, (text,))) for one in (_attributes("string"), constants)
-    )
+    of_attribute, of_constant = (one.map(lambda text: Call(name, (text,))) for one in (attributes("string"), constants))
     other = often(of_constant, of_attribute, odds=4)
     return chosen(
         (3, st.builds(Comparison, st.sampled_from(COMPARISONS), of_attribute, other)),
@@ -414,5 +389,5 @@ def _compared_by(name: str, constants: SearchStrategy[Expression]) -> SearchStra
 
 
 def _regexes() -> SearchStrategy[Expression]:
-    pair = st.tuples(_attributes("string"), st.sampled_from(REGEXES).map(Constant))
+    pair = st.tuples(attributes("string"), st.sampled_from(REGEXES).map(Constant))
     return st.builds(Call, st.just("MATCHES"), pair)

@@ -97,6 +97,8 @@ REGEXES: Final = (
 INSTANTS: Final = tuple(
     map(Instant.parse, ("1970-01-01", "2024-05-31", "2024-05-31T08:15:00Z", "1969-12-31T23:59:59.999999Z"))
 )
+PRESENT: Final = INSTANTS[2]
+"""What `NOW()` is in tests."""
 INSTANT_TEXTS: Final = (
     "2024-05-31",
     "2024-05-31T10:15:00+02:00",

@@ -36,7 +36,7 @@ from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import EVERYTHING, attributes
-from tocsin.model.readings import attribute_of
+from tocsin.model.readings import NOW, attribute_of
 from tocsin.model.subscription import Notice, SubscriptionId, together
 from tocsin.model.texts import Text, texts_in
 from tocsin.segment import Segment, assemble
@@ -139,7 +139,7 @@ def _check_index(given: argparse.Namespace, log: RejectLog) -> int:
 
 
 def _print_attributes(compiled: Iterable[str]) -> None:
-    names = [name for name in dict.fromkeys(map(attribute_of, compiled)) if name != EVERYTHING]
+    names = [name for name in dict.fromkeys(map(attribute_of, compiled)) if name not in (EVERYTHING, NOW)]
     print(f"{counted(len(names), 'attribute')}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}")
 
 

@@ -15,6 +15,7 @@ from tocsin.cli.folders import refuse_subscriptions_among
 from tocsin.cli.options import (
     Commands,
     add_format,
+    add_now,
     add_sources,
     add_typing,
     new_command,
@@ -52,6 +53,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--id", metavar="ID", help="the id of the subscription (default: the only one)")
     _add_event(parser)
     add_typing(parser)
+    add_now(parser)
     parser.add_argument(
         "--similar",
         metavar=Similar.spelling()[0],
@@ -96,7 +98,12 @@ def run(given: argparse.Namespace) -> int:
     found = subscribed(given.subscriptions, given.id, texts_in(schema))
     row, record, unread = _event(given, schema)
     explained = explain_stored(
-        found.text, record, found.texts, ranking=ranking, schema=schema, points=points, unread=unread
+        *(found.text, record, found.texts),
+        ranking=ranking,
+        schema=schema,
+        points=points,
+        unread=unread,
+        now=given.now,
     )
     key = "" if given.event is None else f" ({given.event})"
     print(f"subscription {found.id}, event {row}{key}:")

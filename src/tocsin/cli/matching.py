@@ -20,6 +20,7 @@ from tocsin.cli.options import (
     add_format,
     add_index,
     add_named,
+    add_now,
     add_only,
     add_payload,
     add_payload_columns,
@@ -47,6 +48,7 @@ from tocsin.engine.only import restricted
 from tocsin.engine.seen import Seen
 from tocsin.errors import InvalidInput
 from tocsin.index import choose
+from tocsin.model.instants import given_moment, present
 from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import texts_in
 from tocsin.records import open_writer
@@ -90,6 +92,7 @@ def add_command(commands: Commands) -> None:
         help="also exit with status 1 if values could not be read, although every event was served",
     )
     add_typing(parser)
+    add_now(parser)
     add_payload(parser)
     add_named(parser)
     add_only(parser)
@@ -183,6 +186,7 @@ def _request(given: argparse.Namespace) -> Request:
         given.event_key,
         given.payload,
         given.named,
+        now=given_moment(given.now, "--now") or (None if given.events == STANDARD else present()),
     )
 
 

@@ -135,6 +135,15 @@ def reading_text(given: argparse.Namespace) -> str:
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in named if value)
 
 
+def add_now(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the present that conditions with NOW() ask for."""
+    parser.add_argument(
+        "--now",
+        metavar="INSTANT",
+        help="what NOW() is, such as 2024-05-31T08:15:00Z (default: the moment of the call)",
+    )
+
+
 def add_payload(parser: argparse.ArgumentParser) -> None:
     """Add the option for payloads in the answer."""
     parser.add_argument("--payload", action="store_true", help="also write the payload of the subscription, as JSON")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +18,9 @@ from tocsin.language.dialects import read_any
 from tocsin.language.explain import Written, value_shown
 from tocsin.language.operators.text import settled
 from tocsin.language.stored import stored_rule
-from tocsin.model.elements import ReadValues, Values, values_for
+from tocsin.model.elements import ReadValues, Values, at_moment, values_for
 from tocsin.model.expression import Expression, attributes
+from tocsin.model.instants import given_moment, present
 from tocsin.model.ranking import Similar
 from tocsin.model.readings import as_elements, as_text
 from tocsin.model.subscription import Subscription
@@ -36,6 +38,7 @@ def explain(
     ranking: Similar | None = None,
     schema: Mapping[str, ColumnType] | None = None,
     points: Points | None = None,
+    now: dt.datetime | str | None = None,
 ) -> Explanation:
     """Explain why one subscription matches one event, or does not.
 
@@ -50,6 +53,8 @@ def explain(
     schema
         As in `tocsin.match`.
     points
+        As in `tocsin.match`.
+    now
         As in `tocsin.match`.
 
     Returns
@@ -79,7 +84,9 @@ def explain(
     types = checked_types(schema)
     texts = texts_in(types)
     tree = settled(read.tree, texts) if texts else read.tree
-    return _explained(tree, _values(tree, event, types, points), ranking, read.written)
+    values = _values(tree, event, types, points)
+    at_moment(values, given_moment(now) or present())
+    return _explained(tree, values, ranking, read.written)
 
 
 def explain_stored(
@@ -91,6 +98,7 @@ def explain_stored(
     schema: Mapping[str, ColumnType] | None = None,
     points: Points | None = None,
     unread: Mapping[str, str] | None = None,
+    now: dt.datetime | str | None = None,
 ) -> Explanation:
     """Explain a subscription from its stored text. The attributes in `texts` are texts, unless the schema differs.
 
@@ -99,6 +107,7 @@ def explain_stored(
     read = stored_rule(text)
     tree = read.tree
     values = _values(tree, event, {**(texts or {}), **checked_types(schema)}, points, unread)
+    at_moment(values, given_moment(now) or present())
     return _explained(tree, values, ranking, read.written)
 
 
@@ -108,7 +117,7 @@ def _values(
     schema: Mapping[str, ColumnType],
     points: Points | None,
     unread: Mapping[str, str] | None = None,
-) -> Values:
+) -> ReadValues:
     """The event's values. A match reads those that a schema or points define; all others are as they came."""
     points, values = checked_points(points), values_for([tree], event)
     reasons = _read_as_told(values, tree, event, schema, points) if schema or points else {}

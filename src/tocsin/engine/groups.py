@@ -9,8 +9,11 @@ from typing import NamedTuple
 
 from tocsin.encoding import encode_chunk
 from tocsin.engine.questions import Questions
+from tocsin.index import at_moment
+from tocsin.model.instants import present
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.model.values import Instant
 from tocsin.records import Chunk
 
 
@@ -24,8 +27,10 @@ class Hits(NamedTuple):
     payloads: list[str | None]  # (M,) JSON texts; null or empty if absent
 
 
-def hits_of(engine: Questions, chunk: Chunk, ranking: Ranking | None = None) -> tuple[list[Hits], list[Reject]]:
-    """Match a chunk of events. All see one state of the engine.
+def hits_of(
+    engine: Questions, chunk: Chunk, ranking: Ranking | None = None, now: Instant | None = None
+) -> tuple[list[Hits], list[Reject]]:
+    """Match a chunk of events. All see one state of the engine, and one present: `now`, or that of the clock.
 
     Also returns the rejects. An event whose row no `Hits` has could not be used at all.
     """
@@ -34,6 +39,9 @@ def hits_of(engine: Questions, chunk: Chunk, ranking: Ranking | None = None) -> 
         answers = []
         for batch in batches:
             rejects = [*rejects, *batch.rejects]
+            if snapshots.wanted.clock:
+                now = now or present()
+                batch = at_moment(batch, now)
             found = snapshots.find(batch, ranking)
             places = found.subscriptions
             scores = snapshots.scores_of(places) if found.scores is None else found.scores

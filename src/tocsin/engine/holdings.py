@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -89,6 +90,7 @@ class Holdings:
         ranking: Similar | None = None,
         schema: Mapping[str, ColumnType] | None = None,
         points: Points | None = None,
+        now: dt.datetime | str | None = None,
     ) -> Explanation:
         """Explain from its source text why a subscription matches an event, or does not.
 
@@ -104,6 +106,8 @@ class Holdings:
             As in `tocsin.match`.
         points
             As in `tocsin.match`.
+        now
+            As in `tocsin.Engine.match`.
 
         Returns
         -------
@@ -127,7 +131,7 @@ class Holdings:
         """
         source, number = self._store.find(id)
         explained = explain_stored(
-            source.text(number), event, self._texts, ranking=ranking, schema=schema, points=points
+            source.text(number), event, self._texts, ranking=ranking, schema=schema, points=points, now=now
         )
         return explained if ranking is not None else replace(explained, index=source.place(number))
 

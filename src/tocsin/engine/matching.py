@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -26,10 +26,12 @@ from tocsin.engine.seen import Seen
 from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
-from tocsin.index import question_of
+from tocsin.index import at_moment, question_of
+from tocsin.model.instants import present
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Notice, Reject
 from tocsin.model.texts import Text, texts_in
+from tocsin.model.values import Instant
 from tocsin.records import Chunk, read_events
 from tocsin.records.chunks import CHUNK_ROWS, pieces
 from tocsin.records.csv_files import ColumnType
@@ -62,6 +64,7 @@ class Request:
     texts: Mapping[str, Text] = field(default_factory=dict)  # further attributes that are texts
     no_places: tuple[tuple[float, float], ...] = ()  # points that mean "position not known"
     witness: Witness | None = None  # keeps the events, to tell more about single ones
+    now: Instant | NDArray[np.int64] | None = None  # the present, or that of each row; None: when a piece is matched
     trail: Trail | None = None  # last positions of objects by `event_key`; adds a column of matches along their lines
 
     def __post_init__(self) -> None:
@@ -106,6 +109,7 @@ def answer_of(
     `require_one` raises `RecordError` if no event could be read. `seen` is that of earlier events, for the warnings.
     """
     parts, seen = [], Seen() if seen is None else seen
+    request = request if request.now is not None else replace(request, now=present())
     for part in match_chunks(snapshots, events, request, stats, seen):
         parts.append(part)
         if progress is not None:
@@ -230,6 +234,8 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     batches, refused = encode_chunk(chunk, wanted, schema, request.points)
     if request.no_places:
         batches = [without_places(batch, request.no_places) for batch in batches]
+    if wanted.clock:
+        batches = _at_moments(batches, request.now)
     if request.witness is not None:
         request.witness.add(batches)
     rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
@@ -258,6 +264,16 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     _lap(stats, "match", clock)
     lost = frozenset(np.setdiff1d(rows, served).tolist()) if rejects else frozenset()
     return Matched(table, rejects, chunk.done, stats, len(served), lost)
+
+
+def _at_moments(batches: list[EventBatch], now: Instant | NDArray[np.int64] | None) -> list[EventBatch]:
+    """The batches at a present, at those of their rows, or at the clock's."""
+    if not isinstance(now, np.ndarray):
+        now = now or present()
+        return [at_moment(batch, now) for batch in batches]
+    if any(len(batch) and int(batch.rows[-1]) >= len(now) for batch in batches):
+        raise InvalidInput(f"now has {len(now):,} instants, but there are more events; give one for each")
+    return [at_moment(batch, now[batch.rows]) for batch in batches]
 
 
 def _passed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import extras_of, load_segments, require_some
 from tocsin.engine.matching import Request, answer_of
+from tocsin.model.instants import given_moment
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import together
 from tocsin.model.texts import texts_in
@@ -35,6 +37,7 @@ def match(
     payload: bool = False,
     named: bool = False,
     payload_columns: Iterable[str] = (),
+    now: dt.datetime | str | None = None,
 ) -> Answer:
     """Match events against subscriptions in one call, which keeps nothing.
 
@@ -79,6 +82,8 @@ def match(
     payload_columns : iterable of str
         Fields of the subscriptions' records that become part of their payloads. Other unknown fields are ignored and
         listed in the answer's `warnings`.
+    now : datetime or str, optional
+        The present, for `NOW()` in subscriptions; UTC if it has no zone. Default: the moment of the call.
 
     Returns
     -------
@@ -105,10 +110,8 @@ def match(
     Events are read piece by piece, so that memory is bounded by the subscriptions and the answer. To match against the
     same subscriptions again, keep them in an `Engine`.
     """
-    request, stats = (
-        Request(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
-        Stats(),
-    )
+    options = (ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named)
+    request, stats = Request(*options, now=given_moment(now)), Stats()
     begun = time.perf_counter()
     texts, extras = texts_in(schema), extras_of(payload_columns)
     snapshots, rejects = load_segments(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.columns.events.objects import encode_objects
 from tocsin.encoding import Points
@@ -20,6 +24,8 @@ from tocsin.engine.only import Only, restricted
 from tocsin.engine.seen import seen_in
 from tocsin.engine.store import Reading
 from tocsin.errors import RecordError
+from tocsin.index import at_moment
+from tocsin.model.instants import given_moment, given_moments, present
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Notice, not_one_event
 from tocsin.records.csv_files import ColumnType
@@ -45,6 +51,7 @@ class Questions(FollowedSet):
         payload: bool = False,
         named: bool = False,
         only: Only | None = None,
+        now: dt.datetime | str | None = None,
     ) -> Matches:
         """Find the subscriptions that one event satisfies.
 
@@ -61,6 +68,8 @@ class Questions(FollowedSet):
         only : str or iterable of ids, optional
             Ask a part of the subscriptions alone: those with these ids, or those whose payload, as an event, satisfies
             this condition.
+        now : datetime or str, optional
+            The present, for `NOW()` in subscriptions; UTC if it has no zone. Default: the moment of the call.
 
         Returns
         -------
@@ -89,6 +98,8 @@ class Questions(FollowedSet):
             batch = with_schema(batch, self._texts) if self._texts else batch
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)
+            if now is not None or snapshots.wanted.clock:
+                batch = at_moment(batch, given_moment(now) or present())
             found = _part(snapshots, only).find(batch, ranking)
             scores = snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
             parts = named_of(snapshots, batch, found) if named else None
@@ -110,6 +121,7 @@ class Questions(FollowedSet):
         payload: bool = False,
         named: bool = False,
         only: Only | None = None,
+        now: dt.datetime | str | NDArray[np.datetime64] | None = None,
     ) -> Answer:
         """Match a source of events; all of them see one state of the engine.
 
@@ -141,6 +153,9 @@ class Questions(FollowedSet):
             As in `tocsin.match`.
         only
             As in `tocsin.Engine.match`.
+        now : datetime, str or array of datetime64, optional
+            The present, for `NOW()` in subscriptions, or an instant for each event, by its row; UTC if it has no zone.
+            Default: the moment of the call.
 
         Returns
         -------
@@ -165,6 +180,7 @@ class Questions(FollowedSet):
         request = Request(
             *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
             texts=self._texts,
+            now=given_moments(now),
         )
         with self._reading() as snapshots:
             return answer_of(_part(snapshots, only), events, request, Stats(), [], progress)
@@ -184,6 +200,7 @@ class Questions(FollowedSet):
         payload: bool = False,
         named: bool = False,
         only: Only | None = None,
+        now: dt.datetime | str | None = None,
     ) -> Iterator[Answer]:
         """Match a source of events piece by piece: for answers that do not fit into memory.
 
@@ -212,6 +229,8 @@ class Questions(FollowedSet):
         named
             As in `tocsin.match`.
         only
+            As in `tocsin.Engine.match`.
+        now
             As in `tocsin.Engine.match`.
 
         Returns
@@ -245,6 +264,7 @@ class Questions(FollowedSet):
         request = Request(
             *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
             texts=self._texts,
+            now=given_moment(now),
         )
         return self._pieces(events, request, only)
 

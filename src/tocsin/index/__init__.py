@@ -1,5 +1,6 @@
 """Indexes over subscriptions, one folder a family; `registry` lists them."""
 
+from tocsin.index.clock import at_moment
 from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
 from tocsin.index.protocols import Best, Matcher, Registration
@@ -33,6 +34,7 @@ __all__ = [
     "Registration",
     "Statistics",
     "Structure",
+    "at_moment",
     "build_structure",
     "choose",
     "disseminators",

@@ -20,25 +20,27 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.arrays import with_arrays
 from tocsin.index.boolean.chains.extents import ExtentMatching
+from tocsin.index.clock import with_clock
 from tocsin.index.conditions import blocks_of, with_truths
 from tocsin.index.places import with_places
 from tocsin.index.protocols import Matcher
 from tocsin.index.registry import matcher_builder
 from tocsin.index.texts import with_texts
-from tocsin.index.values import with_values
+from tocsin.index.values import Outside, with_outer_values, with_values
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Expression, Not
 from tocsin.model.readings import WHETHER, reading_of
 
 
-def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
+def with_conditions(batch: EventBatch, wanted: Wanted, outside: Outside | None = None) -> EventBatch:
     """The batch with the words of its texts, its arrays, values of functions, and truths of conditions.
 
-    Cost: nothing if none are asked for.
+    `outside` has the events that the batch's events are elements of. Cost: nothing if none are asked for.
     """
+    batch = with_outer_values(with_clock(batch, wanted), wanted, outside)
     batch = with_arrays(with_texts(batch, wanted), wanted)
     lists = {
-        name: _with_own_conditions(one, wanted.elements[name])
+        name: _with_own_conditions(one, wanted.elements[name], batch)
         for name, one in batch.elements.items()
         if name in wanted.elements  # a batch may have been read for more subscriptions than these
     }
@@ -48,10 +50,12 @@ def with_conditions(batch: EventBatch, wanted: Wanted) -> EventBatch:
     return replace(batch, elements={}) if batch.elements else batch
 
 
-def _with_own_conditions(lists: ListElements, wanted: Wanted) -> ListElements:
-    """The same lists, with what is asked of their elements."""
+def _with_own_conditions(lists: ListElements, wanted: Wanted, batch: EventBatch) -> ListElements:
+    """The same lists of a batch, with what is asked of their elements."""
     own = with_crossing_shapes(lists.batch) if lists.batch.has_crossing_boxes else lists.batch
-    return replace(lists, batch=with_conditions(own, wanted))
+    outside = Outside(batch, lists.owners[own.rows])
+    now = batch.now[outside.owners] if isinstance(batch.now, np.ndarray) else batch.now
+    return replace(lists, batch=with_conditions(replace(own, now=now), wanted, outside))
 
 
 def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str) -> EventBatch:

@@ -7,7 +7,7 @@ compiled against. Cost: some microseconds for each distinct value of the attribu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from tocsin.language.operators.function_value import function_of
 from tocsin.language.operators.operands import Path, classify
 from tocsin.model.elements import LENGTH
 from tocsin.model.expression import Call, ElementAt, Expression
-from tocsin.model.readings import reading_of
+from tocsin.model.readings import attribute_of, reading_of
 from tocsin.model.values import Instant, Value
 
 
@@ -93,12 +93,49 @@ def _at(function: ElementAt, lists: ListElements, number: int, added: Additions)
     by_element[inner.rows[np.searchsorted(inner.arrays.starts, entries, side="right") - 1]] = entries
     found = by_element[elements]
     owners, found = owners[found >= 0], found[found >= 0]
-    types, payloads = inner.arrays.types[found], inner.arrays.payloads[found]
+    return Entries(owners, np.full(len(owners), number), *_carried(inner, found, added))
+
+
+def _carried(
+    batch: EventBatch, entries: NDArray[np.int64], added: Additions
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The types and payloads that scalars of one batch have in another; all else has no type there."""
+    types, payloads = batch.arrays.types[entries], batch.arrays.payloads[entries]
     is_text = types == codes.STRING
     distinct, which = np.unique(payloads[is_text], return_inverse=True)
-    payloads[is_text] = added.strings([inner.strings[one] for one in distinct.tolist()])[which]
-    types = np.where(types <= codes.INSTANT, types, codes.UNTYPED).astype(np.uint8)
-    return Entries(owners, np.full(len(owners), number), types, payloads)
+    payloads[is_text] = added.strings([batch.strings[one] for one in distinct.tolist()])[which]
+    return np.where(types <= codes.INSTANT, types, codes.UNTYPED).astype(np.uint8), payloads
+
+
+class Outside(NamedTuple):
+    """The events that the elements of lists are in. N elements."""
+
+    batch: EventBatch
+    owners: NDArray[np.int64]  # (N,) the position of each element's event; -1 if that is not in the batch
+
+
+def with_outer_values(batch: EventBatch, wanted: Wanted, outside: Outside | None) -> EventBatch:
+    """The batch with values of the whole events, as far as they are asked for. Cost: linear in them, or nothing.
+
+    The events of the batch are elements of those `outside`; None if they are whole events themselves.
+    """
+    asked = wanted.outer_values[:]
+    if not asked or not len(batch):
+        return batch
+    source, owners = (batch, np.arange(len(batch))) if outside is None else outside
+    numbers = {name: number for number, name in enumerate(source.attributes)}
+    added = Additions(batch)
+    parts = []
+    for number, name in enumerate(asked):
+        attribute = numbers.get(attribute_of(name) if outside is None else name, -1)
+        own = np.flatnonzero(source.arrays.attributes == attribute)
+        by_event = np.full(len(source) + 1, -1)  # the last place is that of elements without an event
+        by_event[np.searchsorted(source.arrays.starts, own, side="right") - 1] = own
+        found = by_event[owners]
+        there = np.flatnonzero(found >= 0)
+        parts.append(Entries(there, np.full(len(there), number), *_carried(source, found[there], added)))
+    entries = Entries(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return with_entries(added.batch(), wanted, "values of whole events", asked, entries)
 
 
 def _value(function: Expression, name: str, value: Value) -> Value | None:

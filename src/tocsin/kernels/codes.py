@@ -70,6 +70,15 @@ TERM_MODULO: Final = 6
 TERM_INTEGER_DIVIDE: Final = 7
 TERM_POWER: Final = 8
 TERM_NULL: Final = 9
+TERM_INSTANT_OF: Final = 10  # argument: an attribute's reading as an instant, which replaces null on top of the stack
+TERM_INSTANT: Final = 11  # argument: place in the term's constants, of whole seconds since 1970
+WITH_ATTRIBUTE: Final = (TERM_ATTRIBUTE, TERM_INSTANT_OF)
+WITH_CONSTANT: Final = (TERM_NUMBER, TERM_INSTANT)
+
+SECOND: Final = 1e6
+"""Microseconds."""
+FARTHEST: Final = 9.2e18
+"""Microseconds that surely fit in 64 bits. Arithmetic has no instant beyond them."""
 
 # Marks in a subscription's program; codes from 0 up are `leaf * 2 + negated`.
 OPEN_AND: Final = -1  # followed by the number of places that it spans

@@ -19,9 +19,9 @@ from tocsin.language.operators.operator import operator_of
 from tocsin.language.showing import lines_html
 from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
 from tocsin.model.elements import ReadValues, Values
-from tocsin.model.expression import And, Expression, IsNull, Not, Or, attributes
-from tocsin.model.readings import is_reading
-from tocsin.model.values import UNTYPED, Value, type_name
+from tocsin.model.expression import And, Call, Expression, IsNull, Not, Or, attributes, walk
+from tocsin.model.readings import NOW, is_reading
+from tocsin.model.values import UNTYPED, Instant, Value, type_name
 
 _LONGEST_SHOWN: Final = 160
 
@@ -164,7 +164,10 @@ class _Findings:
         came = operator.came(node, self._values)
         if came is None:
             asks_the_type = truth is None and not isinstance(node, IsNull)
-            shown = (value_shown(self._values, one, asks_the_type, bool(truth)) for one in attributes(node))
+            shown = [value_shown(self._values, one, asks_the_type, bool(truth)) for one in attributes(node)]
+            present = self._values.get(NOW)
+            if isinstance(present, Instant) and any(isinstance(one, Call) and one.name == "NOW" for one in walk(node)):
+                shown.append(f"NOW() = {present.isoformat()}")
             came = ", ".join(shown)
         if truth:
             finding = Finding(predicate, truth, came)

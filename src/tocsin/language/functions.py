@@ -38,8 +38,8 @@ _ELSEWHERE: Final = {
     ),
     **dict.fromkeys(("ALL", "EVERY"), "write EACH(items, price > 3) for a condition on all elements of a list"),
     **dict.fromkeys(
-        ("NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "GETDATE", "TODAY"),
-        "a subscription does not know the present time; give events an attribute that has it",
+        ("CURRENT_TIMESTAMP", "CURRENT_DATE", "GETDATE", "TODAY", "SYSDATE"),
+        "the present is NOW(), as in t > NOW() - DURATION('P1D')",
     ),
     **dict.fromkeys(
         ("COUNT", "SUM", "AVG", "MIN", "MAX"),

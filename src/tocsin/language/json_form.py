@@ -257,7 +257,7 @@ def _read_operation(value: Mapping[str, Json]) -> tuple[Make, _Parts]:
     count = operation.takes
     if count is not None and len(args) != count:
         raise Misplaced(f"{op} takes {count} {'argument' if count == 1 else 'arguments'}, not {len(args)}")
-    if not args:
+    if not args and count != 0:
         raise Misplaced(f"{op} needs arguments")
     if operation.ends_in_list:
         *args, items = args

@@ -7,16 +7,16 @@ that cannot be read satisfies no condition, and no condition is FALSE for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence, Set
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from tocsin.errors import RecordError
 from tocsin.model.event import flatten, is_geometry
 from tocsin.model.expression import EVERYTHING, AnyElement, Attribute, Call, ElementAt, Expression, walk
-from tocsin.model.readings import as_elements, as_null
+from tocsin.model.readings import NOW, as_elements, as_null
 from tocsin.model.subscription import shown
-from tocsin.model.values import UNTYPED, Box, Point, Range, Shape, Value
+from tocsin.model.values import UNTYPED, Box, Instant, Point, Range, Shape, Value
 
 ELEMENT: Final = "element"
 """The attribute that holds an element that is not an object, as in `ANY(tags, element LIKE 'a%')`."""
@@ -113,6 +113,15 @@ def values_for(trees: Sequence[Expression], record: Mapping[str, Any]) -> ReadVa
         if found is not None:
             values[as_elements(name)] = Elements(_values_of(conditions, one) for one in found)
     return values
+
+
+def at_moment(values: MutableMapping[str, Value | Elements], now: Instant) -> None:
+    """Give an event, and the elements of its lists, the present."""
+    values[NOW] = now
+    for found in values.values():
+        for one in found if isinstance(found, Elements) else ():
+            if one is not None:
+                at_moment(cast("MutableMapping[str, Value | Elements]", one), now)
 
 
 def _asked_of_elements(trees: Sequence[Expression]) -> dict[str, list[Expression]]:

@@ -6,11 +6,15 @@ and zones such as `+0200` and `+02`. Without a zone the time is UTC. Digits beyo
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+import time
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
 from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
@@ -18,6 +22,34 @@ from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
 _ZONE: Final = r"([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)"
 INSTANT_PATTERN: Final = rf"^[0-9]{{4}}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?{_ZONE}?)?$"
 _INSTANT: Final = re.compile(INSTANT_PATTERN, re.ASCII)
+
+
+def present() -> Instant:
+    """The instant that the clock shows."""
+    return Instant(time.time_ns() // 1000)
+
+
+def given_moments(given: object) -> Instant | NDArray[np.int64] | None:
+    """A present that a caller gave, or one for each event, in microseconds. Raises `InvalidInput`."""
+    if not isinstance(given, np.ndarray):
+        return given_moment(given)
+    if given.ndim != 1 or given.dtype.kind != "M" or np.isnat(given).any():
+        raise InvalidInput("now is an array, but not one of datetime64 with an instant for each event")
+    moments: NDArray[np.int64] = given.astype("datetime64[us]").astype(np.int64)
+    return moments
+
+
+def given_moment(given: object, name: str = "now") -> Instant | None:
+    """An instant that a caller gave as a `datetime`, a `date` or a text; None for None. Raises `InvalidInput`."""
+    if given is None or isinstance(given, Instant):
+        return given
+    if isinstance(given, dt.date):
+        return Instant.of(given)
+    moment = read_instant(given) if isinstance(given, str) else None
+    if moment is None:
+        raise InvalidInput(f"{name} is {given!r:.40}; give a datetime, or a text such as '2024-05-31T08:15:00Z'")
+    return moment
+
 
 MICROSECONDS: Final = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 """Microseconds in each unit of epoch numbers."""

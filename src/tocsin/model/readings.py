@@ -31,6 +31,11 @@ _TEXT_KIND: Final = "text"
 _ARRAY_KIND: Final = "array"
 _VALUE_KIND: Final = "value"
 _NULL_KIND: Final = "null"
+_SINCE_KIND: Final = "since now"
+_OUTER_KIND: Final = "outer"
+
+NOW: Final = PART + "now"
+"""The name of the present, an instant that every event of a batch has."""
 
 SOME: Final = "some"
 """The kind of a reading that is TRUE if some element satisfies a condition, and absent otherwise."""
@@ -91,6 +96,16 @@ class Reading(NamedTuple):
         return self.kind == _NULL_KIND
 
     @property
+    def is_since(self) -> bool:
+        """Whether it is how far after the present the attribute's instant is."""
+        return self.kind == _SINCE_KIND
+
+    @property
+    def is_outer(self) -> bool:
+        """Whether it is the attribute's value of the whole event, wherever it is asked for."""
+        return self.kind == _OUTER_KIND
+
+    @property
     def is_of_elements(self) -> bool:
         """Whether it asks for `rest` to be read from a list's elements."""
         return self.kind == _OF_KIND
@@ -142,6 +157,24 @@ def as_value(name: str, text: str) -> str:
 def as_null(name: str) -> str:
     """The name of what is TRUE where an attribute was given as null, and absent elsewhere."""
     return name + PART + _NULL_KIND
+
+
+def as_since(name: str) -> str:
+    """The name of how far after the present an attribute's instant is, as an instant that far after 1970."""
+    return name + PART + _SINCE_KIND
+
+
+def as_outer(name: str) -> str:
+    """The name of an attribute's value of the whole event, also among the attributes of an element."""
+    return name + PART + _OUTER_KIND
+
+
+def has_instants(name: str) -> bool:
+    """Whether a compiled name may have a reading as an instant. Other readings, and the present, have their own types.
+
+    A template's own names begin with `PART`.
+    """
+    return PART not in name[1:] and name != NOW
 
 
 def as_elements(name: str) -> str:

@@ -38,13 +38,16 @@ class EventBatch:
     """The boxes across the antimeridian that became shapes: numbers of shape and box."""
     texts: Mapping[str, Text] = field(default_factory=dict)
     """The attributes typed as texts. Their values become lists of words when it is known which words are asked for."""
+    now: int | NDArray[np.int64] | None = None
+    """The present, in microseconds since 1970, or (E,) that of each event; None for the clock's."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def asks(self, wanted: Wanted) -> bool:
         """Whether it needs derived values, which `index.elements.with_conditions` adds."""
-        return bool(wanted.texts or wanted.places or wanted.arrays or wanted.values or self.elements or self.texts)
+        derived = wanted.texts or wanted.places or wanted.arrays or wanted.values
+        return bool(derived or wanted.clock or wanted.outer_values or self.elements or self.texts)
 
     @property
     def may_have_extents(self) -> bool:
@@ -79,7 +82,8 @@ class EventBatch:
             types=frozen(self.arrays.types[entries], np.uint8),
             payloads=frozen(self.arrays.payloads[entries], np.int64),
         )
-        return replace(self, arrays=arrays, rows=self.rows[chosen], elements={})
+        now = self.now[chosen] if isinstance(self.now, np.ndarray) else self.now
+        return replace(self, arrays=arrays, rows=self.rows[chosen], elements={}, now=now)
 
 
 @dataclass(frozen=True, slots=True)

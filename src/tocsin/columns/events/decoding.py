@@ -12,7 +12,7 @@ from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
 from tocsin.language.keywords import lines_of
-from tocsin.model.elements import Elements
+from tocsin.model.elements import Elements, at_moment
 from tocsin.model.readings import as_elements, as_text, is_reading, reading_of
 from tocsin.model.shapes import shape_of_geometry
 from tocsin.model.values import UNTYPED, Box, Instant, Point, Range, Scalar, Value
@@ -36,6 +36,9 @@ def values_of(batch: EventBatch, event: int) -> dict[str, Value | Elements]:
     for name, lists in batch.elements.items():
         if event in lists.events:
             values[as_elements(name)] = _elements(lists, event)
+    if batch.now is not None:
+        now = batch.now if isinstance(batch.now, int) else batch.now[event]
+        at_moment(values, Instant(int(now)))
     return values
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tocsin.model.expression import EVERYTHING
-from tocsin.model.readings import PART, Reading, attribute_of, reading_of
+from tocsin.model.readings import NOW, PART, Reading, as_instant, attribute_of, reading_of
 
 
 class Wanted:
@@ -33,6 +33,8 @@ class Wanted:
         self.texts: dict[str, list[str]] = {}  # the readings of texts among the derived values, by the text's attribute
         self.arrays: list[str] = []  # the arrays of attributes among the derived values
         self.values: list[str] = []  # the values of functions among the derived values
+        self.outer_values: list[str] = []  # the values of the whole event among the derived values
+        self.clock: list[str] = []  # the present, and the readings that are relative to it, among the derived values
         self._prefixes: set[str] = set()
         self._lists: set[str] = set()  # the attributes of lists with wanted elements, and their prefixes
         self.add(names or ())
@@ -42,7 +44,9 @@ class Wanted:
         if self.names is None:
             return
         for name in names:
-            if PART in name:
+            if name == NOW:
+                self._add_of_clock(name)
+            elif PART in name:
                 self._add_reading(name, reading_of(name))
             elif name not in self.names:
                 self._add_attribute(name)
@@ -62,15 +66,22 @@ class Wanted:
             self._number(name)
             asked = self.places if reading.is_of_place else self.texts
             asked.setdefault(reading.attribute, []).append(name)
-        if (reading.is_array or reading.is_value) and name not in self.asked:
-            self._number(name)
-            (self.arrays if reading.is_array else self.values).append(name)
+        for is_such, names in (
+            (reading.is_array, self.arrays),
+            (reading.is_value, self.values),
+            (reading.is_outer, self.outer_values),
+        ):
+            if is_such and name not in self.asked:
+                self._number(name)
+                names.append(name)
         attribute = reading.attribute
         if self.names is not None and attribute not in self.names:
             self._add_attribute(attribute)
-        if reading.is_instant and attribute not in self.readings:
-            self.ordered.append(name)
+        if (reading.is_instant or reading.is_since) and attribute not in self.readings:
+            self.ordered.append(as_instant(attribute))
             self.readings[attribute] = len(self.ordered) - 1
+        if reading.is_since:
+            self._add_of_clock(name)
         if reading.is_null and attribute not in self.nulls:
             self.nulls[attribute] = len(self.ordered)
             self._number(name)
@@ -84,10 +95,17 @@ class Wanted:
             self.conditions[attribute] = []
             self.elements[attribute] = Wanted(())
         if reading.is_of_elements:
-            self.elements[attribute].add([reading.rest])
+            inner = self.elements[attribute]
+            inner.add([reading.rest])
+            self.add(inner.outer_values)  # elements get these from the event that they are in
         self._number(name)
         if reading.is_condition:
             self.conditions[attribute].append(name)
+
+    def _add_of_clock(self, name: str) -> None:
+        if name not in self.asked:
+            self._number(name)
+            self.clock.append(name)
 
     def _number(self, name: str) -> None:
         """Number a derived value. Appends to `ordered` last, since readers rely on everything up to its end."""

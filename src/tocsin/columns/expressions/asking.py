@@ -26,6 +26,8 @@ _OF_TYPE: Final = {
 }
 """For each type of predicate, the types of values that it applies to, one bit each. Ranges have bits of their own."""
 
+_NUMBER_OR_INSTANT: Final = _NUMBER | 1 << codes.INSTANT | 1 << codes.STRING
+
 OF_PLACE: Final = _OF_TYPE[codes.GEOMETRY]
 
 # Kinds of requirements. Earlier kinds are reported before later ones.
@@ -174,7 +176,10 @@ def _steps(compiled: CompiledExpressions, terms: NDArray[np.int32]) -> _Steps:
     named = arrays.term_codes[steps] == codes.TERM_ATTRIBUTE
     steps, places = steps[named], places[named]
     is_folded = arrays.term_transforms[steps] > 0
-    types = np.where(is_folded, _OF_TYPE[codes.STRING], np.where(is_alone[places], ANY, _NUMBER))
+    after = np.minimum(steps + 1, len(arrays.term_codes) - 1)
+    is_dated = ~is_alone[places] & (arrays.term_codes[after] == codes.TERM_INSTANT_OF)
+    of_sums = np.where(is_dated, _NUMBER_OR_INSTANT, _NUMBER)
+    types = np.where(is_folded, _OF_TYPE[codes.STRING], np.where(is_alone[places], ANY, of_sums))
     is_bare = np.zeros(len(terms), bool)
     is_bare[places[is_alone[places] & ~is_folded]] = True
     return _Steps(places, arrays.term_arguments[steps], types, is_bare)

@@ -143,14 +143,14 @@ def check_payloads(name: str, types: NDArray[np.uint8], payloads: NDArray[np.int
 def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> None:
     """Check terms and truth programs: their references, and that their stacks neither underflow nor overflow."""
     steps = arrays.term_codes
-    on_attribute = steps == codes.TERM_ATTRIBUTE
+    on_attribute = np.isin(steps, codes.WITH_ATTRIBUTE)
+    has_constant = np.isin(steps, codes.WITH_CONSTANT)
     require(len(arrays.term_arguments) == len(steps) == len(arrays.term_transforms), "the terms differ in length")
-    check_below("step of a term", steps, codes.TERM_NULL + 1)
+    check_below("step of a term", steps, codes.TERM_INSTANT + 1)
     check_below("attribute of a term", arrays.term_arguments[on_attribute], attributes)
-    check_below("constant of a term", arrays.term_arguments[steps == codes.TERM_NUMBER], len(arrays.constants))
+    check_below("constant of a term", arrays.term_arguments[has_constant], len(arrays.constants))
     check_below("transform of a term", arrays.term_transforms, transforms)
-    pushes = on_attribute | (steps == codes.TERM_NUMBER) | (steps == codes.TERM_NULL)
-    _check_stack("a term", arrays.term_starts, np.where(pushes, 1, -1), np.where(pushes, 0, 2))
+    _check_stack("a term", arrays.term_starts, _CHANGES_OF_TERM[steps], _NEEDS_OF_TERM[steps])
 
     steps = arrays.truth_codes
     asks = steps == codes.TRUTH_LEAF
@@ -161,6 +161,12 @@ def _check_programs(arrays: Expressions, attributes: int, transforms: int) -> No
     require((kinds != codes.TRUTH).all(), "a truth program refers to another")
     _check_stack("a truth program", arrays.truth_starts, _CHANGES[steps], _NEEDS[steps], codes.TRUTH_STACK)
 
+
+_CHANGES_OF_TERM, _NEEDS_OF_TERM = (np.full(codes.TERM_INSTANT + 1, usual) for usual in (-1, 2))
+"""By how many values each step of a term changes its stack, and how many it takes."""
+for _step in (codes.TERM_ATTRIBUTE, *codes.WITH_CONSTANT, codes.TERM_NULL):
+    _CHANGES_OF_TERM[_step], _NEEDS_OF_TERM[_step] = 1, 0
+_CHANGES_OF_TERM[codes.TERM_INSTANT_OF], _NEEDS_OF_TERM[codes.TERM_INSTANT_OF] = 0, 1
 
 _CHANGES, _NEEDS = (np.full(codes.TRUTH_COUNTED + 1, usual) for usual in (-1, 2))
 """By how many values each step of a truth program changes its stack, and how many it takes."""

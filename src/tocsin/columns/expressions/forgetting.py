@@ -62,7 +62,7 @@ def _without_runs(arrays: Expressions, name: str, alive: NDArray[np.bool_] | Non
 
 def _without_constants(arrays: Expressions) -> Expressions:
     """Remove numbers that occur in no term."""
-    refers = arrays.term_codes == codes.TERM_NUMBER
+    refers = np.isin(arrays.term_codes, codes.WITH_CONSTANT)
     used, places = _used(len(arrays.constants), arrays.term_arguments[refers])
     arguments = arrays.term_arguments.copy()
     arguments[refers] = places[arguments[refers]]
@@ -110,7 +110,7 @@ def _without_names(compiled: CompiledExpressions) -> CompiledExpressions:
     """Remove attributes, and readings of attributes, that are not used."""
     arrays, names = compiled.arrays, compiled.attributes
     plain, pairs = arrays.leaf_kinds < codes.COMPARE, arrays.leaf_kinds == codes.ARRAY_PAIR
-    in_terms = arrays.term_codes == codes.TERM_ATTRIBUTE
+    in_terms = np.isin(arrays.term_codes, codes.WITH_ATTRIBUTE)
     named = (arrays.leaf_attributes[plain], arrays.leaf_others[pairs], arrays.term_arguments[in_terms])
     used, _ = _used(len(names), np.concatenate(named))
     used |= _needed(names, used)

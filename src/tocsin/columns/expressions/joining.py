@@ -107,9 +107,9 @@ def _renumbered(arrays: Expressions, numbers: _Numbers) -> Expressions:
     before = numbers.before
     program = with_leaves_behind(arrays.program, before["leaves"])
     arguments = arrays.term_arguments.astype(np.int64)
-    on_attribute = arrays.term_codes == codes.TERM_ATTRIBUTE
+    on_attribute = np.isin(arrays.term_codes, codes.WITH_ATTRIBUTE)
     arguments[on_attribute] = numbers.attributes[arguments[on_attribute]]
-    arguments[arrays.term_codes == codes.TERM_NUMBER] += before["constants"]
+    arguments[np.isin(arrays.term_codes, codes.WITH_CONSTANT)] += before["constants"]
     asks = arrays.truth_codes == codes.TRUTH_LEAF
     return with_strings_numbered(arrays, numbers.strings)._replace(
         program=program,

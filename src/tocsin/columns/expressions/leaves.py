@@ -14,7 +14,7 @@ from tocsin.language.operators.leaves import Lowered, TermStep, TruthStep, Value
 from tocsin.language.operators.operands import Path
 from tocsin.language.operators.operator import lowered
 from tocsin.model.expression import Expression
-from tocsin.model.readings import PART, as_instant, reading_of
+from tocsin.model.readings import PART, as_instant, has_instants, reading_of
 from tocsin.model.values import Bounds, Box, Point, Shape
 
 _GROUP_COST: Final = 4
@@ -153,7 +153,7 @@ class PooledLeaves:
 
         The value of a function is an instant or it is not; its strings are not read as instants.
         """
-        is_read = kind == codes.INSTANT and PART not in path.attribute[1:]  # a template's own names begin with it
+        is_read = kind == codes.INSTANT and has_instants(path.attribute)
         name = as_instant(path.attribute) if is_read else path.attribute
         return {"attribute": self._attribute(name), "transform": self._pools.transforms.number(path.transform)}
 
@@ -173,7 +173,7 @@ class PooledLeaves:
         argument = 0
         if isinstance(value, str):
             argument = self._attribute(value)
-        elif code == codes.TERM_NUMBER:
+        elif code in codes.WITH_CONSTANT:
             argument = self._pools.constants.number(value)
         return code, argument, self._pools.transforms.number(transform)
 

@@ -31,7 +31,7 @@ def _with_shared_constants(arrays: Expressions) -> Expressions:
     """The same terms, with equal numbers stored once."""
     numbers, firsts = _distinct(np.arange(len(arrays.constants) + 1), [arrays.constants])
     arguments = arrays.term_arguments.copy()
-    is_constant = arrays.term_codes == codes.TERM_NUMBER
+    is_constant = np.isin(arrays.term_codes, codes.WITH_CONSTANT)
     arguments[is_constant] = numbers[arguments[is_constant]]
     constants = frozen(arrays.constants[firsts], np.float64)
     return arrays._replace(constants=constants, term_arguments=frozen(arguments, np.int32))

@@ -21,7 +21,7 @@ from tocsin.language import constant_text, name_text
 from tocsin.language.operators.function_value import types_read
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import EVERYTHING, Not
-from tocsin.model.readings import Reading, attribute_of, reading_of
+from tocsin.model.readings import NOW, Reading, as_instant, attribute_of, reading_of
 
 _CONDITION: Final = asking.SOME_ELEMENT + 1
 """A kind of question besides those of `asking`. First: a condition about elements; second: 1 if it is negated."""
@@ -79,6 +79,7 @@ class Asking:
         self._numbers = {name: number for number, name in enumerate(compiled.attributes)}
         self._readings = _readings(compiled.attributes)
         self._nulls = [number for number, name in enumerate(compiled.attributes) if reading_of(name).is_null]
+        self._outer = [number for number, name in enumerate(compiled.attributes) if reading_of(name).is_outer]
         self._elements = self._of_elements(compiled)
 
     def _ask(self, compiled: CompiledExpressions, found: Literals, distinct: NDArray[np.int64]) -> None:
@@ -192,6 +193,9 @@ class Asking:
             of = self._numbers.get(attribute_of(self._names[number]))
             if of is not None and seen.types.get(self._names[number]):
                 types[of] |= _NULL
+        if (present := self._numbers.get(NOW)) is not None:
+            types[present] = ANY
+        types[self._outer] |= ANY  # whole events are asked by other conditions
         for (name, bits), numbers in self._readings.items():
             has_it = name in seen.elements if bits == _ELEMENTS else seen.types.get(name, 0) & bits
             types[numbers] |= ANY if has_it else 0
@@ -249,12 +253,14 @@ def _read_from(reading: Reading) -> int:
     """The types of values that give a reading; 0 if it is the attribute's own value."""
     if reading.is_condition:
         return ANY
-    if reading.is_null:
+    if reading.is_null or reading.is_outer:
         return ANY
     if reading.is_of_place:
         return _PLACES & ~(1 << codes.LIST)
     if reading.is_instant:
         return 1 << codes.STRING | 1 << codes.INSTANT | 1 << (codes.RANGED + codes.INSTANT)
+    if reading.is_since:
+        return 1 << codes.STRING | 1 << codes.INSTANT
     if reading.is_value:
         return types_read(reading)
     return _TEXTS if reading.is_of_text else _SCALARS if reading.is_array else 0
@@ -275,6 +281,8 @@ def _readings(names: list[str]) -> dict[tuple[str, int], NDArray[np.int64]]:
                 found.setdefault((reading.attribute, bits), []).append(number)
         if reading.is_value:
             found.setdefault((reading.attribute, types_read(reading)), []).append(number)
+        if reading.is_since:
+            found.setdefault((as_instant(reading.attribute), 1 << codes.INSTANT), []).append(number)
     return {key: np.array(numbers, np.int64) for key, numbers in found.items()}
 
 

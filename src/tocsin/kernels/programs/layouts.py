@@ -110,7 +110,9 @@ class Memo(NamedTuple):
     levels: Annotated[NDArray[np.int64], 2]  # (STACK, 4) a program's open levels
     truths: Annotated[NDArray[np.uint64], 2]  # (STACK, 2) a truth program's values
     numbers: Annotated[NDArray[np.float64], 2]  # (STACK, 64) a term's values by lane
+    moments: Annotated[NDArray[np.int64], 2]  # (STACK, 64) the same where they are instants, in microseconds
     known: NDArray[np.uint64]  # (STACK,) the lanes where they are not null
+    dated: NDArray[np.uint64]  # (STACK,) the lanes, among these, where they are instants
     term_types: Annotated[NDArray[np.uint8], 2]  # (2, 64) the values of the two sides of a comparison
     term_keys: Annotated[NDArray[np.int64], 2]  # (2, 64)
 

@@ -36,6 +36,8 @@ def new_memo(leaves: int, eager: int) -> Memo:
         np.empty((codes.STACK, 4), np.int64),
         np.empty((codes.TRUTH_STACK, 2), np.uint64),
         np.zeros((codes.STACK, codes.LANES), np.float64),
+        np.zeros((codes.STACK, codes.LANES), np.int64),
+        np.empty(codes.STACK, np.uint64),
         np.empty(codes.STACK, np.uint64),
         np.zeros((2, codes.LANES), np.uint8),
         np.zeros((2, codes.LANES), np.int64),

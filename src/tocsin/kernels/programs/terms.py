@@ -66,8 +66,8 @@ def compares(operation: int, left: int, right: int) -> bool:
 def evaluate_term(walk: Walk, term: int, side: int) -> int:
     """Write a term's types and payloads for all lanes to one side of the memo; returns the lanes where it is known.
 
-    A single attribute may have any type. All other terms are numbers. Each instruction runs on all lanes before the
-    next.
+    A single attribute may have any type. All other terms are numbers or instants. Each instruction runs on all lanes
+    before the next.
     """
     leaves, block, bound, memo = walk.leaves, walk.block, walk.bound, walk.memo
     start = leaves.term_starts[term]
@@ -85,33 +85,65 @@ def evaluate_term(walk: Walk, term: int, side: int) -> int:
             types,
             keys,
         )
-    numbers = memo.numbers
-    known = memo.known
+    run_term(walk, start, stop)
+    known = memo.known[0]
+    dated = memo.dated[0]
+    for lane in range(codes.LANES):
+        if dated >> np.uint64(lane) & ONE:
+            types[lane] = codes.INSTANT
+            keys[lane] = memo.moments[0, lane]
+        else:
+            types[lane] = codes.NUMBER
+            keys[lane] = key_of_number(memo.numbers[0, lane]) if known >> np.uint64(lane) & ONE else 0
+    return known
+
+
+@inlined
+def run_term(walk: Walk, start: int, stop: int) -> None:
+    """Run the instructions of a term. Its value is left at the bottom of the stack."""
+    leaves, memo = walk.leaves, walk.memo
+    known, dated = memo.known, memo.dated
     depth = 0
     for i in range(start, stop):
         code = leaves.term_codes[i]
-        if code == codes.TERM_ATTRIBUTE:
-            attribute = leaves.term_arguments[i]
+        if code == codes.TERM_ATTRIBUTE or code == codes.TERM_NULL:
             known[depth] = NONE
-            for entry in range(block.firsts[attribute], block.stops[attribute]):
-                if block.types[entry] == codes.NUMBER and leaves.term_transforms[i] == 0:
-                    known[depth] |= ONE << np.uint64(block.lanes[entry])
-                    numbers[depth, block.lanes[entry]] = number_of_key(block.payloads[entry])
+            dated[depth] = NONE
+            if code == codes.TERM_ATTRIBUTE and leaves.term_transforms[i] == 0:
+                load_operand(walk, leaves.term_arguments[i], depth)
             depth += 1
+        elif code == codes.TERM_INSTANT_OF:
+            load_operand(walk, leaves.term_arguments[i], depth - 1)
         elif code == codes.TERM_NUMBER:
             known[depth] = ~NONE
-            numbers[depth, :] = leaves.constants[leaves.term_arguments[i]]
+            dated[depth] = NONE
+            memo.numbers[depth, :] = leaves.constants[leaves.term_arguments[i]]
             depth += 1
-        elif code == codes.TERM_NULL:
-            known[depth] = NONE
+        elif code == codes.TERM_INSTANT:
+            known[depth] = ~NONE
+            dated[depth] = ~NONE
+            memo.moments[depth, :] = np.int64(leaves.constants[leaves.term_arguments[i]]) * np.int64(codes.SECOND)
             depth += 1
         else:
             depth -= 1
-            known[depth - 1] = combine_lanes(code, numbers[depth - 1], numbers[depth], known[depth - 1] & known[depth])
-    for lane in range(codes.LANES):
-        types[lane] = codes.NUMBER
-        keys[lane] = key_of_number(numbers[0, lane]) if known[0] >> np.uint64(lane) & ONE else 0
-    return known[0]
+            combine_lanes(walk, code, depth - 1)
+
+
+@inlined
+def load_operand(walk: Walk, attribute: int, depth: int) -> None:
+    """Write the numbers and instants of an attribute to a place of the stack."""
+    block, memo = walk.block, walk.memo
+    for entry in range(block.firsts[attribute], block.stops[attribute]):
+        kind = block.types[entry]
+        lane = block.lanes[entry]
+        if kind == codes.NUMBER:
+            memo.numbers[depth, lane] = number_of_key(block.payloads[entry])
+        elif kind == codes.INSTANT:
+            memo.moments[depth, lane] = block.payloads[entry]
+            memo.dated[depth] |= ONE << np.uint64(lane)
+        else:
+            continue
+        memo.known[depth] |= ONE << np.uint64(lane)
 
 
 @inlined
@@ -140,16 +172,62 @@ def load_attribute(
 
 
 @inlined
-def combine_lanes(code: int, left: NDArray[np.float64], right: NDArray[np.float64], known: int) -> int:
-    """Apply one operation to all lanes, in place; returns the lanes where the result is finite."""
-    finite = NONE
-    rest = known
+def combine_lanes(walk: Walk, code: int, depth: int) -> None:
+    """Apply one operation to all lanes of two places of the stack; the result replaces the lower one."""
+    memo = walk.memo
+    left, right = memo.numbers[depth], memo.numbers[depth + 1]
+    rest = memo.known[depth] & memo.known[depth + 1]
+    dated = rest & (memo.dated[depth] | memo.dated[depth + 1])
+    known = NONE
+    rest &= ~dated
     while rest != NONE:
         lane = lowest_bit(rest)
         rest &= rest - ONE
         left[lane] = arithmetic(code, left[lane], right[lane])
-        finite |= np.uint64(np.isfinite(left[lane])) << np.uint64(lane)
-    return finite
+        known |= np.uint64(np.isfinite(left[lane])) << np.uint64(lane)
+    memo.known[depth] = known
+    if dated != NONE:
+        combine_instants(walk, code, depth, dated)
+    else:
+        memo.dated[depth] = NONE
+
+
+@inlined
+def combine_instants(walk: Walk, code: int, depth: int, lanes: int) -> None:
+    """The same for lanes with an instant. Instants differ by seconds; an instant and seconds give an instant."""
+    memo = walk.memo
+    of_left, of_right = memo.dated[depth], memo.dated[depth + 1]
+    left, right = memo.moments[depth], memo.moments[depth + 1]
+    numbers, seconds = memo.numbers[depth], memo.numbers[depth + 1]
+    dated = NONE
+    while lanes != NONE:
+        lane = lowest_bit(lanes)
+        bit = ONE << np.uint64(lane)
+        lanes &= lanes - ONE
+        if (of_left & of_right & bit) != NONE:
+            if code == codes.TERM_SUBTRACT:
+                numbers[lane] = seconds_between(right[lane], left[lane])
+                memo.known[depth] |= bit
+            continue
+        if code == codes.TERM_SUBTRACT and (of_left & bit) != NONE:
+            moment, shift = left[lane], -seconds[lane] * codes.SECOND
+        elif code == codes.TERM_ADD:
+            moment = left[lane] if (of_left & bit) != NONE else right[lane]
+            shift = (seconds[lane] if (of_left & bit) != NONE else numbers[lane]) * codes.SECOND
+        else:
+            continue
+        if abs(shift) <= codes.FARTHEST and abs(float(moment) + shift) <= codes.FARTHEST:
+            left[lane] = moment + np.int64(np.rint(shift))
+            dated |= bit
+    memo.dated[depth] = dated
+    memo.known[depth] |= dated
+
+
+@inlined
+def seconds_between(start: int, end: int) -> float:
+    """The seconds from one instant to another."""
+    apart = float(end) - float(start)
+    return (float(end - start) if abs(apart) <= codes.FARTHEST else apart) / codes.SECOND
 
 
 @inlined

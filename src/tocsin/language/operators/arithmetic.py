@@ -1,4 +1,8 @@
-"""`+`, `-`, `*`, `/`, `%`, DIV and `^` on numbers. A missing operand or an impossible result gives no value."""
+"""`+`, `-`, `*`, `/`, `%`, DIV and `^` on numbers. A missing operand or an impossible result gives no value.
+
+`+` and `-` also take instants: two instants differ by seconds, and an instant and seconds give an instant. There an
+attribute keeps both of its readings (`model.readings`): a string that is a date or a timestamp is an instant.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,18 @@ from tocsin.language.operators.operands import Const, Number, Path, classify
 from tocsin.language.operators.operator import ATOM, POWER, SUM, TERM, Json, Operation, Operator, Piece
 from tocsin.language.operators.scalars import require_plain
 from tocsin.model.elements import Values
-from tocsin.model.expression import ARITHMETIC, Arithmetic, ArithmeticOperator, Attribute, Expression, Span
+from tocsin.model.expression import (
+    ARITHMETIC,
+    Arithmetic,
+    ArithmeticOperator,
+    Attribute,
+    Constant,
+    Expression,
+    Span,
+)
+from tocsin.model.instants import read_instant
+from tocsin.model.readings import as_instant, has_instants
+from tocsin.model.values import Instant
 
 
 def _truncated_quotient(left: float, right: float) -> float:
@@ -48,17 +63,41 @@ def arithmetic(op: ArithmeticOperator, left: Expression, right: Expression, *, s
     return Arithmetic(op, left, right, span=span)
 
 
-def term_of(node: Expression) -> list[TermStep]:
-    """An operand as a term; null if it is not a number, an attribute, or arithmetic on these."""
+def may_be_instant(node: Expression) -> bool:
+    """Whether a node is arithmetic whose value may be an instant."""
+    return isinstance(node, Arithmetic) and node.op in _OF_INSTANTS
+
+
+_OF_INSTANTS: Final = ("+", "-")
+
+
+def term_of(node: Expression, *, dated: bool = False) -> list[TermStep]:
+    """An operand as a term; null if it is not a number, an attribute, or arithmetic on these.
+
+    If `dated`, instants are allowed, and strings of attributes are read as such.
+    """
     operand = classify(node)
     if isinstance(operand, Number):
-        made = operand.node
-        return [*term_of(made.left), *term_of(made.right), (_SIGNS[made.op].code, 0, "")]
+        made, inner = operand.node, may_be_instant(operand.node)
+        parts = (step for part in (made.left, made.right) for step in term_of(part, dated=inner))
+        return [*parts, (_SIGNS[made.op].code, 0, "")]
     if isinstance(operand, Path):
-        return [(codes.TERM_ATTRIBUTE, operand.attribute, operand.transform)]
+        own: TermStep = (codes.TERM_ATTRIBUTE, operand.attribute, operand.transform)
+        is_read = dated and not operand.transform and has_instants(operand.attribute)
+        return [own, (codes.TERM_INSTANT_OF, as_instant(operand.attribute), "")] if is_read else [own]
     if isinstance(operand, Const) and type(operand.value) is float:
         return [(codes.TERM_NUMBER, operand.value, "")]
+    if isinstance(operand, Const) and isinstance(operand.value, Instant) and dated:
+        seconds, rest = divmod(operand.value.microseconds, 1_000_000)
+        whole: TermStep = (codes.TERM_INSTANT, float(seconds), "")
+        more: list[TermStep] = [(codes.TERM_NUMBER, rest / codes.SECOND, ""), (codes.TERM_ADD, 0, "")]
+        return [whole, *more] if rest else [whole]
     return [(codes.TERM_NULL, 0, "")]
+
+
+def as_moment(node: Expression, value: Any) -> Any:
+    """The value of an operand where instants are allowed."""
+    return read_instant(value) if isinstance(value, str) and isinstance(node, Attribute) else value
 
 
 class Computed(Operator):
@@ -81,8 +120,12 @@ class Computed(Operator):
     def json(self, node: Arithmetic, parts: Sequence[Json]) -> Json:
         return {"op": node.op.lower(), "args": list(parts)}
 
-    def value(self, node: Arithmetic, parts: Sequence[Any], values: Values) -> float | None:
+    def value(self, node: Arithmetic, parts: Sequence[Any], values: Values) -> float | Instant | None:
         left, right = parts
+        if may_be_instant(node):
+            left, right = as_moment(node.left, left), as_moment(node.right, right)
+            if isinstance(left, Instant) or isinstance(right, Instant):
+                return _of_instants(node.op, left, right)
         if not isinstance(left, float) or not isinstance(right, float):
             return None
         try:
@@ -90,6 +133,10 @@ class Computed(Operator):
         except (ArithmeticError, ValueError):
             return None
         return result if math.isfinite(result) else None
+
+    def has_recipe(self, node: Arithmetic) -> bool:
+        """Not with an instant, which becomes several steps."""
+        return not any(isinstance(one, Constant) and isinstance(one.value, Instant) for one in node.children())
 
     def advice(self, node: Arithmetic, text: str) -> str:
         """`detail-type`, which is probably one name."""
@@ -100,3 +147,16 @@ class Computed(Operator):
             return ""
         whole = f"{left.name}-{right.name}"
         return f'{whole} is a subtraction; a name with a hyphen is written in double quotes: "{whole}"'
+
+
+def _of_instants(op: str, left: Any, right: Any) -> float | Instant | None:
+    """The seconds between two instants, or the instant some seconds from another."""
+    if isinstance(left, Instant) and isinstance(right, Instant):
+        return (left.microseconds - right.microseconds) / codes.SECOND if op == "-" else None
+    moment, seconds = (left, right) if isinstance(left, Instant) else (right, left)
+    if not isinstance(seconds, float) or (op == "-" and moment is right):
+        return None
+    shift = (-seconds if op == "-" else seconds) * codes.SECOND
+    if abs(shift) > codes.FARTHEST or abs(float(moment.microseconds) + shift) > codes.FARTHEST:
+        return None
+    return Instant(moment.microseconds + round(shift))

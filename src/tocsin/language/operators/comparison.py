@@ -9,8 +9,9 @@ from tocsin.kernels import codes
 from tocsin.language.canonical import constant_text, name_text, to_text
 from tocsin.language.evaluate import evaluate
 from tocsin.language.needs import subject
-from tocsin.language.operators.arithmetic import term_of
+from tocsin.language.operators.arithmetic import as_moment, may_be_instant, term_of
 from tocsin.language.operators.leaves import Leaves, TruthStep
+from tocsin.language.operators.now import by_distance, is_now
 from tocsin.language.operators.operands import Const, Null, Operand, Path, Truth, classify
 from tocsin.language.operators.operator import (
     FUNCTIONS,
@@ -39,7 +40,6 @@ from tocsin.model.expression import (
     IsNull,
     Span,
 )
-from tocsin.model.instants import read_instant
 from tocsin.model.values import Instant, Range, type_name
 
 _CODES: Final = {
@@ -85,12 +85,13 @@ def read_together(*operands: Expression) -> tuple[Expression, ...]:
 def compared(op: ComparisonOperator, left: Expression, right: Expression, of_left: Any, of_right: Any) -> TruthValue:
     """Compare two nodes by their values. A range is compared only with constants.
 
-    An attribute's string is read as an instant when it is compared with one (`model.readings`).
+    An attribute's string is read as an instant when it is compared with one, or with a sum or a difference
+    (`model.readings`).
     """
-    if isinstance(of_left, str) and isinstance(left, Attribute) and _is_instant(right):
-        of_left = read_instant(of_left)
-    if isinstance(of_right, str) and isinstance(right, Attribute) and _is_instant(left):
-        of_right = read_instant(of_right)
+    if _is_instant(right):
+        of_left = as_moment(left, of_left)
+    if _is_instant(left):
+        of_right = as_moment(right, of_right)
     if isinstance(of_left, Range):
         return compare_range(op, of_left, of_right) if isinstance(right, Constant) else None
     if isinstance(of_right, Range):
@@ -99,7 +100,7 @@ def compared(op: ComparisonOperator, left: Expression, right: Expression, of_lef
 
 
 def _is_instant(node: Expression) -> bool:
-    return isinstance(node, Constant) and isinstance(node.value, Instant)
+    return (isinstance(node, Constant) and isinstance(node.value, Instant)) or is_now(node) or may_be_instant(node)
 
 
 class Compared(Operator):
@@ -142,6 +143,9 @@ class Compared(Operator):
             return ""
         return f"{name_text(right.name)} in double quotes is an attribute; a text is {constant_text(right.name)}"
 
+    def meant(self, node: Comparison) -> Expression | None:
+        return by_distance(node)
+
     def literal(self, node: Comparison, leaves: Leaves) -> int:
         left, right = classify(node.left), classify(node.right)
         if isinstance(left, Null) or isinstance(right, Null):
@@ -154,9 +158,10 @@ class Compared(Operator):
             return leaves.compared(MIRRORED[node.op], right, left.value)
         if isinstance(left, Truth) or isinstance(right, Truth):
             return leaves.truth(self.truth_steps(node, leaves)) if _are_truths(left, right) else leaves.known(None)
-        if any(isinstance(one, Const) and type(one.value) is not float for one in (left, right)):
-            return leaves.known(None)  # arithmetic compared with a constant that is not a number
-        return leaves.terms(_CODES[node.op], term_of(node.left), term_of(node.right))
+        if any(isinstance(one, Const) and type(one.value) not in (float, Instant) for one in (left, right)):
+            return leaves.known(None)  # arithmetic has no such value
+        dated = any(is_now(one) or may_be_instant(one) for one in (node.left, node.right))
+        return leaves.terms(_CODES[node.op], *(term_of(one, dated=dated) for one in (node.left, node.right)))
 
     def truth_steps(self, node: Comparison, leaves: Leaves) -> list[TruthStep]:
         left, right = classify(node.left), classify(node.right)

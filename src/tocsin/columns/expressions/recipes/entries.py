@@ -30,7 +30,7 @@ class Step(NamedTuple):
     """An instruction of a term."""
 
     code: int  # TERM_ATTRIBUTE ..
-    operand: Operand  # for TERM_ATTRIBUTE the number of the name in the recipe
+    operand: Operand  # for `codes.WITH_ATTRIBUTE` the number of the name in the recipe
     transform: str
 
 
@@ -96,7 +96,7 @@ def _read_term(number: int, pools: Pools, slots: int) -> tuple[Step, ...]:
     made = []
     for code, argument, transform in pools.terms.items[number]:
         operand = NOTHING
-        if code == codes.TERM_ATTRIBUTE:
+        if code in codes.WITH_ATTRIBUTE:
             operand = Operand(FIXED, argument)
         elif code == codes.TERM_NUMBER:
             operand = _number_of_term(pools.constants.items[argument], slots)
@@ -119,7 +119,7 @@ def _term(entry: tuple[Step, ...], filling: Filling) -> int:
     steps = []
     for code, operand, transform in entry:
         argument = 0
-        if code == codes.TERM_ATTRIBUTE:
+        if code in codes.WITH_ATTRIBUTE:
             argument = filling.attribute(operand.value)
         elif code == codes.TERM_NUMBER:
             argument = pools.constants.number(number_in(operand, filling.values))

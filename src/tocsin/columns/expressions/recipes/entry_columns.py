@@ -102,7 +102,7 @@ def _terms(asked: Asked, chunk: Chunk) -> Made:
     kinds, sources, values, transforms = columns_of(steps, 4, members)
     owners = asked.owners[terms]
     arguments = np.zeros(len(members), np.int64)
-    named, is_number = kinds == codes.TERM_ATTRIBUTE, kinds == codes.TERM_NUMBER
+    named, is_number = np.isin(kinds, codes.WITH_ATTRIBUTE), kinds == codes.TERM_NUMBER
     arguments[named] = chunk.attributes[chunk.name_starts[owners[named]] + values[named]]
     arguments[is_number] = np.arange(int(is_number.sum()))
     sources, values = sources[is_number], values[is_number]
