@@ -242,6 +242,8 @@ def _compared_leaf(kind: Kind) -> SearchStrategy[Expression]:
 def _scalars_of(kind: Kind, depth: int, sql_only: bool) -> SearchStrategy[Expression]:
     """What may stand beside a comparison's operator, and is not a constant."""
     choices = [(8, attributes(kind))]
+    if depth > 1 and not sql_only:
+        choices.append((2, attributes(kind).map(lambda name: Call("OUTER", (name,)))))
     if kind == "number" and depth > 1:
         choices.append((4, arithmetic(depth)))
         if not sql_only:

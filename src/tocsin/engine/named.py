@@ -21,6 +21,7 @@ from tocsin.engine.loading import read_part
 from tocsin.index import Found, choose
 from tocsin.language import evaluate, to_text
 from tocsin.language.operators.named import NamedPart, parts_in
+from tocsin.language.operators.outer import inside
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import Elements, Values
 from tocsin.model.expression import AnyElement, Expression, SomeValue, walk
@@ -159,11 +160,11 @@ def _elements_of(asked: AnyElement | SomeValue, values: Values) -> list[int]:
     elements = values.get(as_elements(asked.items.name))
     if not isinstance(elements, Elements):
         return []
-    return [place for place, one in enumerate(elements) if _holds(asked.condition, one)]
+    return [place for place, one in enumerate(elements) if _holds(asked.condition, values, one)]
 
 
-def _holds(condition: Expression, values: Values | None) -> bool:
-    return values is not None and evaluate(condition, values) is True
+def _holds(condition: Expression, values: Values, element: Values | None) -> bool:
+    return element is not None and evaluate(condition, inside(condition, values, element)) is True
 
 
 def named_of(snapshots: Snapshots, batch: EventBatch, found: Found) -> list[dict[str, list[int]]]:

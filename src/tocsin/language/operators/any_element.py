@@ -23,6 +23,7 @@ from tocsin.language.operators.operator import (
     require_condition,
     require_count,
 )
+from tocsin.language.operators.outer import inside
 from tocsin.language.stored import stored_expression
 from tocsin.language.truths import Truth, conjunction_of, disjunction_of, truth_of
 from tocsin.model.elements import Elements, Values
@@ -86,7 +87,7 @@ class SomeElement(ByReading, _OfElements):
         elements = _elements(node, values)
         if elements is None:
             return None
-        return disjunction_of(truth_of(value_of(node.condition, one)) if one is not None else None for one in elements)
+        return disjunction_of(_truth(node, values, one) for one in elements)
 
     def needed(self, node: Any, wanted: bool, values: Values) -> str:
         items, condition = name_text(node.items.name), to_text(node.condition)
@@ -99,7 +100,11 @@ class SomeElement(ByReading, _OfElements):
     def details(self, node: Any, values: Values) -> list[str]:
         """The first element that satisfies the condition or, if none does, the closest one."""
         elements = _elements(node, values) or ()
-        known = [(number, explain(node.condition, one)) for number, one in enumerate(elements) if one is not None]
+        known = [
+            (number, explain(node.condition, inside(node.condition, values, one)))
+            for number, one in enumerate(elements)
+            if one is not None
+        ]
         if not known:
             return []
         number, found = min(known, key=lambda one: (not one[1].matched, len(one[1].failed)))
@@ -132,7 +137,7 @@ class EveryElement(_OfElements):
         elements = _elements(node, values)
         if elements is None:
             return None
-        return conjunction_of(truth_of(value_of(node.condition, one)) if one is not None else None for one in elements)
+        return conjunction_of(_truth(node, values, one) for one in elements)
 
     def needed(self, node: Any, wanted: bool, values: Values) -> str:
         items, condition = name_text(node.items.name), to_text(node.condition)
@@ -144,7 +149,7 @@ class EveryElement(_OfElements):
         """The first element that does not satisfy the condition."""
         elements = _elements(node, values) or ()
         for number, one in enumerate(elements):
-            found = None if one is None else explain(node.condition, one)
+            found = None if one is None else explain(node.condition, inside(node.condition, values, one))
             if found is not None and not found.matched:
                 return [f"{name_text(node.items.name)}[{number}] does not fulfil it:", *found.lines[1:]]
         return []
@@ -179,6 +184,13 @@ class SomeAttribute(SomeElement):
 
     def meant(self, node: Any) -> Expression:
         return AnyElement(node.items, node.condition)
+
+
+def _truth(node: AnyElement, values: Values, element: Values | None) -> Truth:
+    """The truth of a condition for an element of an event; UNKNOWN for one that cannot be read."""
+    if element is None:
+        return None
+    return truth_of(value_of(node.condition, inside(node.condition, values, element)))
 
 
 def _elements(node: AnyElement, values: Values) -> Elements | None:

@@ -27,6 +27,7 @@ from tocsin.language.operators.operator import (
     require_count,
     truth_steps,
 )
+from tocsin.language.operators.outer import is_outer
 from tocsin.language.truths import EITHER, Truth, truth_of
 from tocsin.model.elements import ELEMENT, GIVEN, Values
 from tocsin.model.expression import (
@@ -195,6 +196,8 @@ def _about(path: str, condition: Expression) -> Expression:
         if isinstance(node, SomeValue):
             items = name_of(node.items)
             return SomeValue(items, node.condition, _meaning(items, node.condition))
+        if is_outer(node):
+            return node
         return name_of(node) if isinstance(node, Attribute) else node.with_children(parts)
 
     return fold(condition, combine)
@@ -205,7 +208,8 @@ def _is_given(node: Expression) -> bool:
 
 
 def _attributes_in(condition: Expression) -> list[Expression]:
-    return [node for node in walk(condition) if isinstance(node, Attribute)]
+    outer = {id(node.children()[0]) for node in walk(condition) if is_outer(node)}
+    return [node for node in walk(condition) if isinstance(node, Attribute) and id(node) not in outer]
 
 
 def _levels(condition: Expression) -> int:

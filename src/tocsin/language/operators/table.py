@@ -22,6 +22,7 @@ from tocsin.language.operators import (
     network,
     now,
     number,
+    outer,
     pattern,
     scalars,
     spatial,
@@ -48,6 +49,7 @@ OPERATORS: Final = (
     given.Given(),
     *(list_value.Length(), list_value.Element()),
     *(any_element.SomeElement(), any_element.EveryElement(), any_element.SomeAttribute()),
+    outer.Outer(),
     *(holding.Holds(), holding.Some()),
     named.Part(),
 )
