@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -16,11 +16,13 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points, encode_chunk, with_coordinates
 from tocsin.errors import in_field
+from tocsin.index import at_moment
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
+from tocsin.model.values import Instant
 from tocsin.records import LinesChunk, TableChunk
 from tocsin.segment import Snapshots
-from tocsin.spark.names import ERROR, MATCHES, WORK, Counts, work_column
+from tocsin.spark.names import ERROR, MATCHES, NOW, WORK, Counts, work_column
 
 AT_ONCE: Final = 200_000
 """Matches in one batch to Spark: enough to make the cost of a batch negligible, few enough for a heap of 1 GB."""
@@ -42,6 +44,7 @@ class MatchOptions:
     untyped: Mapping[str, str] = field(default_factory=dict)  # columns with values that have no type here, and why
     by_file: bool = False  # match each file by its own columns; some may be missing
     all_columns: bool = False  # all columns of a file are attributes
+    now: Instant | None = None  # the present; None for that of the query or micro-batch
 
 
 class RowMatches(NamedTuple):
@@ -64,6 +67,14 @@ class Given(NamedTuple):
     misfits: Mapping[str, NDArray[np.bool_]] = MappingProxyType({})  # values that are present but do not fit their type
     rejects: Sequence[Reject] = ()  # errors of values, by row
     refused: Sequence[str] = ()  # errors of further records that are not events
+
+
+def at_present(batch: pa.RecordBatch, asked: MatchOptions) -> tuple[pa.RecordBatch, MatchOptions]:
+    """A batch without the column of the present, and the options with what it says."""
+    if NOW not in batch.schema.names or not batch.num_rows:
+        return batch.drop_columns([NOW]) if NOW in batch.schema.names else batch, asked
+    now = batch.column(NOW).cast(pa.timestamp("us", "UTC")).cast(pa.int64())[0].as_py()
+    return batch.drop_columns([NOW]), replace(asked, now=Instant(now))
 
 
 def given_slices(
@@ -189,6 +200,8 @@ def events_of(
         rows = rows[is_sound]
         batch = batch if len(rows) == batch.num_rows else batch.filter(pa.array(is_sound))
     encoded, refused = encoded_events(batch, asked, wanted, misfits)
+    if wanted.clock and asked.now is not None:
+        encoded = [at_moment(one, asked.now) for one in encoded]
     served = np.zeros(len(rows) + len(rejects), bool)
     for one in encoded:
         served[rows[one.rows]] = True

@@ -5,19 +5,25 @@ The checked options apply to every batch, and determine the columns of the answe
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput
 from tocsin.language import name_text
+from tocsin.model.instants import given_moment
 from tocsin.model.ranking import Ranking
 from tocsin.model.texts import PLAIN, texts_in
 from tocsin.records.csv_files import ColumnType, checked_types
-from tocsin.spark.answering import MatchOptions
-from tocsin.spark.names import ERROR, MATCHES
+from tocsin.segment import IndexFolder
+from tocsin.spark.answering import MatchOptions, at_present
+from tocsin.spark.names import ERROR, MATCHES, NOW
 from tocsin.spark.observing import with_work
 from tocsin.spark.schemas import exploded_schema, matched_schema
+from tocsin.spark.versions import opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,6 +41,7 @@ def asked_of(
     explode: bool = False,
     schema: Mapping[str, ColumnType] | None = None,
     points: Points | None = None,
+    now: dt.datetime | str | None = None,
 ) -> MatchOptions:
     """The options for each batch; raises `InvalidInput` if they do not fit the columns."""
     names = _checked_columns(events.columns, attributes, event_id, explode=explode)
@@ -43,7 +50,8 @@ def asked_of(
     columns = events.columns if event_id is None else list(dict.fromkeys([event_id, *names, *extra]))
     there = None if json is not None else names
     types, made = _checked_types(schema, there), _checked_points(points, there)
-    return MatchOptions(tuple(columns), tuple(names), ranking, event_id, json, corrupt, schema=types, points=made)
+    fields = (tuple(columns), tuple(names), ranking, event_id, json, corrupt)
+    return MatchOptions(*fields, schema=types, points=made, now=given_moment(now))
 
 
 def answer_schema(events: StructType, asked: MatchOptions, ids: str) -> StructType:
@@ -56,6 +64,24 @@ def plain(events: DataFrame, columns: list[str]) -> DataFrame:
     """Some columns under numbered names, since `mapInArrow` reads a dot as a struct. Tasks restore the names."""
     numbers = {name: f"c{number}" for number, name in enumerate(events.columns)}
     return events.toDF(*numbers.values()).select(*(numbers[name] for name in columns))
+
+
+def with_present(rows: DataFrame, asked: MatchOptions, folder: IndexFolder) -> DataFrame:
+    """Rows with the present of the query or the micro-batch, unless it is given or no subscription asks for it.
+
+    It is part of the plan, so that Spark computes it again for a replayed micro-batch as it was.
+    """
+    from pyspark.sql import functions
+
+    if asked.now is not None or not (rows.isStreaming or opened(folder).wanted.clock):
+        return rows
+    return rows.withColumn(NOW, functions.current_timestamp())
+
+
+def restored(numbered: pa.RecordBatch, asked: MatchOptions) -> tuple[pa.RecordBatch, MatchOptions]:
+    """A batch of `plain` rows, perhaps with the present, under their own names, and the options with the present."""
+    rows, own = at_present(numbered, asked)
+    return rows.rename_columns(list(asked.columns)), own
 
 
 def _checked_columns(

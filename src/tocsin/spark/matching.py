@@ -6,6 +6,7 @@ micro-batch records the version that the micro-batch uses (`segment/pins.py`).
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,7 +23,7 @@ from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
 from tocsin.segment.outlines import bytes_of
 from tocsin.spark.answering import MatchOptions, slices
-from tocsin.spark.asking import answer_schema, asked_of, plain
+from tocsin.spark.asking import answer_schema, asked_of, plain, restored, with_present
 from tocsin.spark.carrying import ROW, carried, given_back, intervals
 from tocsin.spark.observing import observed
 from tocsin.spark.shuffling import shuffled
@@ -50,6 +51,7 @@ def match(
     observe: str | Observation | None = None,
     routing: str = "auto",
     memory: int | None = None,
+    now: dt.datetime | str | None = None,
 ) -> DataFrame:
     """Match a DataFrame of events against a compiled index, in batch or Structured Streaming.
 
@@ -88,6 +90,9 @@ def match(
         rows are the same.
     memory : int, optional
         The memory of a worker's machine, in bytes. Default: that of the calling machine.
+    now : datetime or str, optional
+        The present, for `NOW()` in subscriptions. Default: Spark's `current_timestamp()`, one instant for a query, and
+        in a stream for a micro-batch and its replays.
 
     Returns
     -------
@@ -121,6 +126,7 @@ def match(
         explode=explode,
         schema=schema,
         points=points,
+        now=now,
     )
     answered = answers(events, index, replace(asked, tells_work=observe is not None), routing, memory)
     return answered if observe is None else observed(answered, observe, explode=explode)
@@ -140,7 +146,8 @@ def answers(
     if chosen.how == SHUFFLE:
         answered = shuffled(events, folder, asked, schema)
     else:
-        answered = plain(events, list(asked.columns)).mapInArrow(settling(_matcher(folder, asked)), schema)
+        rows = with_present(plain(events, list(asked.columns)), asked, folder)
+        answered = rows.mapInArrow(settling(_matcher(folder, asked)), schema)
     return given_back(answered, given, asked.event_id)
 
 
@@ -151,6 +158,6 @@ def _matcher(folder: IndexFolder, asked: MatchOptions) -> Task:
         version = of_this_batch(folder)
         snapshots = opened(version)
         for numbered in batches:
-            yield from slices(numbered.rename_columns(list(asked.columns)), asked, snapshots, version.version)
+            yield from slices(*restored(numbered, asked), snapshots, version.version)
 
     return run

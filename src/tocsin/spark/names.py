@@ -20,6 +20,9 @@ ERROR: Final = "error"
 
 WORK: Final = "tocsin_work"
 
+NOW: Final = "tocsin_now"
+"""The column with the present, which Spark computes once for a query or a micro-batch, and again for its replay."""
+
 EVENT: Final = "tocsin_event"
 PART: Final = "tocsin_part"
 TO: Final = "tocsin_to"

@@ -6,6 +6,7 @@ the answer takes that way. Every worker must see the files under the same path.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +22,8 @@ from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
 from tocsin.segment import IndexFolder
-from tocsin.spark.answering import Given, MatchOptions, given_slices, refusal
-from tocsin.spark.asking import answer_schema, asked_of
+from tocsin.spark.answering import Given, MatchOptions, at_present, given_slices, refusal
+from tocsin.spark.asking import answer_schema, asked_of, with_present
 from tocsin.spark.data_files import files_in
 from tocsin.spark.file_types import as_type, spark_schema
 from tocsin.spark.observing import observed
@@ -68,6 +69,7 @@ def match_parquet(
     points: Points | None = None,
     observe: str | Observation | None = None,
     stream: bool = False,
+    now: dt.datetime | str | None = None,
 ) -> DataFrame:
     """Match the events of a Parquet file, or of a folder of such files, which workers read themselves.
 
@@ -101,6 +103,8 @@ def match_parquet(
         As in `tocsin.spark.match`.
     stream : bool
         Whether the result is a streaming DataFrame, which reads each file that arrives in the folder once.
+    now
+        As in `tocsin.spark.match`.
 
     Returns
     -------
@@ -120,7 +124,13 @@ def match_parquet(
     """
     events = read_events(session, path, columns)
     asked = asked_of(
-        events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema, points=points
+        *(events, attributes, ranking),
+        event_id=event_id,
+        json=json,
+        explode=explode,
+        schema=schema,
+        points=points,
+        now=now,
     )
     asked = replace(by_file(asked, all_columns=attributes is None and columns is None), tells_work=observe is not None)
     if stream:
@@ -152,7 +162,7 @@ def answers_of_pieces(
     question_of(asked.ranking)  # raises an error for an unknown ranking
     types = to_arrow_schema(schema, timezone="UTC")
     task = settling(_reader(folder, asked, types, listed, read or read_piece, sets_aside=sets_aside))
-    return pieces.mapInArrow(task, answer_schema(schema, asked, folder.ids))
+    return with_present(pieces, asked, folder).mapInArrow(task, answer_schema(schema, asked, folder.ids))
 
 
 def _reader(
@@ -170,16 +180,17 @@ def _reader(
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         version = of_this_batch(folder)
         snapshots = opened(version)
-        for batch in batches:
+        for rows in batches:
+            batch, own = at_present(rows, asked)
             for row in batch.to_pylist():
                 piece = listed[row["id"]] if listed else row
                 try:
-                    for given in read(piece, wanted, asked):
-                        yield from given_slices(given, asked, snapshots, version.version)
+                    for given in read(piece, wanted, own):
+                        yield from given_slices(given, own, snapshots, version.version)
                 except DamagedFileError as error:
                     if not sets_aside:
                         raise
-                    yield from refusal([str(error)], wanted, asked, snapshots, version.version)
+                    yield from refusal([str(error)], wanted, own, snapshots, version.version)
 
     return run
 

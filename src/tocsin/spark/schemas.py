@@ -24,6 +24,7 @@ from tocsin.spark.names import (
     FIELD,
     KEYS,
     MATCHES,
+    NOW,
     PART,
     PARTITION,
     REASON,
@@ -88,13 +89,14 @@ def shuffled_schemas(columns: list[StructField], ids: str) -> tuple[StructType, 
         TO: IntegerType(),
         ROWS: IntegerType(),
         SERVED: BooleanType(),
+        NOW: LongType(),
         ERROR: StringType(),
         MATCHES: ArrayType(match),
         CANDIDATES: LongType(),
         VERIFIED: LongType(),
     }
-    sent = [StructField(name, kinds[name]) for name in (EVENT, PART, TO, ROWS, SERVED, ERROR)]
-    answered = [StructField(name, kind) for name, kind in kinds.items() if name not in (PART, TO)]
+    sent = [StructField(name, kinds[name]) for name in (EVENT, PART, TO, ROWS, SERVED, NOW, ERROR)]
+    answered = [StructField(name, kind) for name, kind in kinds.items() if name not in (PART, TO, NOW)]
     return StructType(events + sent), StructType(events + answered)
 
 

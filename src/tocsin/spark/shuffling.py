@@ -16,7 +16,7 @@ from tocsin.segment import IndexFolder
 from tocsin.segment.mapping import opened_part
 from tocsin.segment.outlines import outline_of
 from tocsin.spark.answering import MatchOptions, in_slices
-from tocsin.spark.asking import plain
+from tocsin.spark.asking import plain, restored, with_present
 from tocsin.spark.names import EVENT, TO, matches_type
 from tocsin.spark.schemas import shuffled_schemas
 from tocsin.spark.versions import of_this_batch
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def shuffled(events: DataFrame, folder: IndexFolder, asked: MatchOptions, schema: StructType) -> DataFrame:
     """The answer to events, in the given schema, by tasks that each have some parts of the index."""
     tasks = max(len(folder.parts), 1)
-    chosen = plain(events, list(asked.columns))
+    chosen = with_present(plain(events, list(asked.columns)), asked, folder)
     of_sent, of_answered = shuffled_schemas([events.schema[name] for name in asked.columns], folder.ids)
     rows = chosen.mapInArrow(settling(_sender(folder, asked, tasks)), of_sent).repartitionById(tasks, TO)
     found = rows.mapInArrow(settling(_answerer(folder, asked)), of_answered).repartition(EVENT)
@@ -48,8 +48,8 @@ def _sender(folder: IndexFolder, asked: MatchOptions, tasks: int) -> Task:
         assert context is not None
         outline, first = outline_of(of_this_batch(folder)), 0
         for numbered in batches:
-            batch = numbered.rename_columns(list(asked.columns))
-            yield sent(batch, asked, outline, context.partitionId(), first, tasks)
+            batch, own = restored(numbered, asked)
+            yield sent(batch, own, outline, context.partitionId(), first, tasks)
             first += batch.num_rows
 
     return run

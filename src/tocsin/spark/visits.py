@@ -24,10 +24,24 @@ from tocsin.columns.crossing import with_crossing_shapes
 from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.index.elements import with_conditions
+from tocsin.model.values import Instant
 from tocsin.segment import Snapshots
 from tocsin.segment.outlines import Outline
 from tocsin.spark.answering import MatchOptions, errors_of, events_of, find, ids_and_scores, lists_of, with_row
-from tocsin.spark.names import CANDIDATES, ERROR, EVENT, MATCHES, PART, ROWS, SERVED, TO, VERIFIED, WORK, work_column
+from tocsin.spark.names import (
+    CANDIDATES,
+    ERROR,
+    EVENT,
+    MATCHES,
+    NOW,
+    PART,
+    ROWS,
+    SERVED,
+    TO,
+    VERIFIED,
+    WORK,
+    work_column,
+)
 
 _NO_PART: Final = -1
 _TASK_BITS: Final = 40
@@ -65,6 +79,8 @@ def sent(
     columns[TO] = pa.array(np.where(who.parts < 0, numbers, who.parts) % tasks, pa.int32())
     columns[ROWS] = pa.array(who.rows, pa.int32())
     columns[SERVED] = pa.array(events.is_served[who.owners])
+    now = None if asked.now is None else asked.now.microseconds
+    columns[NOW] = pa.array([now] * len(who.owners), pa.int64())
     columns[ERROR] = errors_of(events.rejects, batch.num_rows).take(_where(who.owners, who.rows > 0))
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
@@ -104,12 +120,13 @@ def answered(
     own = replace(asked, event_id=None, corrupt=None, tells_work=False)
     for number in np.unique(numbers).tolist():
         rows = batch.take(pa.array(np.flatnonzero(numbers == number)))
-        columns = {name: rows.column(name) for name in rows.schema.names if name not in (PART, TO)}
+        columns = {name: rows.column(name) for name in rows.schema.names if name not in (PART, TO, NOW)}
         columns[MATCHES], work = pa.nulls(rows.num_rows, lists), (0, 0)
         if number != _NO_PART:
             snapshots = part(number)
             given = pa.RecordBatch.from_arrays(rows.columns[: len(asked.columns)], names=list(asked.columns))
-            found = find(given, own, snapshots)
+            now = rows.column(NOW)[0].as_py()
+            found = find(given, own if now is None else replace(own, now=Instant(now)), snapshots)
             columns[MATCHES] = lists_of(found.owners, ids_and_scores(snapshots, found), found.is_served)
             work = found.candidates, found.verified
         for name, count in zip((CANDIDATES, VERIFIED), work, strict=True):

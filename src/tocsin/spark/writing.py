@@ -6,6 +6,7 @@ worker must see the folders under the same path.
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,6 +89,7 @@ def match_to_parquet(
     schema: Mapping[str, ColumnType] | None = None,
     points: Points | None = None,
     overwrite: bool = False,
+    now: dt.datetime | str | None = None,
 ) -> WriteReport:
     """Match the events of Parquet files into Parquet files, which workers read and write themselves.
 
@@ -121,6 +123,8 @@ def match_to_parquet(
         As in `tocsin.spark.match`.
     overwrite : bool
         Whether `out` replaces an existing folder.
+    now
+        As in `tocsin.spark.match`.
 
     Returns
     -------
@@ -146,7 +150,13 @@ def match_to_parquet(
     place = _checked_place(Path(out).absolute(), overwrite=overwrite)
     events = read_events(session, path, columns)
     asked = asked_of(
-        events, attributes, ranking, event_id=event_id, json=json, explode=explode, schema=schema, points=points
+        *(events, attributes, ranking),
+        event_id=event_id,
+        json=json,
+        explode=explode,
+        schema=schema,
+        points=points,
+        now=now or dt.datetime.now(dt.UTC),
     )
     asked = by_file(asked, all_columns=attributes is None and columns is None)
     numbers, pieces = pieces_of(session, path)
