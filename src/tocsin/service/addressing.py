@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Iterable, Sequence
 
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.groups import Hits, hits_of
 from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.model.values import Instant
 from tocsin.records import ObjectChunk
 from tocsin.service.directory import Directory
+from tocsin.service.times import now_ms
 from tocsin.service.units import Event, Throttled, Unit
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode  # a third of the time of json.dumps
@@ -67,11 +68,11 @@ class Addressing:
         return found
 
     def _events(self, chunk: object, texts: Sequence[str], units: Sequence[Unit]) -> list[Event]:
-        events = [Event(text) for text in texts]
-        if not events:
-            return events
-        answers, rejects = hits_of(self._engine, chunk)  # type: ignore[arg-type]
-        now, served = int(time.time() * 1000), set[int]()
+        if not texts:
+            return []
+        now, served = now_ms(), set[int]()
+        answers, rejects = hits_of(self._engine, chunk, now=Instant(now * 1000))  # type: ignore[arg-type]
+        events = [Event(text, now) for text in texts]
         for hits in answers:
             served.update(hits.rows)
             self._address(hits, events, units, now)

@@ -137,6 +137,7 @@ class Publish:
         self._throttle(event, now, rows, pending)
         if not event.kind:
             self.outbox.fences.follow(event, now)
+        published = now if event.moment is None else event.moment
         pending.last_event += 1
         number, pairs = pending.last_event, list[str]()
         pending.published_bytes += len(event.text)
@@ -148,14 +149,14 @@ class Publish:
             own = pending.newest.get(destination, target.newest) + 1
             pending.newest[destination] = own
             pairs.append(f"[{destination},{own}]")
-            one = Stored(destination, own, number, len(fragments), _listed(fragments), event.text, now)
+            one = Stored(destination, own, number, len(fragments), _listed(fragments), event.text, published)
             self._stored.append(one)
             if pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
                 rows.dead.append((destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now)))
             pending.published_bytes += rows.add(one, fragments)
         told = f"[{','.join(pairs)}]"
         rows.events.append(
-            (number, unit.tenant, now, event.text, event.matches, told, pending.published_bytes, event.kind)
+            (number, unit.tenant, published, event.text, event.matches, told, pending.published_bytes, event.kind)
         )
         self._matched.append(event.ids)
         outcome = Published(number, event.matches, len(pairs), event.suppressed)

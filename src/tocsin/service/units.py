@@ -69,6 +69,7 @@ class Event:
     """A matched event, ready to be written."""
 
     text: str
+    moment: int | None = None  # when it was matched, in milliseconds since 1970; None if nothing was
     ids: Sequence[SubscriptionId] = ()  # of the subscriptions that matched
     deliveries: dict[int, list[str]] = field(default_factory=dict)  # JSON objects of subscriptions, by destination
     throttled: list[Throttled] = field(default_factory=list)

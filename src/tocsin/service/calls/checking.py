@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 from starlette.responses import Response
 
 from tocsin.engine import Engine
@@ -144,7 +145,8 @@ class _DryRun:
         if not rows:
             return None
         lines = "\n".join(text.replace("\n", " ") for _, _, text in rows).encode()
-        answer = self._engine.match_batch(lines, threads=1)
+        moments = np.array([published for _, published, _ in rows], "datetime64[ms]")
+        answer = self._engine.match_batch(lines, threads=1, now=moments)
         self._unreadable += len(answer.lost)
         for place in answer.table["event"].to_pylist():
             number, published, text = rows[place]
