@@ -22,6 +22,7 @@ from tocsin.model.elements import ELEMENT
 from tocsin.model.expression import (
     MAX_DEPTH,
     And,
+    Arithmetic,
     Attribute,
     Call,
     Comparison,
@@ -183,6 +184,7 @@ class Reader:
 # ---- conditions on `element`
 
 VALUE: Final = Attribute(ELEMENT)
+PRESENT: Final = Call("NOW", ())
 IS_STRING: Final = Comparison(">=", VALUE, Constant(""))
 IS_NUMBER: Final = disjunction((Comparison("<", VALUE, Constant(0.0)), Comparison(">=", VALUE, Constant(0.0))))
 IS_BOOLEAN: Final = In(VALUE, (Constant(False), Constant(True)))
@@ -201,8 +203,13 @@ def call(name: str, *arguments: Expression) -> Expression:
     return FUNCTIONS[name].call(name, arguments)
 
 
-def compared(operand: Expression, op: ComparisonOperator, value: Constant) -> Expression:
+def compared(operand: Expression, op: ComparisonOperator, value: Expression) -> Expression:
     return Comparison(op, operand, value)
+
+
+def later(moment: Expression, seconds: float) -> Expression:
+    """An instant, some seconds later."""
+    return Arithmetic("+" if seconds > 0 else "-", moment, Constant(abs(float(seconds)))) if seconds else moment
 
 
 def one_of(operand: Expression, values: Sequence[Constant]) -> Expression:

@@ -6,13 +6,11 @@ import re
 from typing import Final
 
 from tocsin.errors import InvalidInput
-from tocsin.language.dialects.dialect import VALUE, Json, Reader, compared
+from tocsin.language.dialects.dialect import PRESENT, VALUE, Json, Reader, compared, later
 from tocsin.model.expression import ComparisonOperator, Constant, Expression
 from tocsin.model.subscription import shown
 from tocsin.model.values import Instant
 
-NOW: Final = "now in date maths"
-"""What is refused, by its name in `queries`."""
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?")
 _STEP: Final = re.compile(r"([+-])([0-9]*)([a-zA-Z])")
 _SECONDS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "H": 3_600, "m": 60, "s": 1}
@@ -20,11 +18,10 @@ _PARTS: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9:.]+))?(?:Z
 
 
 def as_bound(op: ComparisonOperator, bound: Json, reader: Reader) -> Expression:
-    """`element` compared with a bound. A bound that is a date is compared with instants."""
+    """`element` compared with a bound. A bound that is a date, or `now`, is compared with instants."""
     if isinstance(bound, str):
         if bound.startswith("now"):
-            _seconds_of(bound[3:], reader)  # a mistake in the maths is told first
-            reader.refuse(NOW)
+            return compared(VALUE, op, later(PRESENT, _seconds_of(bound[3:], reader)))
         date, _, maths = bound.partition("||")
         if _DATE.fullmatch(date):
             return _date(op, date, maths, reader)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from tocsin.language.dialects.dialect import Dialect, Json, Reader, all_of, any_of, call, not_true
-from tocsin.language.dialects.elasticsearch.dates import NOW
 from tocsin.language.dialects.elasticsearch.places import PLACES
 from tocsin.language.dialects.elasticsearch.reading import Fields, at_least, boost_of, least_of, members_of
 from tocsin.language.dialects.elasticsearch.terms import TERMS
@@ -24,7 +23,7 @@ class Elasticsearch(Dialect):
     taken: ClassVar[Mapping[str, str]] = {
         "match_all, match_none": "TRUE, FALSE",
         "term, terms": "a value is equal; a number is not a string; case_insensitive by Unicode's case folding",
-        "range": "gt, gte, lt, lte on numbers, strings and dates; date maths of dates in units of fixed length",
+        "range": "gt, gte, lt, lte on numbers, strings and dates; date maths, also of now, in units of fixed length",
         "prefix, wildcard": "LIKE, also with case_insensitive",
         "regexp": "MATCHES of the whole value; without the signs ~ < > & @ # and double quotes",
         "exists": "there is a value that is not null; an object counts, even an empty one",
@@ -42,7 +41,6 @@ class Elasticsearch(Dialect):
         "_name": "the name of a part, which tells which parts matched",
     }
     refused: ClassVar[Mapping[str, str]] = {
-        NOW: "a subscription does not know the present time; give events an attribute that has it",
         "script": "it is a program",
         "script_score": "it is a program",
         "function_score": "its functions compute a score from the event; rank by a score of the subscription",

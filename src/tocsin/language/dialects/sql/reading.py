@@ -60,6 +60,7 @@ class Sql(Dialect):
         "a.b": "the attribute a.b",
         "TIMESTAMP '2024-05-31 08:00:00'": "an instant in UTC; also DATE, and TIMESTAMPTZ with an offset",
         "DATE '2024-05-31' - INTERVAL 3 DAY": "an instant; weeks, days, hours, minutes and seconds",
+        "ts > now() - INTERVAL 1 DAY": "NOW(); also current_timestamp",
     }
     refused: ClassVar[Mapping[str, str]] = {
         "a subquery": "a subscription looks at one event",

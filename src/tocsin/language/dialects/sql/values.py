@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
-from tocsin.language.dialects.dialect import Reader
+from tocsin.language.dialects.dialect import PRESENT, Reader, later
 from tocsin.model.expression import Arithmetic, ArithmeticOperator, Attribute, ComparisonOperator, Constant, Expression
 from tocsin.model.instants import read_instant
 from tocsin.model.subscription import shown
@@ -26,6 +26,7 @@ COMPARED: Final[dict[str, ComparisonOperator]] = {
 }
 _SIGNS: Final[dict[str, ArithmeticOperator]] = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"}
 _SECONDS: Final = {"WEEK": 604800, "DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
+_PRESENT: Final = ("now", "current_timestamp", "get_current_timestamp")
 _MOMENTS: Final = ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ")
 _COMPUTED: Final = (*_SIGNS, "Neg")
 TEXT_FUNCTIONS: Final = ("StartsWith", "EndsWith", "Contains")
@@ -65,6 +66,8 @@ class Values:
             return self._attribute(node)
         if name == "Boolean":
             return Constant(bool(node.this))
+        if (present := self._present(node)) is not None:
+            return present
         moment = self._moment(node)
         if moment is not None:
             return Constant(Instant.of(moment))
@@ -128,6 +131,21 @@ class Values:
             if not text.lstrip("-").isdigit():
                 return self._reader.constant(float(text))
             raise
+
+    def _present(self, node: Node) -> Expression | None:
+        """The present, or it and intervals; None if it is something else."""
+        name = type(node).__name__
+        if name == "Paren":
+            return self._present(node.this)
+        if name == "CurrentTimestamp" or (name == "Anonymous" and str(node.this).lower() in _PRESENT):
+            return PRESENT
+        if name not in ("Add", "Sub") or type(node.expression).__name__ != "Interval":
+            return None
+        moment = self._present(node.this)
+        if moment is None:
+            return None
+        seconds = self._interval(node.expression).total_seconds()
+        return later(moment, seconds if name == "Add" else -seconds)
 
     def _moment(self, node: Node) -> dt.datetime | None:
         """The instant of a DATE, a TIMESTAMP, or one and intervals; None if it is something else."""
