@@ -26,7 +26,7 @@ _OF_TYPE: Final = {
 }
 """For each type of predicate, the types of values that it applies to, one bit each. Ranges have bits of their own."""
 
-_NUMBER_OR_INSTANT: Final = _NUMBER | 1 << codes.INSTANT | 1 << codes.STRING
+_NUMBER_OR_INSTANT: Final = _NUMBER | 1 << codes.INSTANT
 
 OF_PLACE: Final = _OF_TYPE[codes.GEOMETRY]
 
@@ -50,7 +50,7 @@ class Asks(NamedTuple):
 
 
 class Literals(NamedTuple):
-    """The literals of all programs. L literals, S programs."""
+    """The literals of all programs. L literals, S programs, G groups: first the programs, then each AND and OR."""
 
     owners: NDArray[np.int64]  # (L,) the expression
     leaves: NDArray[np.int64]  # (L,)
@@ -59,6 +59,8 @@ class Literals(NamedTuple):
         np.int64
     ]  # (L,) the innermost AND or OR: the expression's number for its own, numbers from S on for groups
     is_or: NDArray[np.bool_]  # (L,) whether that group is an OR
+    parents: NDArray[np.int64]  # (G,) the group around each; -1 for a program
+    ors: NDArray[np.bool_]  # (G,) which groups are an OR
 
 
 def asked(compiled: CompiledExpressions) -> Asks:
@@ -79,14 +81,20 @@ def literals(compiled: CompiledExpressions) -> Literals:
     owners = np.searchsorted(starts, places, side="right") - 1
     groups, is_or = owners.astype(np.int64), np.zeros(len(places), bool)
     marks = np.flatnonzero(is_mark)
+    programs = len(starts) - 1
+    parents = np.concatenate([np.full(programs, -1), np.searchsorted(starts, marks, side="right") - 1])
+    ors = np.concatenate([np.zeros(programs, bool), program[marks] == codes.OPEN_OR])
     for chosen in _by_depth(marks, program[marks + 1].astype(np.int64)):  # outer groups first
         ends = stops_of(program, marks[chosen])
         at = np.searchsorted(marks[chosen], places, side="right") - 1
         within = (at >= 0) & (places < ends[np.maximum(at, 0)])
-        groups[within] = len(starts) - 1 + chosen[at[within]]
+        groups[within] = programs + chosen[at[within]]
         is_or[within] = program[marks[chosen[at[within]]]] == codes.OPEN_OR
+        at = np.searchsorted(marks[chosen], marks) - 1
+        inside = (at >= 0) & (marks < ends[np.maximum(at, 0)])
+        parents[programs:][inside] = programs + chosen[at[inside]]
     found = program[places].astype(np.int64)
-    return Literals(owners, found >> 1, (found & 1).astype(bool), groups, is_or)
+    return Literals(owners, found >> 1, (found & 1).astype(bool), groups, is_or, parents, ors)
 
 
 def _by_depth(marks: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterable[NDArray[np.int64]]:

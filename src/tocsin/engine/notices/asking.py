@@ -14,6 +14,7 @@ from tocsin.columns.expressions import asking, constants
 from tocsin.columns.expressions.asking import ANY, Literals, asked, literals
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.writer import compile_expressions
+from tocsin.engine.notices.alternatives import alternatives_in
 from tocsin.engine.notices.wording import Wording
 from tocsin.engine.seen import Seen
 from tocsin.kernels import codes
@@ -72,19 +73,26 @@ class Asking:
         self._names, self._prefix = compiled.attributes, prefix
         found = literals(compiled)
         distinct, which = np.unique(found.leaves * 2 + found.negated, return_inverse=True)
-        self._owners = _Groups.of(which.reshape(-1), found.owners, len(distinct))
+        asks = asked(compiled)
+        self._alternatives = alternatives_in(compiled, found, asks)
+        alone, among = self._alternatives.alone, self._alternatives.among
+        self._owners = _Groups.of(which.reshape(-1)[alone], found.owners[alone], len(distinct))
+        sets = self._alternatives.sets[among], which.reshape(-1)[among], len(self._alternatives.owners)
+        self._sets = _Groups.of(*sets)
         self._fixed = _fixed(compiled, distinct)
         self._apart = _apart(compiled, found)
-        self._ask(compiled, found, distinct)
+        self._ask(compiled, found, distinct, asks)
         self._numbers = {name: number for number, name in enumerate(compiled.attributes)}
         self._readings = _readings(compiled.attributes)
         self._nulls = [number for number, name in enumerate(compiled.attributes) if reading_of(name).is_null]
         self._outer = [number for number, name in enumerate(compiled.attributes) if reading_of(name).is_outer]
         self._elements = self._of_elements(compiled)
 
-    def _ask(self, compiled: CompiledExpressions, found: Literals, distinct: NDArray[np.int64]) -> None:
+    def _ask(
+        self, compiled: CompiledExpressions, found: Literals, distinct: NDArray[np.int64], asks: asking.Asks
+    ) -> None:
         """Collect the distinct questions, and the conditions that ask them."""
-        asks = _with_alternatives(compiled, found, asked(compiled))
+        asks = _with_all_types(compiled, found, asks)
         conditions = np.searchsorted(distinct, asks.leaves * 2 + asks.negated)
         there = conditions < len(distinct)
         there[there] = distinct[conditions[there]] == (asks.leaves * 2 + asks.negated)[there]
@@ -176,7 +184,28 @@ class Asking:
             reason = self._reason(question, words, told)
             by_reason.setdefault(reason, []).append(own)
         for reason, several in by_reason.items():
-            yield reason, self._owners_of(np.concatenate(several))
+            if len(owners := self._owners_of(np.concatenate(several))):
+                yield reason, owners
+        yield from self._of_alternatives(asked_by, which, words, told)
+
+    def _of_alternatives(
+        self, missed: NDArray[np.int64], which: NDArray[np.int64], words: Wording, told: dict[tuple[int, int], str]
+    ) -> Iterator[tuple[Reason, NDArray[np.int64]]]:
+        """The reasons of alternatives that are all missed. `which` has the question of each missed condition."""
+        questions = dict(zip(missed.tolist(), which.tolist(), strict=True))
+        by_reason: dict[Reason, list[int]] = {}
+        for number, owner in enumerate(self._alternatives.owners.tolist()):
+            members = self._sets.members[self._sets.starts[number] : self._sets.starts[number + 1]]
+            own = [questions.get(one, -1) for one in members.tolist()]
+            if all(one >= 0 and self._questions[0, one] != asking.UNLESS_NULL for one in own):
+                by_reason.setdefault(self._reason(min(own, key=self._order), words, told), []).append(owner)
+        for reason, owners in by_reason.items():
+            yield reason, np.unique(np.array(owners, np.int64))
+
+    def _order(self, question: int) -> tuple[int, int]:
+        """Alternatives are told by what is missing of elements or, if there are none, of the value itself."""
+        kind, first, _ = self._questions[:, question].tolist()
+        return (0 if kind == _CONDITION else 2 if reading_of(self._names[first]).is_condition else 1), question
 
     def _owners_of(self, conditions: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.unique(self._owners.members[gathered(self._owners.starts, conditions)[0]])
@@ -188,6 +217,8 @@ class Asking:
             for name, own in came.items():
                 if (number := self._numbers.get(name)) is not None:
                     found[number] |= own
+                if reading_of(name).is_instant and (number := self._numbers.get(attribute_of(name))) is not None:
+                    found[number] |= own  # in sums, strings are instants, too
         for number in self._nulls:
             types[number] |= ANY if seen.tells_nulls else 0
             of = self._numbers.get(attribute_of(self._names[number]))
@@ -297,7 +328,7 @@ def _exact(compiled: CompiledExpressions, distinct: NDArray[np.int64]) -> tuple[
     return np.concatenate(rows, axis=1), np.concatenate(asking_conditions)
 
 
-def _with_alternatives(compiled: CompiledExpressions, found: Literals, asks: asking.Asks) -> asking.Asks:
+def _with_all_types(compiled: CompiledExpressions, found: Literals, asks: asking.Asks) -> asking.Asks:
     """Let equalities in one OR ask for any of their types, so that `x IN (500, '500')` accepts a number or a text.
 
     A leaf in several ORs asks for the union of their types.

@@ -10,6 +10,7 @@ from tocsin.kernels import codes
 from tocsin.language import constant_text, name_text
 from tocsin.language.nearest import nearest
 from tocsin.language.operators.function_value import types_read
+from tocsin.model.elements import ELEMENT
 from tocsin.model.readings import Reading, attribute_of, is_reading, reading_of
 from tocsin.schemas import WORDS
 from tocsin.spelling import option
@@ -40,6 +41,8 @@ class Wording:
         shown, own, is_list = name_text(attribute), self._seen.types.get(attribute, 0), reading_of(name).is_condition
         if is_reading(name) and not is_list:
             types, is_compared = 1 << _read_as(reading_of(name)), False
+        if not own and self._prefix and attribute == ELEMENT:
+            return "every element that came is an object or a list"
         if not own:
             near = self._nearest(attribute)
             advice = f"; did you mean {name_text(near)}?" if near else ""

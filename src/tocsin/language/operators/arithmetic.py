@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.kernels import codes
 from tocsin.language.operators.leaves import TermStep
-from tocsin.language.operators.operands import Const, Number, Path, classify
+from tocsin.language.operators.operands import Const, Number, Operand, Path, classify
 from tocsin.language.operators.operator import ATOM, POWER, SUM, TERM, Json, Operation, Operator, Piece
 from tocsin.language.operators.scalars import require_plain
 from tocsin.model.elements import Values
@@ -64,8 +64,15 @@ def arithmetic(op: ArithmeticOperator, left: Expression, right: Expression, *, s
 
 
 def may_be_instant(node: Expression) -> bool:
-    """Whether a node is arithmetic whose value may be an instant."""
-    return isinstance(node, Arithmetic) and node.op in _OF_INSTANTS
+    """Whether a node is arithmetic whose value may be an instant. Recurses to the tree's depth."""
+    if not isinstance(node, Arithmetic) or node.op not in _OF_INSTANTS:
+        return False
+    moved = (node.left,) if node.op == "-" else (node.left, node.right)
+    return any(may_be_instant(one) or _has_instants(classify(one)) for one in moved)
+
+
+def _has_instants(operand: Operand) -> bool:
+    return isinstance(operand, Path) or (isinstance(operand, Const) and isinstance(operand.value, Instant))
 
 
 _OF_INSTANTS: Final = ("+", "-")
@@ -78,7 +85,7 @@ def term_of(node: Expression, *, dated: bool = False) -> list[TermStep]:
     """
     operand = classify(node)
     if isinstance(operand, Number):
-        made, inner = operand.node, may_be_instant(operand.node)
+        made, inner = operand.node, operand.node.op in _OF_INSTANTS
         parts = (step for part in (made.left, made.right) for step in term_of(part, dated=inner))
         return [*parts, (_SIGNS[made.op].code, 0, "")]
     if isinstance(operand, Path):
@@ -122,7 +129,7 @@ class Computed(Operator):
 
     def value(self, node: Arithmetic, parts: Sequence[Any], values: Values) -> float | Instant | None:
         left, right = parts
-        if may_be_instant(node):
+        if node.op in _OF_INSTANTS:
             left, right = as_moment(node.left, left), as_moment(node.right, right)
             if isinstance(left, Instant) or isinstance(right, Instant):
                 return _of_instants(node.op, left, right)
