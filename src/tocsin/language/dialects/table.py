@@ -100,5 +100,7 @@ def read_tagged(text: str) -> Read:
     name, rule = _parts(text)
     try:
         return read_rule(rule, name)
+    except ExpressionError:
+        raise
     except InvalidInput as error:
         raise ExpressionError(str(error)) from None
