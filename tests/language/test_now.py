@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -23,6 +23,9 @@ from tocsin import (
     to_json,
     to_text,
 )
+from tocsin.columns.expressions.recipes.recipe import recipe_of
+from tocsin.columns.expressions.spelling import Spelling
+from tocsin.language import Instance, Templates
 from tocsin.model import instants
 from tocsin.model.values import Instant
 
@@ -202,3 +205,17 @@ def test_explain_shows_the_present() -> None:
     shown = str(explain("t > NOW() - 60", {"t": ago(90)}, now=NOW))
     assert "NOW() = 2024-05-31T08:15:00Z" in shown
     assert Instant.parse(NOW).isoformat() in shown
+
+
+def test_bounds_share_a_form() -> None:
+    """Texts that differ in the bound have one recipe, and one that is out of range is compiled by itself."""
+    texts = ("t > NOW() - {}", "NOW() - t < {}", "t BETWEEN NOW() - {} AND NOW()", "t > NOW() - DURATION('PT{}S')")
+    engine = Engine()
+    for place, text in enumerate(texts):
+        conditions = [text.format(seconds) for seconds in (5, 60, 3_600)]
+        instances = [Spelling().spelled(cast(Instance, Templates().instance(one))) for one in conditions]
+        assert all(recipe_of(one.template) for one in instances)
+        engine.subscribe_many([{"id": 10 * place + n, "where": one} for n, one in enumerate(conditions)])
+    engine.subscribe_many([{"id": 100, "where": "t > NOW() - 1e15"}, {"id": 101, "where": "NOW() - t < 1e15"}])
+    found = [one.subscription for one in engine.match({"t": ago(30)}, now=NOW)]
+    assert found == [1, 2, 11, 12, 21, 22, 31, 32, 101]

@@ -9,19 +9,34 @@ words, and phrases, follow after all other slots. Texts with equal numbers of wo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from tocsin.language import Instance, Template
 from tocsin.language.keywords import Keywords, is_text, keywords_of, pattern_of, spelled_out
+from tocsin.language.operators.duration import seconds_of
 from tocsin.language.operators.network import ADDRESS, IN_NETWORK, ends_of
+from tocsin.language.operators.now import Bounds, Distance, bounded, bounds_of, distance_in
 from tocsin.language.operators.operator import FUNCTIONS
 from tocsin.language.templates import Scalar, Values, placeholder, slot_of
-from tocsin.model.expression import Attribute, Between, Call, Constant, Expression, disjunction, fold, walk
-from tocsin.model.readings import as_line, as_words
+from tocsin.model.expression import (
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    conjunction,
+    disjunction,
+    fold,
+    walk,
+)
+from tocsin.model.readings import as_line, as_since, as_words
 from tocsin.model.texts import PLAIN, Text
+from tocsin.model.values import Instant
 
-_OfText: TypeAlias = Callable[[str], str]
+_OfValue: TypeAlias = Callable[[Any], Scalar]
 _Shape: TypeAlias = tuple[tuple[int, int], ...]
 """The numbers of words and phrases in each TEXT."""
 
@@ -42,9 +57,9 @@ class _Folded(NamedTuple):
     """A template without functions of constants, and how its values are made from those of the original."""
 
     template: Template
-    functions: Mapping[int, _OfText]
+    functions: Mapping[int, _OfValue]
     """What becomes of the value in a slot."""
-    more: Sequence[tuple[int, _OfText]] = ()
+    more: Sequence[tuple[int, _OfValue]] = ()
     """What the slots after those of the original are made of: another slot, and a function."""
 
 
@@ -69,12 +84,15 @@ class Spelling:
             if len(self._folded) >= _MOST_KEPT:
                 self._folded.clear()
             folded = self._folded[given.template] = _Folding(given.template).folded()
-        if not folded.functions:
+        if folded.template is given.template:
             return given
         values = list(given.values)
-        for slot, function in folded.functions.items():
-            values[slot] = function(str(values[slot]))
-        values += [function(str(given.values[slot])) for slot, function in folded.more]
+        try:
+            for slot, function in folded.functions.items():
+                values[slot] = function(values[slot])
+            values += [function(given.values[slot]) for slot, function in folded.more]
+        except OverflowError:
+            return given
         return Instance(folded.template, tuple(values))
 
     def _without_texts(self, given: Instance) -> Instance:
@@ -102,28 +120,57 @@ class _Folding:
 
     def __init__(self, template: Template) -> None:
         self._template = template
-        self._functions: dict[int, _OfText] = {}
-        self._more: list[tuple[int, _OfText]] = []
+        self._functions: dict[int, _OfValue] = {}
+        self._kinds = list(template.kinds)
+        self._more: list[tuple[int, _OfValue]] = []
 
     def folded(self) -> _Folded:
         tree = fold(self._template.tree, self._node)
-        if not self._functions:
+        if not self._functions and tree == self._template.tree:
             return _Folded(self._template, {})
-        return _Folded(Template(tree, self._template.kinds + "s" * len(self._more)), self._functions, self._more)
+        kinds = "".join(self._kinds) + "s" * len(self._more)
+        return _Folded(Template(tree, kinds), self._functions, self._more)
 
     def _node(self, node: Expression, parts: Sequence[Expression]) -> Expression:
+        if isinstance(node, Comparison | Between):
+            made = self._distances(node)
+            return node.with_children(parts) if made is None else made
         if not isinstance(node, Call):
             return node.with_children(parts)
         if node.name == IN_NETWORK:
             return self._ranges(*parts)
         (text,) = parts if len(parts) == 1 else (None,)
-        function = FUNCTIONS[node.name].of_constant(node.name)
+        function: _OfValue | None = FUNCTIONS[node.name].of_constant(node.name)
         if function is None or not isinstance(text, Constant) or not isinstance(text.value, str):
             return node.with_children(parts)
         slot = _slot(text)
         inner = self._functions.get(slot)
         self._functions[slot] = function if inner is None else lambda given: function(inner(given))
         return text
+
+    def _distances(self, node: Comparison | Between) -> Expression | None:
+        """A comparison with the present as one of distances from it with instants; None if it is another one."""
+        comparisons = [node]
+        if isinstance(node, Between):
+            comparisons = [Comparison(">=", node.operand, node.low), Comparison("<=", node.operand, node.high)]
+        found = [distance_in(cast(Comparison, one)) for one in comparisons]
+        if any(one is None or one.op in ("=", "<>") for one in found):
+            return None
+        return conjunction([self._distance(cast(Distance, one)) for one in found])
+
+    def _distance(self, found: Distance) -> Expression:
+        if found.seconds is None:
+            return found.compared(found.op, 0)
+        op, _ = bounded(found.op, Bounds(0, 1))
+        length = found.seconds.arguments[0] if isinstance(found.seconds, Call) else found.seconds
+        number = cast(Constant, length).value
+        slot = slot_of(cast(Scalar, number))
+        assert slot is not None, "every constant of a template is a placeholder"
+        is_negative = found.is_negative is not (isinstance(number, float) and number < 0)
+        self._kinds[slot] = "i"
+        self._functions[slot] = partial(_bound, found=found, is_negative=is_negative)
+        moment = cast(Instant, placeholder("i", slot))
+        return Comparison(op, Attribute(as_since(found.moment.name)), Constant(moment))
 
     def _ranges(self, source: Expression, *networks: Expression) -> Expression:
         """The ranges of addresses that an IP_IN stands for."""
@@ -141,6 +188,15 @@ def _slot(text: Expression) -> int:
     slot = slot_of(cast(str, cast(Constant, text).value))
     assert slot is not None, "every string of a template is a placeholder"
     return slot
+
+
+def _bound(length: str | float, found: Distance, *, is_negative: bool) -> Instant:
+    """The distance, as an instant, that a length of time is. Raises `OverflowError` if it may not fit in 64 bits."""
+    seconds = seconds_of(length) or 0.0 if isinstance(length, str) else length
+    bounds = bounds_of(0.0 - seconds if is_negative else seconds, is_number=found.is_number)
+    if bounds is None:
+        raise OverflowError
+    return Instant(bounded(found.op, bounds)[1])
 
 
 def _first_address(network: str) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from tocsin.language.templates.placeholders import Scalar, Values, slot_of
-from tocsin.model.expression import Array, Attribute, Constant, Expression, fold
+from tocsin.model.expression import Attribute, Constant, Expression, fold
+from tocsin.model.readings import attribute_of
 from tocsin.model.values import Box, Instant, Point, Shape
 
 
@@ -54,9 +55,10 @@ def filled(node: Expression, parts: Sequence[Expression], values: Values) -> Exp
         inner = [fold(one, lambda inside, of_it: filled(inside, of_it, values)) for one in node.inner()]
         return node.with_children(parts).with_inner(inner)
     if isinstance(node, Attribute):
-        return Attribute(cast(str, _value(node.name, values)))
+        own = attribute_of(node.name)
+        return Attribute(cast(str, _value(own, values)) + node.name[len(own) :])
     if not isinstance(node, Constant):
-        return Array(())
+        return node.with_children(())  # an empty array, or a call without arguments
     if isinstance(node.value, str | float | Instant | Shape):
         return Constant(_value(node.value, values))
     if isinstance(node.value, Point | Box):
