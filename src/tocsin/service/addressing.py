@@ -91,12 +91,12 @@ class Addressing:
                 target = None if route is None else destinations.get(route.destination or 0)
                 if route is None or target is None or target.tenant != tenant or route.fence is not None:
                     continue
-                if (route.paused_until or 0) > now or (route.expires_at is not None and route.expires_at <= now):
+                if route.is_silent(now):
                     event.suppressed += 1
                     continue
                 text = fragment(hits.ids[at], hits.scores[at], hits.payloads[at])
                 if route.throttle_s is not None:
-                    event.throttled.append(Throttled(target.number, hits.ids[at], route.throttle_s, text))
+                    event.throttled.append(Throttled(hits.ids[at], route, text))
                 else:
                     event.deliveries.setdefault(target.number, []).append(text)
 

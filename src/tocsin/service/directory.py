@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service import tables
 from tocsin.service.activity import Activity
+from tocsin.service.throttles import read_told
 from tocsin.store import Identity
 
 _EPOCHS: Final = "service_epochs"
@@ -49,6 +50,14 @@ class Route(NamedTuple):
     expires_at: int | None = None
     fence: int | None = None  # its number: not matches are delivered, but changes of objects
 
+    def is_silent(self, now: int) -> bool:
+        """Whether the subscription is told nothing: it is paused, or has expired."""
+        return (self.paused_until or 0) > now or (self.expires_at is not None and self.expires_at <= now)
+
+    def is_due(self, last: int | None, now: int) -> bool:
+        """Whether its throttle lets it be told. `last`: when it was told before."""
+        return self.throttle_s is None or last is None or now - last >= self.throttle_s * 1000
+
 
 NOWHERE: Final = Route()
 
@@ -70,7 +79,7 @@ class Directory:
     _shared: dict[Route, Route] = field(default_factory=dict)
 
     def put(self, destination: Destination) -> None:
-        """Add or replace a destination."""
+        """Add a destination."""
         self.destinations[destination.number] = destination
         self.named[destination.tenant, destination.id] = destination
 
@@ -127,7 +136,7 @@ def read_directory(connection: sqlite3.Connection, identity: Identity) -> Direct
     )
     for id, *route in routes:
         one.route(id, Route(*route))
-    one.told = dict(connection.execute("SELECT id, time FROM service_told").fetchall())
+    one.told = read_told(connection)
     return one
 
 

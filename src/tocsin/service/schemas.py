@@ -22,6 +22,12 @@ def _list(name: str) -> dict[str, Any]:
     return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
 
 
+_ROUTE: Final = {
+    "destination": {**_TEXT, "description": "Where matches, or changes, are delivered"},
+    "throttle_s": {"type": "number", "minimum": 0.001, "description": "One delivery in so many seconds"},
+    "paused_until": {**_TIME, "description": "Until then, they are counted but not delivered"},
+    "expires_at": {**_TIME, "description": "The subscription is deleted then"},
+}
 _PLACE: Final = {"type": ["array", "object"], "description": "[x, y], or a GeoJSON point"}
 _MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
 _NAMED: Final = {"type": "object", "description": "The named parts that held, with the places of list elements"}
@@ -94,7 +100,9 @@ SCHEMAS: Final[dict[str, Any]] = {
         {"time": {"type": ["number", "string"], "description": "Seconds, or an instant"}}, "time",
         additionalProperties=False,
     ),
-    "Advanced": _object({"changes": _COUNT, "deliveries": _COUNT}, "changes", "deliveries"),
+    "Advanced": _object(
+        {"changes": _COUNT, "deliveries": _COUNT, "suppressed": _COUNT}, "changes", "deliveries"
+    ),
     "Anything": {"type": "object"},
     "Acknowledged": _object({"acknowledged": _COUNT, "newest": _COUNT}, "acknowledged", "newest"),
     "Acknowledgement": _object({"sequence": _COUNT, "epoch": _TEXT}, "sequence", additionalProperties=False),
@@ -229,10 +237,10 @@ SCHEMAS: Final[dict[str, Any]] = {
             "location": _PLACE,
             "k": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 10},
             "alpha": {**_NUMBER, "default": 0.5, "description": "How much the place counts: from 0 to less than 1"},
-            "destination": {**_TEXT, "description": "Where changes are delivered"},
             "payload": {"description": "Any JSON value; deliveries have it"},
         },
         "location", additionalProperties=False,
+            **_ROUTE,
     ),
     "Lines": {"type": "string", "description": "One JSON object a line"},
     "Login": _object({"token": _TEXT}, "token", additionalProperties=False),
@@ -268,7 +276,8 @@ SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Pushed": _object(
         {
-            "accepted": _COUNT, "rejected": _COUNT, "changes": _COUNT, "deliveries": _COUNT, "errors": _ERRORS,
+            "accepted": _COUNT, "rejected": _COUNT, "changes": _COUNT, "deliveries": _COUNT, "suppressed": _COUNT,
+            "errors": _ERRORS,
             "next": {**_COUNT, "description": "The number that the next message gets"},
         },
         "accepted", "rejected", "changes", "deliveries", "next", "errors",
@@ -331,11 +340,8 @@ SCHEMAS: Final[dict[str, Any]] = {
             "score": {**_NUMBER, "default": 1.0},
             "payload": {"description": "Any JSON value; deliveries have it"},
             "weights": {"type": "object", "additionalProperties": _NUMBER},
-            "destination": {"type": "string", "description": "Where matches are delivered"},
             "fence": {"type": "string", "description": "Changes of the objects of this fence are delivered instead"},
-            "throttle_s": {"type": "number", "minimum": 0.001, "description": "One delivery in so many seconds"},
-            "paused_until": {**_TIME, "description": "Until then, matches are counted but not delivered"},
-            "expires_at": {**_TIME, "description": "The subscription is deleted then"},
+            **_ROUTE,
             "sequence": {**_COUNT, "readOnly": True},
         },
         "where", additionalProperties=False,
