@@ -189,7 +189,16 @@ def _ranked(ranking: Ranking | None) -> dict[str, str]:
 
 
 def matches_of(found: Iterable[Mapping[str, Any]]) -> list[Match]:
-    return [Hit(one["id"], one["score"], {"payload": one.get("payload")}) for one in found if "change" not in one]
+    """The matches among the subscriptions of an answer. Those that are told of changes are not matches."""
+    return [
+        Hit(
+            one["id"],
+            one["score"],
+            {"payload": one.get("payload")} | {name: one[name] for name in ("named",) if name in one},
+        )
+        for one in found
+        if "change" not in one
+    ]
 
 
 def match(event: Event, ranking: Ranking | None) -> Ask[list[Match]]:

@@ -212,7 +212,7 @@ class PutDestination:
         number, version, acknowledged, earliest = self._row
         before = self.directory.destinations.get(number)
         if before is not None:
-            before.options, before.version = dict(self.options), version
+            self.directory.change(before, dict(self.options), version)
             return False, before
         new = Destination(
             number, self.tenant, self.id, self.kind, dict(self.options), version, acknowledged, earliest, earliest - 1

@@ -17,6 +17,8 @@ from tocsin.service.activity import Activity
 from tocsin.service.throttles import read_told
 from tocsin.store import Identity
 
+NAMED: Final = "named"
+"""The option of destinations whose deliveries tell named parts."""
 _EPOCHS: Final = "service_epochs"
 
 
@@ -34,6 +36,11 @@ class Destination:
     earliest: int  # the first delivery that is kept
     newest: int  # the last delivery
     subscriptions: int = 0  # how many name it
+
+    @property
+    def asks_for_named(self) -> bool:
+        """Whether deliveries tell which named parts of conditions held."""
+        return bool(self.options.get(NAMED))
 
     @property
     def etag(self) -> str:
@@ -71,6 +78,7 @@ class Directory:
     named: dict[tuple[str, str], Destination] = field(default_factory=dict)
     routes: dict[SubscriptionId, Route] = field(default_factory=dict)
     told: dict[SubscriptionId, int] = field(default_factory=dict)  # when a throttled subscription was last told
+    asking: int = 0  # destinations that ask for named parts
     last_event: int = 0
     first_event: int = 1
     published_bytes: int = 0  # of all events so far
@@ -82,10 +90,18 @@ class Directory:
         """Add a destination."""
         self.destinations[destination.number] = destination
         self.named[destination.tenant, destination.id] = destination
+        self.asking += destination.asks_for_named
+
+    def change(self, destination: Destination, options: dict[str, Any], version: int) -> None:
+        """Replace the options of a destination."""
+        self.asking -= destination.asks_for_named
+        destination.options, destination.version = options, version
+        self.asking += destination.asks_for_named
 
     def remove(self, destination: Destination) -> None:
         """Forget a destination."""
         del self.destinations[destination.number], self.named[destination.tenant, destination.id]
+        self.asking -= destination.asks_for_named
 
     def route(self, id: SubscriptionId, route: Route | None) -> None:
         """Set a subscription's route, or forget the subscription, and count who names each destination."""

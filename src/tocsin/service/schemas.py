@@ -31,6 +31,7 @@ _ROUTE: Final = {
 _PLACE: Final = {"type": ["array", "object"], "description": "[x, y], or a GeoJSON point"}
 _MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
 _NAMED: Final = {"type": "object", "description": "The named parts that held, with the places of list elements"}
+_TOLD: Final = _object({**_MATCH, "named": _NAMED}, "id", "score", "payload")
 _CONDITION: Final = {
     "type": ["string", "object", "boolean"],
     "description": "The condition: CQL2 text or JSON, or a rule of another system",
@@ -120,7 +121,7 @@ SCHEMAS: Final[dict[str, Any]] = {
             "sequence": _COUNT,
             "key": {"type": "string", "description": "The same each time that the delivery comes"},
             "event": {"type": "object"},
-            "subscriptions": {"type": "array", "maxItems": 1000, "items": _object(_MATCH, "id", "score", "payload")},
+            "subscriptions": {"type": "array", "maxItems": 1000, "items": _TOLD},
             "destination": _TEXT,
             "published": _TIME,
             "more": {"type": "string", "description": "Where further subscriptions are, if there are any"},
@@ -138,6 +139,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Destination": _object(
         {
             "kind": {"enum": ["stream", "webhook"]},
+            "named": {"type": "boolean", "description": "Whether deliveries tell which named parts held"},
             **_WEBHOOK,
             "id": {**_TEXT, "readOnly": True},
             "epoch": {**_TEXT, "readOnly": True},
@@ -238,14 +240,14 @@ SCHEMAS: Final[dict[str, Any]] = {
             "k": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 10},
             "alpha": {**_NUMBER, "default": 0.5, "description": "How much the place counts: from 0 to less than 1"},
             "payload": {"description": "Any JSON value; deliveries have it"},
+            **_ROUTE,
         },
         "location", additionalProperties=False,
-            **_ROUTE,
     ),
     "Lines": {"type": "string", "description": "One JSON object a line"},
     "Login": _object({"token": _TEXT}, "token", additionalProperties=False),
     "Matches": _object(
-        {"matches": {"type": "array", "items": _object({**_MATCH, "named": _NAMED}, "id", "score", "payload")}},
+        {"matches": {"type": "array", "items": _TOLD}},
         "matches",
     ),
     "Message": _object(
