@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tocsin.client import window_calls as calls
 from tocsin.client.async_receiving import AsyncReceiver
+from tocsin.client.conversations import pages
 from tocsin.client.sending import AsyncSender
 from tocsin.client.window_calls import Pushed
 from tocsin.model.subscription import Report
@@ -227,7 +228,7 @@ class AsyncHosting(AsyncReceiver):
         """
         return AsyncServedWindow(self, name)
 
-    async def windows(self) -> AsyncIterator[dict[str, Any]]:
+    def windows(self) -> AsyncIterator[dict[str, Any]]:
         """All windows in the order of their names.
 
         Returns
@@ -235,8 +236,7 @@ class AsyncHosting(AsyncReceiver):
         iterator of dict
             As in `tocsin.Client.windows`.
         """
-        async for one in self._pages("/v1/windows", "windows"):
-            yield one
+        return self._items(pages("/v1/windows", "windows"))
 
     async def delete_window(self, name: str) -> None:
         """Delete a window with its messages and subscriptions.
@@ -280,7 +280,7 @@ class AsyncHosting(AsyncReceiver):
         """
         return await self._ask(calls.describe(calls.fence_path(name)))
 
-    async def fences(self) -> AsyncIterator[dict[str, Any]]:
+    def fences(self) -> AsyncIterator[dict[str, Any]]:
         """All fences in the order of their names.
 
         Returns
@@ -288,8 +288,7 @@ class AsyncHosting(AsyncReceiver):
         iterator of dict
             As in `tocsin.Client.fences`.
         """
-        async for one in self._pages("/v1/fences", "fences"):
-            yield one
+        return self._items(pages("/v1/fences", "fences"))
 
     async def delete_fence(self, name: str) -> None:
         """Delete a fence that no subscription names.

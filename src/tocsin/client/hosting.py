@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from tocsin.client import window_calls as calls
+from tocsin.client.conversations import pages
 from tocsin.client.receiving import Receiver
 from tocsin.client.sending import Sender
 from tocsin.client.window_calls import Pushed
@@ -272,7 +273,7 @@ class Hosting(Receiver):
         iterator of dict
             Each as `put_window` gives it.
         """
-        yield from self._pages("/v1/windows", "windows")
+        return self._items(pages("/v1/windows", "windows"))
 
     def delete_window(self, name: str) -> None:
         """Delete a window with its messages and subscriptions.
@@ -329,7 +330,7 @@ class Hosting(Receiver):
         iterator of dict
             Each as `fence` gives it.
         """
-        yield from self._pages("/v1/fences", "fences")
+        return self._items(pages("/v1/fences", "fences"))
 
     def delete_fence(self, name: str) -> None:
         """Delete a fence that no subscription names.
