@@ -11,6 +11,7 @@ import tocsin
 def deliver(servers: str, topic: str, url: str, most: int | None = None) -> None:
     """Publish each message once, and then move the offset; `most` ends it after so many messages."""
     settings = {"bootstrap.servers": servers, "group.id": "deliver", "enable.auto.commit": False}
+    settings["session.timeout.ms"] = 10_000  # so long the partitions of one that was killed wait for another
     consumer = Consumer({**settings, "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
     with tocsin.Client(url) as client:

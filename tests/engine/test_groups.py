@@ -49,3 +49,26 @@ def test_hits_are_matches(kind: type, count: int) -> None:
             }
             expected = {row: matched(engine, event, ranking) for row, event in enumerate(events)}
             assert (found, rejects) == (expected, [])
+
+
+@pytest.mark.parametrize("count", [5, 200])
+def test_named_parts_are_told_of_the_matches_that_ask(count: int) -> None:
+    """By place; the others have none."""
+    engine = tocsin.Engine()
+    engine.subscribe_many(
+        {"id": number, "where": f"NAMED('low', n < {number}) OR NAMED('any', ANY(tags, element = 'a'))"}
+        for number in range(count)
+    )
+    events = [{"n": n, "tags": ["b", "a"][: n % 3]} for n in range(0, count, 3)]
+    (hits,), _ = hits_of(
+        engine,
+        ObjectChunk(list(enumerate(events))),
+        naming=lambda ids: [place for place, id in enumerate(ids) if int(id) % 2],
+    )
+
+    for place, event in enumerate(events):
+        own = range(hits.starts[place], hits.starts[place + 1])
+        expected = {one.subscription: one.named for one in engine.match(event, named=True)}
+        assert {hits.ids[at]: hits.named.get(at) for at in own} == {
+            id: parts if int(id) % 2 else None for id, parts in expected.items()
+        }

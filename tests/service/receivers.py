@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import socket
+import sqlite3
 import sys
 import threading
 import time
@@ -49,14 +50,21 @@ class Reply(NamedTuple):
     after_s: float = 0.0
 
 
+class _Server(ThreadingHTTPServer):
+    """Takes more connections at once than a sender opens. With the usual five, a busy machine resets some."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+
 class Receiver:
     """An HTTP server. `reply` says what each request is answered; `got` has those that came."""
 
     def __init__(self, reply: Callable[[Posted], Reply | None] = lambda posted: Reply(), context: Any = None) -> None:
         self.reply, self.got = reply, list[Posted]()
         self.together = self.most_together = 0
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._counting = threading.Lock()
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         if context is not None:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_address[1]
@@ -71,12 +79,16 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 posted = Posted({name.lower(): value for name, value in self.headers.items()}, body)
-                receiver.got.append(posted)
-                receiver.together += 1
-                receiver.most_together = max(receiver.most_together, receiver.together)
-                reply = receiver.reply(posted)
-                time.sleep(reply.after_s if reply else 0)
-                receiver.together -= 1
+                with receiver._counting:
+                    receiver.got.append(posted)
+                    receiver.together += 1
+                    receiver.most_together = max(receiver.most_together, receiver.together)
+                try:
+                    reply = receiver.reply(posted)
+                    time.sleep(reply.after_s if reply else 0)
+                finally:
+                    with receiver._counting:
+                        receiver.together -= 1
                 if reply is None:  # it dies
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)
@@ -126,10 +138,20 @@ class Clock:
 
     def __init__(self, server: Served) -> None:
         self._senders, self._ahead = server.service.senders, 0
+        self._stopped: int | None = None
         self._senders.clock = self
 
     def __call__(self) -> int:
-        return now_ms() + self._ahead
+        return (now_ms() if self._stopped is None else self._stopped) + self._ahead
+
+    def stop(self) -> None:
+        """From now on only the test moves it, so that it does not matter how long the test takes."""
+        self._stopped = now_ms()
+
+    def move(self, moment: int) -> None:
+        """Move it to a time, in milliseconds. It stands."""
+        self._stopped, self._ahead = moment, 0
+        self._senders.look()
 
     def advance(self, seconds: float) -> None:
         self._ahead += int(seconds * 1000)
@@ -161,6 +183,15 @@ def dead_letters(server: Served, name: str = "w", **options: Any) -> list[Any]:
     assert answer.status_code == 200, answer.text
     found: list[Any] = answer.json()["dead_letters"]
     return found
+
+
+def letters(server: Served) -> list[tuple[int, int, int]]:
+    """The number of each delivery that is tried again, how often it was tried, and when it is due."""
+    with sqlite3.connect(server.folder / "store.db") as connection:
+        rows = connection.execute(
+            "SELECT sequence, attempts, due FROM service_letters WHERE dead = '' ORDER BY sequence"
+        )
+        return rows.fetchall()
 
 
 def troubled(draw: random.Random) -> Reply:
@@ -196,7 +227,7 @@ def serve(port: int, file: str) -> None:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+        _Server(("127.0.0.1", port), Handler).serve_forever()
 
 
 if __name__ == "__main__":

@@ -129,8 +129,9 @@ def test_what_is_gone_is_told(tmp_path: Path) -> None:
         with pytest.raises(ServiceError) as told:
             next(client.deliveries("d", after=0, wait_s=0))
         assert (told.value.status, told.value.kind) == (410, "gone") and told.value.more["earliest"] > 1
-        with pytest.warns(UserWarning, match="not kept any more"):
+        with pytest.warns(UserWarning, match="not kept any more") as warned:
             list(client.deliveries("d", after=0, wait_s=0, gaps="warn"))
+        assert [one.filename for one in warned] == [__file__]
 
 
 def test_an_asynchronous_client_has_the_same_calls(client: tocsin.Client, server: Served) -> None:
@@ -155,6 +156,7 @@ def test_an_asynchronous_client_has_the_same_calls(client: tocsin.Client, server
             window = asking.window("news")
             await window.subscribe("u", words=["a"], location=PLACE, destination="d")
             await window.push(MESSAGES[0])
+            assert (await window.subscribe_many([{"id": "v", "words": ["a"], "location": PLACE}])).accepted == 1
             best = await window.results("u")
             changes = [change.change async for one in asking.deliveries("d", wait_s=0) for change in one.changes]
             await asking.put_fence("cars", {"key": "car"})
@@ -205,6 +207,12 @@ def test_windows_are_those_of_the_library(client: tocsin.Client) -> None:
     assert [one.row for one in window.push_batch([{"words": ["a"], "location": (9, 9)}], changes=False).errors] == [0]
     with pytest.raises(InvalidInput):
         window.advance(5)
+    record = {"id": "v", "words": ["a"], "location": PLACE, "throttle_s": 60, "expires_at": "2036-01-31T12:00:00.000Z"}
+    report = window.subscribe_many([record, {"id": "w"}])
+    assert (report.accepted, [(one.row, one.field) for one in report.errors]) == (1, [(1, "location")])
+    found_one = window.get("v")
+    window.subscribe("v", words=["a"], location=PLACE, throttle_s=60, expires_at="2036-01-31T12:00:00Z")
+    assert window.get("v") == found_one and found_one["throttle_s"] == 60
     window.unsubscribe("u")
     for ask in (window.unsubscribe, window.get, window.results):
         with pytest.raises(UnknownSubscription):

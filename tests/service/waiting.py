@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def awaited(condition: Callable[[], object], seconds: float = 20) -> None:
+def awaited(condition: Callable[[], object], seconds: float = 60) -> None:
     """Wait until a condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -1,7 +1,7 @@
 """Clients of the service, for programs that block and for those that await.
 
-`calls`, `delivery_calls` and `window_calls` say what each call sends and how its answer is read, `sending` what is sent
-again. httpx is imported when a client is made.
+`calls`, `delivery_calls` and `window_calls` say what each call sends and how its answer is read. `conversations` has
+the calls of several requests, and `sending` says what is sent again. httpx is imported when a client is made.
 """
 
 from tocsin.client.async_hosting import AsyncServedWindow

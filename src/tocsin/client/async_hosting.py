@@ -9,8 +9,10 @@ import pyarrow as pa
 
 from tocsin.client import window_calls as calls
 from tocsin.client.async_receiving import AsyncReceiver
+from tocsin.client.conversations import pages
 from tocsin.client.sending import AsyncSender
 from tocsin.client.window_calls import Pushed
+from tocsin.model.subscription import Report
 
 
 class AsyncServedWindow:
@@ -40,6 +42,9 @@ class AsyncServedWindow:
         alpha: float | None = None,
         destination: str | None = None,
         payload: Any = None,
+        throttle_s: float | None = None,
+        paused_until: str | None = None,
+        expires_at: str | None = None,
     ) -> None:
         """Add or replace a subscription, which is durable when the call returns.
 
@@ -61,14 +66,33 @@ class AsyncServedWindow:
             As in `tocsin.ServedWindow.subscribe`.
         payload
             As in `tocsin.ServedWindow.subscribe`.
+        throttle_s
+            As in `tocsin.ServedWindow.subscribe`.
+        paused_until, expires_at
+            As in `tocsin.ServedWindow.subscribe`.
         """
         own = None if words is None else list(words)
         await self._sender._ask(
             calls.put_interest(
                 self._name, id, words=own, text=text, location=location, k=k, alpha=alpha, destination=destination,
-                payload=payload,
+                payload=payload, throttle_s=throttle_s, paused_until=paused_until, expires_at=expires_at,
             )
         )  # fmt: skip
+
+    async def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
+        """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
+
+        Parameters
+        ----------
+        records
+            As in `tocsin.ServedWindow.subscribe_many`.
+
+        Returns
+        -------
+        Report
+            As in `tocsin.ServedWindow.subscribe_many`.
+        """
+        return await self._sender._ask(calls.put_interests(self._name, records))
 
     async def unsubscribe(self, id: str) -> None:
         """Remove a subscription.
@@ -204,7 +228,7 @@ class AsyncHosting(AsyncReceiver):
         """
         return AsyncServedWindow(self, name)
 
-    async def windows(self) -> AsyncIterator[dict[str, Any]]:
+    def windows(self) -> AsyncIterator[dict[str, Any]]:
         """All windows in the order of their names.
 
         Returns
@@ -212,8 +236,7 @@ class AsyncHosting(AsyncReceiver):
         iterator of dict
             As in `tocsin.Client.windows`.
         """
-        async for one in self._pages("/v1/windows", "windows"):
-            yield one
+        return self._items(pages("/v1/windows", "windows"))
 
     async def delete_window(self, name: str) -> None:
         """Delete a window with its messages and subscriptions.
@@ -257,7 +280,7 @@ class AsyncHosting(AsyncReceiver):
         """
         return await self._ask(calls.describe(calls.fence_path(name)))
 
-    async def fences(self) -> AsyncIterator[dict[str, Any]]:
+    def fences(self) -> AsyncIterator[dict[str, Any]]:
         """All fences in the order of their names.
 
         Returns
@@ -265,8 +288,7 @@ class AsyncHosting(AsyncReceiver):
         iterator of dict
             As in `tocsin.Client.fences`.
         """
-        async for one in self._pages("/v1/fences", "fences"):
-            yield one
+        return self._items(pages("/v1/fences", "fences"))
 
     async def delete_fence(self, name: str) -> None:
         """Delete a fence that no subscription names.

@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from tocsin.client import calls, delivery_calls
+from tocsin.client import conversations, delivery_calls
 from tocsin.client.delivery_calls import Delivery
-from tocsin.client.receiving import behind, stream_error
+from tocsin.client.receiving import stream_error
 from tocsin.client.sending import AsyncSender, httpx
-from tocsin.client.streams import Following, checked_gaps
-from tocsin.errors import ServiceError
+from tocsin.client.streams import Following
 
 
 class AsyncReceiver(AsyncSender):
@@ -73,7 +72,7 @@ class AsyncReceiver(AsyncSender):
         """
         await self._ask(delivery_calls.acknowledge(name, sequence))
 
-    async def destinations(self) -> AsyncIterator[dict[str, Any]]:
+    def destinations(self) -> AsyncIterator[dict[str, Any]]:
         """All destinations in the order of their ids.
 
         Returns
@@ -81,18 +80,7 @@ class AsyncReceiver(AsyncSender):
         iterator of dict
             As in `tocsin.Client.destinations`.
         """
-        async for one in self._pages("/v1/destinations", "destinations"):
-            yield one
-
-    async def _pages(self, path: str, name: str) -> AsyncIterator[dict[str, Any]]:
-        after: str | None = None
-        while True:
-            page = await self._ask(calls.page(path, after))
-            for one in page[name]:
-                yield one
-            after = page.get("next")
-            if after is None:
-                return
+        return self._items(conversations.pages("/v1/destinations", "destinations"))
 
     async def enable(self, name: str) -> dict[str, Any]:
         """Let a webhook send again at once, after it failed or was disabled.
@@ -147,7 +135,7 @@ class AsyncReceiver(AsyncSender):
         """
         return await self._ask(delivery_calls.replay(name, first, since))
 
-    async def dead_letters(self, name: str) -> AsyncIterator[dict[str, Any]]:
+    def dead_letters(self, name: str) -> AsyncIterator[dict[str, Any]]:
         """The deliveries of a webhook that were given up, in order.
 
         Parameters
@@ -160,14 +148,7 @@ class AsyncReceiver(AsyncSender):
         iterator of dict
             As in `tocsin.Client.dead_letters`.
         """
-        after: int | None = None
-        while True:
-            page = await self._ask(delivery_calls.dead_letters(name, after))
-            for one in page["dead_letters"]:
-                yield one
-            after = page.get("next")
-            if after is None:
-                return
+        return self._items(conversations.dead_letters(name))
 
     async def retry(self, name: str, sequence: int) -> None:
         """Send a dead letter again.
@@ -181,7 +162,7 @@ class AsyncReceiver(AsyncSender):
         """
         await self._ask(delivery_calls.retry(name, sequence))
 
-    async def deliveries(
+    def deliveries(
         self,
         name: str,
         *,
@@ -210,30 +191,7 @@ class AsyncReceiver(AsyncSender):
         iterator of Delivery
             As in `tocsin.Client.deliveries`.
         """
-        checked_gaps(gaps)
-        while True:
-            try:
-                page = await self._ask(delivery_calls.pull(name, after, wait_s))
-            except ServiceError as error:
-                after = behind(error, gaps)
-                continue
-            for place, delivery in enumerate(page.deliveries):
-                await self._complete(delivery, page.wanting.get(place))
-                yield delivery
-                after = delivery.sequence
-            if page.deliveries and acknowledge:
-                await self.acknowledge(name, page.deliveries[-1].sequence)
-            if not page.deliveries and not wait_s:
-                return
-
-    async def _complete(self, delivery: Delivery, path: str | None) -> None:
-        """Read the subscriptions of a delivery that its page left out."""
-        number: int | None = None
-        while path is not None:
-            found, changes, number = await self._ask(delivery_calls.more(path, number))
-            delivery.subscriptions.extend(found)
-            delivery.changes.extend(changes)
-            path = path if number is not None else None
+        return self._items(conversations.deliveries(name, after, wait_s, acknowledge=acknowledge, gaps=gaps))
 
     async def stream(self, *names: str, start: str | int = "latest", gaps: str = "raise") -> AsyncIterator[Delivery]:
         """The deliveries of destinations as they are made, on one connection. Nothing is acknowledged.

@@ -10,6 +10,7 @@ import pyarrow as pa
 from tocsin.client import calls
 from tocsin.client.async_hosting import AsyncHosting
 from tocsin.client.calls import Event, Matched, Published
+from tocsin.client.conversations import pages
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Report, SubscriptionId
 
@@ -208,7 +209,7 @@ class AsyncClient(AsyncHosting):
         """
         return await self._ask(calls.publish(events, key))
 
-    async def subscriptions(self) -> AsyncIterator[dict[str, Any]]:
+    def subscriptions(self) -> AsyncIterator[dict[str, Any]]:
         """All subscriptions in the order of their ids.
 
         Returns
@@ -216,8 +217,7 @@ class AsyncClient(AsyncHosting):
         iterator of dict
             As in `tocsin.Client.subscriptions`.
         """
-        async for one in self._pages("/v1/subscriptions", "subscriptions"):
-            yield one
+        return self._items(pages("/v1/subscriptions", "subscriptions"))
 
     def __repr__(self) -> str:
         return f"AsyncClient({self._url!r})"

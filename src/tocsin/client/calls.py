@@ -162,12 +162,14 @@ def page(path: str, after: str | None, limit: int = 1000) -> Ask[dict[str, Any]]
     return Ask("GET", path, answer_document, params={"limit": limit} | ({} if after is None else {"after": after}))
 
 
-def subscribe_many(records: pa.Table | Iterable[Mapping[str, Any]]) -> Ask[Report]:
+def subscribe_many(records: pa.Table | Iterable[Mapping[str, Any]], path: str = "/v1/subscriptions") -> Ask[Report]:
+    """Subscriptions of events, or of the window that the path names."""
+
     def read(status: int, body: bytes) -> Report:
         report = json.loads(body)
         return Report(report["accepted"], rejects_of(report["errors"]))
 
-    return Ask("POST", "/v1/subscriptions", read, **many_body(records))
+    return Ask("POST", path, read, **many_body(records))
 
 
 def rejects_of(errors: Iterable[Mapping[str, Any]]) -> list[Reject]:
@@ -187,7 +189,16 @@ def _ranked(ranking: Ranking | None) -> dict[str, str]:
 
 
 def matches_of(found: Iterable[Mapping[str, Any]]) -> list[Match]:
-    return [Hit(one["id"], one["score"], {"payload": one.get("payload")}) for one in found if "change" not in one]
+    """The matches among the subscriptions of an answer. Those that are told of changes are not matches."""
+    return [
+        Hit(
+            one["id"],
+            one["score"],
+            {"payload": one.get("payload")} | {name: one[name] for name in ("named",) if name in one},
+        )
+        for one in found
+        if "change" not in one
+    ]
 
 
 def match(event: Event, ranking: Ranking | None) -> Ask[list[Match]]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tocsin.client import calls
 from tocsin.client.calls import Event, Matched, Published
+from tocsin.client.conversations import pages
 from tocsin.client.hosting import Hosting
 from tocsin.errors import UnknownSubscription
 from tocsin.model.ranking import Ranking
@@ -208,7 +209,7 @@ class Client(Hosting):
         iterator of dict
             Each as `get` gives it. What changes meanwhile may be there or not.
         """
-        yield from self._pages("/v1/subscriptions", "subscriptions")
+        return self._items(pages("/v1/subscriptions", "subscriptions"))
 
     # Matching and publishing
 

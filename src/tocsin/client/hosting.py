@@ -8,9 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from tocsin.client import window_calls as calls
+from tocsin.client.conversations import pages
 from tocsin.client.receiving import Receiver
 from tocsin.client.sending import Sender
 from tocsin.client.window_calls import Pushed
+from tocsin.model.subscription import Report
 
 
 class ServedWindow:
@@ -40,6 +42,9 @@ class ServedWindow:
         alpha: float | None = None,
         destination: str | None = None,
         payload: Any = None,
+        throttle_s: float | None = None,
+        paused_until: str | None = None,
+        expires_at: str | None = None,
     ) -> None:
         """Add or replace a subscription, which is durable when the call returns.
 
@@ -61,6 +66,11 @@ class ServedWindow:
             Where changes of its list are delivered.
         payload : JSON value, optional
             What deliveries carry.
+        throttle_s : float, optional
+            It is told of its list at most once in so many seconds. `results` has the whole list.
+        paused_until, expires_at : str, optional
+            Until this time it is told nothing, and from this time on it is deleted: RFC 3339, such as
+            `"2026-01-31T12:00:00Z"`.
 
         Raises
         ------
@@ -71,9 +81,24 @@ class ServedWindow:
         self._sender._ask(
             calls.put_interest(
                 self._name, id, words=own, text=text, location=location, k=k, alpha=alpha, destination=destination,
-                payload=payload,
+                payload=payload, throttle_s=throttle_s, paused_until=paused_until, expires_at=expires_at,
             )
         )  # fmt: skip
+
+    def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
+        """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
+
+        Parameters
+        ----------
+        records : pyarrow.Table or iterable of mappings
+            Each with `id` and what `subscribe` takes.
+
+        Returns
+        -------
+        Report
+            How many were accepted, and the rejects.
+        """
+        return self._sender._ask(calls.put_interests(self._name, records))
 
     def unsubscribe(self, id: str) -> None:
         """Remove a subscription.
@@ -248,7 +273,7 @@ class Hosting(Receiver):
         iterator of dict
             Each as `put_window` gives it.
         """
-        yield from self._pages("/v1/windows", "windows")
+        return self._items(pages("/v1/windows", "windows"))
 
     def delete_window(self, name: str) -> None:
         """Delete a window with its messages and subscriptions.
@@ -305,7 +330,7 @@ class Hosting(Receiver):
         iterator of dict
             Each as `fence` gives it.
         """
-        yield from self._pages("/v1/fences", "fences")
+        return self._items(pages("/v1/fences", "fences"))
 
     def delete_fence(self, name: str) -> None:
         """Delete a fence that no subscription names.

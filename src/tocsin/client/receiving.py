@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tocsin.client import calls, delivery_calls
+from tocsin.client import conversations, delivery_calls
 from tocsin.client.calls import Ask
 from tocsin.client.delivery_calls import Delivery
 from tocsin.client.sending import Sender, httpx
-from tocsin.client.streams import Following, checked_gaps
-from tocsin.errors import ServiceError
+from tocsin.client.streams import Following
 
 
 class Receiver(Sender):
     """The part of `Client` that receives."""
-
-    def _pages(self, path: str, name: str) -> Iterator[dict[str, Any]]:
-        after: str | None = None
-        while True:
-            page = self._ask(calls.page(path, after))
-            yield from page[name]
-            after = page.get("next")
-            if after is None:
-                return
 
     def put_destination(
         self, name: str, kind: str = "stream", settings: Mapping[str, Any] | None = None
@@ -71,7 +60,7 @@ class Receiver(Sender):
         iterator of dict
             Each as `destination` gives it.
         """
-        yield from self._pages("/v1/destinations", "destinations")
+        return self._items(conversations.pages("/v1/destinations", "destinations"))
 
     def delete_destination(self, name: str) -> None:
         """Delete a destination that no subscription names.
@@ -166,13 +155,7 @@ class Receiver(Sender):
         iterator of dict
             Each with `sequence`, `cause`, `reason`, `attempts`, and the `delivery` as long as it is kept.
         """
-        after: int | None = None
-        while True:
-            page = self._ask(delivery_calls.dead_letters(name, after))
-            yield from page["dead_letters"]
-            after = page.get("next")
-            if after is None:
-                return
+        return self._items(conversations.dead_letters(name))
 
     def retry(self, name: str, sequence: int) -> None:
         """Send a dead letter again.
@@ -217,30 +200,7 @@ class Receiver(Sender):
         iterator of Delivery
             Each with all its subscriptions.
         """
-        checked_gaps(gaps)
-        while True:
-            try:
-                page = self._ask(delivery_calls.pull(name, after, wait_s))
-            except ServiceError as error:
-                after = behind(error, gaps)
-                continue
-            for place, delivery in enumerate(page.deliveries):
-                self._complete(delivery, page.wanting.get(place))
-                yield delivery
-                after = delivery.sequence
-            if page.deliveries and acknowledge:
-                self.acknowledge(name, page.deliveries[-1].sequence)
-            if not page.deliveries and not wait_s:
-                return
-
-    def _complete(self, delivery: Delivery, path: str | None) -> None:
-        """Read the subscriptions of a delivery that its page left out."""
-        number: int | None = None
-        while path is not None:
-            found, changes, number = self._ask(delivery_calls.more(path, number))
-            delivery.subscriptions.extend(found)
-            delivery.changes.extend(changes)
-            path = path if number is not None else None
+        return self._items(conversations.deliveries(name, after, wait_s, acknowledge=acknowledge, gaps=gaps))
 
     def stream(self, *names: str, start: str | int = "latest", gaps: str = "raise") -> Iterator[Delivery]:
         """The deliveries of destinations as they are made, on one connection. Nothing is acknowledged.
@@ -275,14 +235,6 @@ class Receiver(Sender):
             except httpx().TransportError:
                 """The server was stopped, or the connection cut."""
             time.sleep(following.pause_s)
-
-
-def behind(error: ServiceError, gaps: str) -> int:
-    """The number to go on after, where deliveries are gone; raises the error if it is another, or is to be raised."""
-    if error.status != 410 or gaps == "raise" or "earliest" not in error.more:
-        raise error
-    warnings.warn(str(error), stacklevel=3)
-    return int(error.more["earliest"]) - 1
 
 
 def stream_error(status: int, body: bytes) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Final, Self, TypeVar
 
 from tocsin.client.calls import Ask
+from tocsin.client.conversations import END, Conversation, Item, answered
 from tocsin.errors import InvalidInput, MissingExtra, ServiceError
 
 Result = TypeVar("Result")
@@ -108,6 +109,20 @@ class Sender:
                 return ask.answer(answer.status_code, answer.content)
             time.sleep(pause)
 
+    def _items(self, conversation: Conversation[Item]) -> Iterator[Item]:
+        """What a conversation finds. Its requests are sent when the next item is asked for."""
+        step: Any = next(conversation, END)
+        while step is not END:
+            if isinstance(step, Ask):
+                try:
+                    answer = self._ask(step)
+                except ServiceError as error:
+                    answer = error
+                step = answered(conversation, answer)
+            else:
+                yield step
+                step = next(conversation, END)
+
 
 class AsyncSender:
     """The part of `AsyncClient` that sends."""
@@ -141,3 +156,17 @@ class AsyncSender:
             if pause is None:
                 return ask.answer(answer.status_code, answer.content)
             await asyncio.sleep(pause)
+
+    async def _items(self, conversation: Conversation[Item]) -> AsyncIterator[Item]:
+        """What a conversation finds. Its requests are sent when the next item is asked for."""
+        step: Any = next(conversation, END)
+        while step is not END:
+            if isinstance(step, Ask):
+                try:
+                    answer = await self._ask(step)
+                except ServiceError as error:
+                    answer = error
+                step = answered(conversation, answer)
+            else:
+                yield step
+                step = next(conversation, END)

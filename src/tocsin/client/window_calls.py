@@ -9,8 +9,17 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from tocsin.client.calls import Ask, answer_document, json_body, many_body, no_answer, part, rejects_of
-from tocsin.model.subscription import Reject
+from tocsin.client.calls import (
+    Ask,
+    answer_document,
+    json_body,
+    many_body,
+    no_answer,
+    part,
+    rejects_of,
+    subscribe_many,
+)
+from tocsin.model.subscription import Reject, Report
 
 
 class Pushed(NamedTuple):
@@ -61,6 +70,10 @@ def delete(path: str) -> Ask[None]:
 
 def put_interest(name: str, id: str, **record: Any) -> Ask[None]:
     return Ask("PUT", f"{window_path(name)}/subscriptions/{part(id)}", no_answer, **json_body(_given(record)))
+
+
+def put_interests(name: str, records: pa.Table | Iterable[Mapping[str, Any]]) -> Ask[Report]:
+    return subscribe_many(records, f"{window_path(name)}/subscriptions")
 
 
 def interest(name: str, id: str) -> Ask[dict[str, Any]]:

@@ -34,6 +34,11 @@ class Sender(NamedTuple):
     method: str
     path: str
 
+    @classmethod
+    def expiry(cls, path: str) -> Sender:
+        """The sender of the change that deletes an expired subscription."""
+        return cls("", "expiry", "", "DELETE", path)
+
 
 def put_record(database: Database, sender: Sender, time: int, first: int | None, last: int) -> None:
     """Write a record of the changes of subscriptions from number `first` to `last`, if there are any."""

@@ -13,11 +13,11 @@ from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service.directory import NOWHERE, Destination, Directory, Route
 from tocsin.service.fences.areas import Area, Areas
 from tocsin.service.problems import Problem, conflict, unknown
+from tocsin.service.throttles import drop_told
 from tocsin.store import Database
 
 _PUT_ROUTE: Final = "INSERT OR REPLACE INTO service_routes VALUES (?, ?, ?, ?, ?, ?)"
 _DROP_ROUTE: Final = "DELETE FROM service_routes WHERE id = ?"
-_DROP_TOLD: Final = "DELETE FROM service_told WHERE id = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class PutSubscription:
         elif tag is not None:
             database.connection.execute(_DROP_ROUTE, (id,))
         if self.route.throttle_s is None and tag is not None:
-            database.connection.execute(_DROP_TOLD, (id,))
+            drop_told(database, [id])
         self._is_new = tag is None
         return self._sequence
 
@@ -105,8 +105,8 @@ class RemoveSubscription:
             raise unknown("subscription", self.remove.id)
         self.guard.check(tag)
         last = self.remove.write(database, sequence, touched)
-        for statement in (_DROP_ROUTE, _DROP_TOLD):
-            database.connection.execute(statement, (self.remove.id,))
+        database.connection.execute(_DROP_ROUTE, (self.remove.id,))
+        drop_told(database, [self.remove.id])
         return last
 
     def apply(self) -> None:
@@ -137,8 +137,8 @@ class PutSubscriptions:
         database.connection.executemany(_PUT_ROUTE, put)
         before = [(id,) for id, route in self._kept.items() if route == NOWHERE and id in self.directory.routes]
         database.connection.executemany(_DROP_ROUTE, before)
-        told = [(id,) for id, route in self._kept.items() if route.throttle_s is None and id in self.directory.told]
-        database.connection.executemany(_DROP_TOLD, told)
+        told = (id for id, route in self._kept.items() if route.throttle_s is None and id in self.directory.told)
+        drop_told(database, told)
         return last
 
     def apply(self) -> tuple[int, list[Reject]]:
@@ -212,7 +212,7 @@ class PutDestination:
         number, version, acknowledged, earliest = self._row
         before = self.directory.destinations.get(number)
         if before is not None:
-            before.options, before.version = dict(self.options), version
+            self.directory.change(before, dict(self.options), version)
             return False, before
         new = Destination(
             number, self.tenant, self.id, self.kind, dict(self.options), version, acknowledged, earliest, earliest - 1

@@ -14,8 +14,11 @@ from typing import Any, Final, NamedTuple
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service import tables
 from tocsin.service.activity import Activity
+from tocsin.service.throttles import read_told
 from tocsin.store import Identity
 
+NAMED: Final = "named"
+"""The option of destinations whose deliveries tell named parts."""
 _EPOCHS: Final = "service_epochs"
 
 
@@ -35,6 +38,11 @@ class Destination:
     subscriptions: int = 0  # how many name it
 
     @property
+    def asks_for_named(self) -> bool:
+        """Whether deliveries tell which named parts of conditions held."""
+        return bool(self.options.get(NAMED))
+
+    @property
     def etag(self) -> str:
         """Changes with each change of its options, and differs after it was deleted and made again."""
         return f'"{self.number}.{self.version}"'
@@ -49,6 +57,14 @@ class Route(NamedTuple):
     expires_at: int | None = None
     fence: int | None = None  # its number: not matches are delivered, but changes of objects
 
+    def is_silent(self, now: int) -> bool:
+        """Whether the subscription is told nothing: it is paused, or has expired."""
+        return (self.paused_until or 0) > now or (self.expires_at is not None and self.expires_at <= now)
+
+    def is_due(self, last: int | None, now: int) -> bool:
+        """Whether its throttle lets it be told. `last`: when it was told before."""
+        return self.throttle_s is None or last is None or now - last >= self.throttle_s * 1000
+
 
 NOWHERE: Final = Route()
 
@@ -62,6 +78,7 @@ class Directory:
     named: dict[tuple[str, str], Destination] = field(default_factory=dict)
     routes: dict[SubscriptionId, Route] = field(default_factory=dict)
     told: dict[SubscriptionId, int] = field(default_factory=dict)  # when a throttled subscription was last told
+    asking: int = 0  # destinations that ask for named parts
     last_event: int = 0
     first_event: int = 1
     published_bytes: int = 0  # of all events so far
@@ -70,13 +87,21 @@ class Directory:
     _shared: dict[Route, Route] = field(default_factory=dict)
 
     def put(self, destination: Destination) -> None:
-        """Add or replace a destination."""
+        """Add a destination."""
         self.destinations[destination.number] = destination
         self.named[destination.tenant, destination.id] = destination
+        self.asking += destination.asks_for_named
+
+    def change(self, destination: Destination, options: dict[str, Any], version: int) -> None:
+        """Replace the options of a destination."""
+        self.asking -= destination.asks_for_named
+        destination.options, destination.version = options, version
+        self.asking += destination.asks_for_named
 
     def remove(self, destination: Destination) -> None:
         """Forget a destination."""
         del self.destinations[destination.number], self.named[destination.tenant, destination.id]
+        self.asking -= destination.asks_for_named
 
     def route(self, id: SubscriptionId, route: Route | None) -> None:
         """Set a subscription's route, or forget the subscription, and count who names each destination."""
@@ -127,7 +152,7 @@ def read_directory(connection: sqlite3.Connection, identity: Identity) -> Direct
     )
     for id, *route in routes:
         one.route(id, Route(*route))
-    one.told = dict(connection.execute("SELECT id, time FROM service_told").fetchall())
+    one.told = read_told(connection)
     return one
 
 

@@ -1,23 +1,31 @@
-"""Subscriptions that expire: they are deleted, with a record for the audit log."""
+"""Subscriptions that expire: they are deleted, with a record for the audit log. Those of windows, too."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import sqlite3
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from tocsin.errors import StoreError
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service.audit import Sender, put_record
 from tocsin.service.changes import RemoveSubscription
+from tocsin.service.problems import Problem, is_full
 from tocsin.service.times import now_ms
+from tocsin.service.windows import interests
+from tocsin.service.windows.hosted import Hosted
 from tocsin.store import Database
 
 if TYPE_CHECKING:
     from tocsin.service.service import Service
 
+_LOG: Final = logging.getLogger("tocsin.service")
 _AT_ONCE: Final = 1000
-_DUE: Final = "SELECT id FROM service_routes WHERE expires_at <= ? ORDER BY expires_at LIMIT ?"
+_ROUTES: Final = "service_routes"
 
 
 @dataclass(slots=True)
@@ -31,12 +39,12 @@ class RemoveExpired:
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         service, last = self.service, sequence
-        for id in due(database.connection, self.now):
+        for id in due(database.connection, _ROUTES, self.now):
             change = service.transactions.remove(id)
             one = RemoveSubscription(service.directory, service.fences.areas, change)
             before, last = last, one.write(database, last, touched)
-            path = f"/v1/subscriptions/{quote(str(id), safe='')}"
-            put_record(database, Sender("", "expiry", "", "DELETE", path), self.now, before + 1, last)
+            sender = Sender.expiry(f"/v1/subscriptions/{quote(str(id), safe='')}")
+            put_record(database, sender, self.now, before + 1, last)
             self._removed.append(one)
         return last
 
@@ -46,12 +54,32 @@ class RemoveExpired:
         return len(self._removed)
 
 
-def due(connection: sqlite3.Connection, now: int, limit: int = _AT_ONCE) -> list[SubscriptionId]:
-    """The subscriptions that expired by a time, the earliest first."""
-    return [id for (id,) in connection.execute(_DUE, (now, limit)).fetchall()]
+def due(connection: sqlite3.Connection, table: str, now: int, limit: int = _AT_ONCE) -> list[SubscriptionId]:
+    """The subscriptions of a table that expired by a time, the earliest first."""
+    statement = f"SELECT id FROM {table} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?"
+    return [id for (id,) in connection.execute(statement, (now, limit)).fetchall()]
 
 
 async def remove_expired(service: Service) -> None:
     """Delete all subscriptions that have expired."""
-    while await service.readers.read(lambda one: due(one, now_ms(), 1)):
+    while await service.readers.read(lambda one: due(one, _ROUTES, now_ms(), 1)):
         service.metrics.removed(await service.commit(RemoveExpired(service, now_ms())))
+
+
+async def remove_expired_of_windows(service: Service) -> None:
+    """The same for those of windows. A window that fails is tried again a second later, and delays no other."""
+    async with service.windows.changing:  # none is closed meanwhile
+        for one in service.windows:
+            try:
+                while one.interests.expiring and (count := await _expire(one)):
+                    service.metrics.removed(count)
+            except (Problem, StoreError, sqlite3.Error) as error:
+                if not is_full(error):
+                    _LOG.warning("expired subscriptions of the window %s could not be deleted: %s", one.name, error)
+
+
+async def _expire(one: Hosted) -> int:
+    """Delete some subscriptions of a window that have expired. Returns how many."""
+    now = now_ms()
+    ids = await one.readers.read(partial(due, table=interests.TABLE, now=now))
+    return await asyncio.wrap_future(one.expire(ids, now)) if ids else 0

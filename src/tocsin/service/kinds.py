@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from tocsin.service.names import only
+from tocsin.service.directory import NAMED
+from tocsin.service.names import flag, only
 from tocsin.service.problems import invalid
 from tocsin.service.webhooks import options as webhook
 
@@ -13,6 +14,7 @@ from tocsin.service.webhooks import options as webhook
 class Kind(NamedTuple):
     """A kind of destination. `check` gives the options of a record as they are stored, or raises a `Problem`.
 
+    Every kind has the option `named`, too.
     Its second argument says whether the sender of the request is an admin.
     """
 
@@ -37,5 +39,6 @@ def checked_options(record: Mapping[str, Any], *, is_admin: bool) -> tuple[str, 
     if kind is None:
         known = " or ".join(KINDS)
         raise invalid(f"kind is {str(name)!r:.40}; it is {known}", field="kind")
-    only(record, kind.fields | {"kind"}, f"destination of kind {kind.name}")
-    return kind.name, kind.check(record, is_admin)
+    only(record, kind.fields | {"kind", NAMED}, f"destination of kind {kind.name}")
+    named = {NAMED: True} if flag(record, NAMED) else {}
+    return kind.name, kind.check(record, is_admin) | named

@@ -138,6 +138,14 @@ def amount(value: object, field: str, least: float, most: float) -> float:
     return float(value)
 
 
+def flag(record: Mapping[str, Any], field: str) -> bool:
+    """A truth value of a JSON document, false if it is not given."""
+    value = record.get(field, False)
+    if not isinstance(value, bool):
+        raise invalid(f"{field} is {str(value)[:40]}; it is true or false", field=field)
+    return value
+
+
 def instant(record: Mapping[str, Any], field: str) -> int | None:
     """A time of a JSON document in milliseconds: RFC 3339, with its offset from UTC. None if it is not given."""
     value = record.get(field)

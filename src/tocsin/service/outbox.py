@@ -13,6 +13,7 @@ from tocsin.model.subscription import SubscriptionId
 from tocsin.service.directory import Directory
 from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.problems import Problem, invalid
+from tocsin.service.throttles import put_told
 from tocsin.service.units import Event, Key, Published, Unit
 from tocsin.service.webhooks.letters import OVERFLOW, Letter, put_letters
 from tocsin.service.webhooks.registry import Filling, Webhooks
@@ -169,17 +170,16 @@ class Publish:
         """The id of a destination that refuses an event."""
         if event.kind:
             return None
-        return pending.filling.refusing({*event.deliveries, *(one.destination for one in event.throttled)})
+        return pending.filling.refusing({*event.deliveries, *(one.route.destination or 0 for one in event.throttled)})
 
     def _throttle(self, event: Event, now: int, rows: _Rows, pending: _Pending) -> None:
         """Deliver the throttled matches that are due."""
         for one in event.throttled:
-            last = pending.told.get(one.id, self.outbox.directory.told.get(one.id))
-            if last is not None and now - last < one.throttle_s * 1000:
+            if not one.route.is_due(pending.told.get(one.id, self.outbox.directory.told.get(one.id)), now):
                 event.suppressed += 1
                 continue
             pending.told[one.id] = rows.told[one.id] = now
-            event.deliveries.setdefault(one.destination, []).append(one.fragment)
+            event.deliveries.setdefault(one.route.destination or 0, []).append(one.fragment)
         event.throttled = []
 
     def apply(self) -> tuple[list[list[Outcome]], list[Stored]]:
@@ -221,8 +221,7 @@ class _Rows:
         put = database.connection.executemany
         put("INSERT INTO service_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self.events)
         put("INSERT INTO service_deliveries VALUES (?, ?, ?, ?, ?)", self._deliveries)
-        if self.told:
-            put("INSERT OR REPLACE INTO service_told VALUES (?, ?)", self.told.items())
+        put_told(database, self.told)
         if self._more:
             put("INSERT INTO service_more VALUES (?, ?, ?, ?)", self._more)
         for destination, number, letter in self.dead:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tocsin.errors import StoreError
 from tocsin.service import audit
 from tocsin.service.directory import Directory
-from tocsin.service.expiry import remove_expired
+from tocsin.service.expiry import remove_expired, remove_expired_of_windows
 from tocsin.service.problems import is_full
 from tocsin.service.readers import used_bytes
 from tocsin.service.times import now_ms
@@ -118,6 +118,7 @@ async def keep(service: Service) -> None:
                 await remove_expired(service)
                 await _measure(service)
                 service.windows.hand_over()
+                await remove_expired_of_windows(service)
             except (StoreError, sqlite3.Error) as error:
                 if not is_full(error):
                     _LOG.warning("retention failed, and is tried again: %s", error)

@@ -22,9 +22,16 @@ def _list(name: str) -> dict[str, Any]:
     return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
 
 
+_ROUTE: Final = {
+    "destination": {**_TEXT, "description": "Where matches, or changes, are delivered"},
+    "throttle_s": {"type": "number", "minimum": 0.001, "description": "One delivery in so many seconds"},
+    "paused_until": {**_TIME, "description": "Until then, they are counted but not delivered"},
+    "expires_at": {**_TIME, "description": "The subscription is deleted then"},
+}
 _PLACE: Final = {"type": ["array", "object"], "description": "[x, y], or a GeoJSON point"}
 _MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
 _NAMED: Final = {"type": "object", "description": "The named parts that held, with the places of list elements"}
+_TOLD: Final = _object({**_MATCH, "named": _NAMED}, "id", "score", "payload")
 _CONDITION: Final = {
     "type": ["string", "object", "boolean"],
     "description": "The condition: CQL2 text or JSON, or a rule of another system",
@@ -94,7 +101,9 @@ SCHEMAS: Final[dict[str, Any]] = {
         {"time": {"type": ["number", "string"], "description": "Seconds, or an instant"}}, "time",
         additionalProperties=False,
     ),
-    "Advanced": _object({"changes": _COUNT, "deliveries": _COUNT}, "changes", "deliveries"),
+    "Advanced": _object(
+        {"changes": _COUNT, "deliveries": _COUNT, "suppressed": _COUNT}, "changes", "deliveries"
+    ),
     "Anything": {"type": "object"},
     "Acknowledged": _object({"acknowledged": _COUNT, "newest": _COUNT}, "acknowledged", "newest"),
     "Acknowledgement": _object({"sequence": _COUNT, "epoch": _TEXT}, "sequence", additionalProperties=False),
@@ -112,7 +121,7 @@ SCHEMAS: Final[dict[str, Any]] = {
             "sequence": _COUNT,
             "key": {"type": "string", "description": "The same each time that the delivery comes"},
             "event": {"type": "object"},
-            "subscriptions": {"type": "array", "maxItems": 1000, "items": _object(_MATCH, "id", "score", "payload")},
+            "subscriptions": {"type": "array", "maxItems": 1000, "items": _TOLD},
             "destination": _TEXT,
             "published": _TIME,
             "more": {"type": "string", "description": "Where further subscriptions are, if there are any"},
@@ -130,6 +139,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Destination": _object(
         {
             "kind": {"enum": ["stream", "webhook"]},
+            "named": {"type": "boolean", "description": "Whether deliveries tell which named parts held"},
             **_WEBHOOK,
             "id": {**_TEXT, "readOnly": True},
             "epoch": {**_TEXT, "readOnly": True},
@@ -229,15 +239,15 @@ SCHEMAS: Final[dict[str, Any]] = {
             "location": _PLACE,
             "k": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 10},
             "alpha": {**_NUMBER, "default": 0.5, "description": "How much the place counts: from 0 to less than 1"},
-            "destination": {**_TEXT, "description": "Where changes are delivered"},
             "payload": {"description": "Any JSON value; deliveries have it"},
+            **_ROUTE,
         },
         "location", additionalProperties=False,
     ),
     "Lines": {"type": "string", "description": "One JSON object a line"},
     "Login": _object({"token": _TEXT}, "token", additionalProperties=False),
     "Matches": _object(
-        {"matches": {"type": "array", "items": _object({**_MATCH, "named": _NAMED}, "id", "score", "payload")}},
+        {"matches": {"type": "array", "items": _TOLD}},
         "matches",
     ),
     "Message": _object(
@@ -268,7 +278,8 @@ SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Pushed": _object(
         {
-            "accepted": _COUNT, "rejected": _COUNT, "changes": _COUNT, "deliveries": _COUNT, "errors": _ERRORS,
+            "accepted": _COUNT, "rejected": _COUNT, "changes": _COUNT, "deliveries": _COUNT, "suppressed": _COUNT,
+            "errors": _ERRORS,
             "next": {**_COUNT, "description": "The number that the next message gets"},
         },
         "accepted", "rejected", "changes", "deliveries", "next", "errors",
@@ -331,11 +342,8 @@ SCHEMAS: Final[dict[str, Any]] = {
             "score": {**_NUMBER, "default": 1.0},
             "payload": {"description": "Any JSON value; deliveries have it"},
             "weights": {"type": "object", "additionalProperties": _NUMBER},
-            "destination": {"type": "string", "description": "Where matches are delivered"},
             "fence": {"type": "string", "description": "Changes of the objects of this fence are delivered instead"},
-            "throttle_s": {"type": "number", "minimum": 0.001, "description": "One delivery in so many seconds"},
-            "paused_until": {**_TIME, "description": "Until then, matches are counted but not delivered"},
-            "expires_at": {**_TIME, "description": "The subscription is deleted then"},
+            **_ROUTE,
             "sequence": {**_COUNT, "readOnly": True},
         },
         "where", additionalProperties=False,

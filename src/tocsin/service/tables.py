@@ -17,9 +17,11 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Final
 
 from tocsin.errors import StoreError
+from tocsin.service import throttles
 from tocsin.store import Database
 
 VERSION: Final = 2
@@ -66,9 +68,7 @@ _SCHEMA: Final = (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL,
         handed INTEGER NOT NULL
     ) STRICT""",
-    """CREATE TABLE IF NOT EXISTS service_told (
-        id ANY NOT NULL PRIMARY KEY, time INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID""",
+    throttles.SCHEMA,
     """CREATE TABLE IF NOT EXISTS service_fences (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL
     ) STRICT""",
@@ -98,10 +98,7 @@ class Prepare:
             )
         for statement in _SCHEMA:
             database.connection.execute(statement)
-        for table, column, kind in _LATER:
-            known = database.connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", (table, column))
-            if known.fetchone() is None:
-                database.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
+        add_columns(database, _LATER)
         # Another process may have removed subscriptions, as `tocsin update` does. Their rows go, too.
         for table in ("service_routes", "service_told"):
             database.connection.execute(f"DELETE FROM {table} WHERE id NOT IN (SELECT id FROM subscriptions)")
@@ -110,6 +107,14 @@ class Prepare:
 
     def apply(self) -> None:
         """Memory has nothing of it."""
+
+
+def add_columns(database: Database, later: Sequence[tuple[str, str, str]]) -> None:
+    """Add the columns that older tables lack: the table, the name and the type of each."""
+    for table, column, kind in later:
+        known = database.connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", (table, column))
+        if known.fetchone() is None:
+            database.connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
 
 
 def last_event(connection: sqlite3.Connection) -> tuple[int, int]:

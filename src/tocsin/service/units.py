@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records import Chunk, ObjectChunk
+from tocsin.service.directory import Route
 
 CHANGE: Final = "change"
 NOTICE: Final = "notice"
@@ -58,9 +59,8 @@ class Unit:
 class Throttled(NamedTuple):
     """A match that is delivered unless the subscription was told of another one lately."""
 
-    destination: int
     id: SubscriptionId
-    throttle_s: float
+    route: Route
     fragment: str
 
 

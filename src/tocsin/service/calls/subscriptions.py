@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from starlette.responses import Response
 
@@ -17,25 +17,23 @@ from tocsin.language.advice import advice_on
 from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
-from tocsin.service import arrow, bodies, pages
+from tocsin.service import pages
 from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty
+from tocsin.service.calls import bulks
+from tocsin.service.calls.routing import FIELDS, members_of, route_of
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
-from tocsin.service.names import amount, instant, only, record_id, subscription_id
+from tocsin.service.names import only, record_id, subscription_id
 from tocsin.service.pricing import price, tree_of
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.quotas import require_cheap
 from tocsin.service.service import Service
-from tocsin.service.times import time_text
 
 PATH: Final = "/v1/subscriptions"
-_OWN: Final = frozenset(("destination", "fence", "throttle_s", "paused_until", "expires_at"))
-_FIELDS: Final = _OWN | {"where", "language", "score", "payload", "weights"}
+_FIELDS: Final = FIELDS | {"fence", "where", "language", "score", "payload", "weights"}
 CQL2_FORMS: Final = ("cql2-text", "cql2-json")
-_MOST_ERRORS: Final = 1000
 _TRIES: Final = 5
-_YEAR_S: Final = 366 * 86_400
 _ROW: Final = """
 SELECT s.id, s.condition, s.score, s.payload, s.weights, s.sequence,
     r.destination, r.throttle_s, r.paused_until, r.expires_at, r.fence
@@ -45,21 +43,13 @@ FROM subscriptions AS s LEFT JOIN service_routes AS r ON r.id = s.id
 
 def _route(exchange: Exchange, record: Mapping[str, Any]) -> Route:
     """Where and when a subscription's matches go."""
-    name, throttle = record.get("destination"), record.get("throttle_s")
-    number, fence = None, record.get("fence")
-    if name is not None:
-        found = (
-            exchange.service.directory.named.get((exchange.principal.tenant, name)) if isinstance(name, str) else None
-        )
-        if found is None:
-            raise invalid(f"there is no destination {str(name)!r:.80}; make it first", field="destination")
-        number = found.number
-    if fence is not None:
-        fence = exchange.service.fences.number_of(fence)
-        if throttle is not None:
-            raise invalid("a subscription with a fence has no throttle_s: changes would be missing", field="throttle_s")
-    seconds = None if throttle is None else amount(throttle, "throttle_s", 0.001, _YEAR_S)
-    return Route(number, seconds, instant(record, "paused_until"), instant(record, "expires_at"), fence)
+    route, fence = route_of(exchange, record), record.get("fence")
+    if fence is None:
+        return route
+    number = exchange.service.fences.number_of(fence)
+    if route.throttle_s is not None:
+        raise invalid("a subscription with a fence has no throttle_s: changes would be missing", field="throttle_s")
+    return route._replace(fence=number)
 
 
 def _engine_record(id: SubscriptionId, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,22 +93,15 @@ def explained(error: RecordError, where: object) -> TocsinError:
 
 def document_of(exchange: Exchange, row: Sequence[Any]) -> dict[str, Any]:
     """A row of the database as the document that a client gets."""
-    id, where, score, payload, weights, sequence, number, throttle, paused, expires, fence = row
+    id, where, score, payload, weights, sequence, *columns = row
+    route = Route(*columns)
     document: dict[str, Any] = {"id": id, **as_given(where), "score": score}
     for name, text in (("payload", payload), ("weights", weights)):
         if text:
             document[name] = json.loads(text)
-    target = exchange.service.directory.destinations.get(number) if number is not None else None
-    if target is not None:
-        document["destination"] = target.id
-    if (named := exchange.service.fences.name_of(fence)) is not None:
+    if (named := exchange.service.fences.name_of(route.fence)) is not None:
         document["fence"] = named
-    if throttle is not None:
-        document["throttle_s"] = throttle
-    for name, moment in (("paused_until", paused), ("expires_at", expires)):
-        if moment is not None:
-            document[name] = time_text(moment)
-    return document | {"sequence": sequence}
+    return document | members_of(exchange, route) | {"sequence": sequence}
 
 
 def _id(exchange: Exchange) -> SubscriptionId:
@@ -226,78 +209,31 @@ async def page(exchange: Exchange) -> Response:
 
 
 async def bulk(exchange: Exchange) -> Response:
-    form = bodies.media_type(exchange.request, frozenset((bodies.LINES, bodies.ARROW)), bodies.LINES)
-    body = await exchange.body()
     service = exchange.service
-    service.quotas.stored()
-    found = await service.in_thread(_bulk, exchange, form, body)
-    with service.quotas.room(found.new):
-        accepted, refused = await exchange.commit(found.change) if found.rows else (0, [])
-    errors = [*found.rejects, *(one._replace(row=found.rows[one.row]) for one in refused)]
-    errors.sort(key=lambda one: one.row)
-    document = {
-        "accepted": accepted,
-        "rejected": len(errors),
-        "errors": [
-            {"row": one.row, "id": one.id, "field": one.field or None, "reason": one.reason[:2000]}
-            for one in errors[:_MOST_ERRORS]
-        ],
-        "sequence": service.engine.sequence,
-    }
-    return answered(document)
+    checked, rejects = await bulks.read(exchange, _FIELDS | {"id", "sequence"}, "subscription", _checked)
+    rows, new = list(checked), 0
+    accepted, refused = 0, list[Reject]()
+    if rows:
+        change = await service.in_thread(_bulk, service, checked.values())
+        if service.quotas.counts_subscriptions:
+            new = len({id for id, _ in change.routes if not service.transactions.has(id)})
+        with service.quotas.room(new):
+            accepted, refused = await exchange.commit(change)
+    rejects += [one._replace(row=rows[one.row]) for one in refused]
+    return bulks.report(accepted, rejects, sequence=service.engine.sequence)
 
 
-def _records(form: str, body: bytes) -> Iterator[tuple[int, Any]]:
-    """The records of a bulk; a problem in place of one that cannot be read."""
-    if form == bodies.ARROW:
-        yield from enumerate(arrow.records(arrow.read_table(body)))
-        return
-    for row, text in enumerate(bodies.Lines(body).texts):
-        try:
-            yield row, bodies.json_object(text)
-        except Problem as problem:
-            yield row, problem
-
-
-class _Bulk(NamedTuple):
-    """The change that a bulk asks for, the rows of its records, what was refused before, and how many ids are new."""
-
-    change: PutSubscriptions
-    rows: list[int]
-    rejects: list[Reject]
-    new: int
-
-
-def _bulk(exchange: Exchange, form: str, body: bytes) -> _Bulk:
-    """Check the records of a bulk."""
-    records: list[dict[str, Any]] = []
-    routes: list[tuple[SubscriptionId, Route]] = []
-    rows: list[int] = []
-    rejects: list[Reject] = []
-    for row, record in _records(form, body):
-        try:
-            if isinstance(record, Problem):
-                raise record
-            own, route = _checked(exchange, record)
-            records.append(own)
-            routes.append((own["id"], route))
-            rows.append(row)
-        except Problem as problem:
-            rejects.append(Reject(row, None, str(problem.more.get("field") or ""), problem.detail))
-    service = exchange.service
-    put_all = service.transactions.put_all(records)
-    change = PutSubscriptions(service.directory, service.fences.areas, service.transactions, put_all, routes)
-    new = {id for id, _ in routes if not service.transactions.has(id)} if service.quotas.counts_subscriptions else ()
-    return _Bulk(change, rows, rejects, len(new))
+def _bulk(service: Service, checked: Iterable[tuple[dict[str, Any], Route]]) -> PutSubscriptions:
+    """The change that a bulk asks for."""
+    records, routes = zip(*checked, strict=True)
+    put_all = service.transactions.put_all(list(records))
+    by_row = [(record["id"], route) for record, route in zip(records, routes, strict=True)]
+    return PutSubscriptions(service.directory, service.fences.areas, service.transactions, put_all, by_row)
 
 
 def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any], Route]:
-    """The part of a record that the engine keeps, and the route."""
-    record = {name: value for name, value in record.items() if value is not None}
-    bodies.fields(record, "id")
-    id = record_id(record["id"])
-    only(record, _FIELDS | {"id", "sequence"}, "subscription")
-    own, route = _engine_record(id, record), _route(exchange, record)
+    """The part of a record of a bulk that the engine keeps, and the route."""
+    own, route = _engine_record(record_id(record["id"]), record), _route(exchange, record)
     service = exchange.service
     if not math.isinf(service.limits.subscription_cost):
         with suppress(RecordError):  # the change refuses it, with the reason
@@ -319,8 +255,7 @@ CALLS: Final = (
     ),
     Call(
         "POST", PATH, bulk, SUBSCRIBE, "Add or replace many subscriptions; one bad record costs itself alone",
-        takes={"application/x-ndjson": "Lines", "application/vnd.apache.arrow.stream": "Arrow"},
-        gives="Report", problems=(400, 409, 413, 415, 422, 429, 507),
+        takes=bulks.TAKES, gives="Report", problems=(400, 409, 413, 415, 422, 429, 507),
     ),
     Call("GET", f"{PATH}/{{id}}", get, READ, "A subscription", gives="Subscription", problems=(404, 422)),
     Call(

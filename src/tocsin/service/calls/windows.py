@@ -1,4 +1,4 @@
-"""Windows: the best recent messages of each subscription, and their changes."""
+"""Windows, and the messages that are pushed into them. `interests` has the calls of their subscriptions."""
 
 from __future__ import annotations
 
@@ -8,18 +8,14 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from tocsin.errors import UnknownSubscription
 from tocsin.service import arrow, bodies
-from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty, named_page
+from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, Call, Exchange, Option, answered, empty, named_page
 from tocsin.service.calls.events import given_key, in_progress, units_of
-from tocsin.service.directory import Destination
 from tocsin.service.limits import Limits
 from tocsin.service.names import checked_name, only
 from tocsin.service.principals import OPERATE, PUBLISH, READ, SUBSCRIBE
-from tocsin.service.problems import invalid, unknown
-from tocsin.service.quotas import require_cheap
+from tocsin.service.problems import invalid
 from tocsin.service.units import Key, Unit, digest_of
-from tocsin.service.windows.batches import Interest
 from tocsin.service.windows.hosted import Hosted
 from tocsin.service.windows.registry import PutWindow, RemoveWindow
 from tocsin.window import Window
@@ -28,23 +24,17 @@ from tocsin.window.saving import options_of
 PATH: Final = "/v1/windows"
 _OPTIONS: Final = ("size", "time", "bounds", "weights", "text")
 _SHOWN: Final = frozenset(("name", "messages", "next", "subscriptions"))
-_OWN: Final = ("words", "text", "location", "k", "alpha")
 _FORMS: Final = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW))
 _MOST_ERRORS: Final = 1000
-_K: Final = 100
-"""So many messages of a list cost as much as a word."""
 
 
 def _name(exchange: Exchange) -> str:
     return checked_name(exchange.part("name"), "window")
 
 
-def _window(exchange: Exchange) -> Hosted:
+def window_of(exchange: Exchange) -> Hosted:
+    """The window of a path; raises a `Problem`."""
     return exchange.service.windows.of(_name(exchange))
-
-
-def _id(exchange: Exchange) -> str:
-    return checked_name(exchange.part("id"), "subscription")
 
 
 def document_of(exchange: Exchange, one: Hosted) -> dict[str, Any]:
@@ -58,7 +48,7 @@ def document_of(exchange: Exchange, one: Hosted) -> dict[str, Any]:
 
 
 async def get(exchange: Exchange) -> Response:
-    found = _window(exchange)
+    found = window_of(exchange)
     return answered(document_of(exchange, found), headers={"ETag": f'"{found.number}"'})
 
 
@@ -111,90 +101,11 @@ async def page(exchange: Exchange) -> Response:
     return named_page(exchange, "windows", windows.names(), document)
 
 
-# Subscriptions
-
-
-async def put_subscription(exchange: Exchange) -> Response:
-    service, found, id = exchange.service, _window(exchange), _id(exchange)
-    record = await exchange.document()
-    only(record, frozenset((*_OWN, "id", "destination", "payload")), "subscription of a window")
-    if record.get("id", id) != id:
-        raise invalid("id is another one than in the path", field="id")
-    own = {word: record[word] for word in _OWN if record.get(word) is not None}
-    bodies.fields(own, "location")
-    require_cheap(_cost(own), service.limits)
-    target = _destination(exchange, record.get("destination"))
-    payload = None if record.get("payload") is None else bodies.json_text(record["payload"])
-    interest = Interest(None if target is None else target.number, payload)
-    service.quotas.stored()
-    with service.quotas.room(0 if id in found.window else 1), service.windows.naming(target):
-        is_new = await asyncio.wrap_future(found.subscribe(id, own, interest, exchange.sender))
-    return answered({"id": id}, 201 if is_new else 200)
-
-
-def _destination(exchange: Exchange, name: object) -> Destination | None:
-    if name is None:
-        return None
-    named = exchange.service.directory.named
-    found = named.get((exchange.principal.tenant, name)) if isinstance(name, str) else None
-    if found is None:
-        raise invalid(f"there is no destination {str(name)!r:.80}; make it first", field="destination")
-    return found
-
-
-def _cost(record: Mapping[str, Any]) -> int:
-    """The price of a subscription: a word costs 1, and so do 100 messages of its list."""
-    words, text, k = record.get("words"), record.get("text"), record.get("k")
-    count = len(words) if isinstance(words, Sequence) and not isinstance(words, str) else 0
-    count += len(text.split()) if isinstance(text, str) else 0
-    return count + (k // _K if isinstance(k, int) else 0)
-
-
-async def get_subscription(exchange: Exchange) -> Response:
-    found, id = _window(exchange), _id(exchange)
-    row = await found.readers.read(lambda connection: found.row(connection, id))
-    if row is None:
-        raise unknown("subscription", id)
-    return answered(_interest(exchange, row))
-
-
-def _interest(exchange: Exchange, row: dict[str, Any]) -> dict[str, Any]:
-    """A subscription as the document that a client gets."""
-    target = exchange.service.directory.destinations.get(row["destination"] or 0)
-    row["destination"] = None if target is None else target.id
-    return {word: value for word, value in row.items() if value is not None}
-
-
-async def subscriptions(exchange: Exchange) -> Response:
-    found, after = _window(exchange), exchange.asked.text("after")
-    limit = exchange.asked.number("limit", 100, 1, MOST_PAGE)
-    rows = await found.readers.read(lambda connection: found.rows(connection, after, limit + 1))
-    document: dict[str, Any] = {"subscriptions": [_interest(exchange, row) for row in rows[:limit]]}
-    if len(rows) > limit:
-        document["next"] = rows[limit - 1]["id"]
-    return answered(document)
-
-
-async def delete_subscription(exchange: Exchange) -> Response:
-    found, id = _window(exchange), _id(exchange)
-    await asyncio.wrap_future(found.unsubscribe(id, exchange.sender))
-    return empty()
-
-
-async def results(exchange: Exchange) -> Response:
-    found, id = _window(exchange), _id(exchange)
-    try:
-        best = await exchange.service.in_thread(found.window.results, id)
-    except UnknownSubscription:
-        raise unknown("subscription", id) from None
-    return answered({"results": [{"message": message, "score": score} for message, score in best]})
-
-
 # Messages
 
 
 async def messages(exchange: Exchange) -> Response:
-    service, found = exchange.service, _window(exchange)
+    service, found = exchange.service, window_of(exchange)
     form = bodies.media_type(exchange.request, _FORMS)
     service.quotas.stored()
     is_told, given = exchange.asked.flag("changes", default=True), given_key(exchange, _route(found))
@@ -236,7 +147,13 @@ def _report(reports: Sequence[Mapping[str, Any]], found: Hosted) -> dict[str, An
         ]
         first += one["accepted"] + one["rejected"]
     following = reports[-1]["messages"] if reports else found.window.stats.messages
-    return {**summed, "next": following, "errors": errors[:_MOST_ERRORS]}
+    return {**summed, **_suppressed(*reports), "next": following, "errors": errors[:_MOST_ERRORS]}
+
+
+def _suppressed(*reports: Mapping[str, Any]) -> dict[str, int]:
+    """How many changes were held back, unless there are none."""
+    count = sum(one.get("suppressed", 0) for one in reports)
+    return {"suppressed": count} if count else {}
 
 
 def _repeated(reports: Sequence[Mapping[str, Any]], document: Mapping[str, Any]) -> Response:
@@ -246,7 +163,7 @@ def _repeated(reports: Sequence[Mapping[str, Any]], document: Mapping[str, Any])
 
 
 async def advance(exchange: Exchange) -> Response:
-    found = _window(exchange)
+    found = window_of(exchange)
     key = given_key(exchange, f"{_route(found)}/advance")
     body = await exchange.body()
     bodies.media_type(exchange.request, frozenset((bodies.JSON,)))
@@ -257,11 +174,12 @@ async def advance(exchange: Exchange) -> Response:
     key = None if key is None else key._replace(digest=digest_of(body))
     with in_progress(exchange, key):
         report = await asyncio.wrap_future(found.advance(record["time"], key))
-    return _repeated([report], {word: report[word] for word in ("changes", "deliveries")})
+    counts = {word: report[word] for word in ("changes", "deliveries")}
+    return _repeated([report], counts | _suppressed(report))
 
 
 _KEY: Final = Option("Idempotency-Key", "makes a retry harmless for 24 hours", place="header")
-_CHANGED: Final = (400, 404, 409, 413, 415, 422, 429, 503, 507)
+CHANGED: Final = (400, 404, 409, 413, 415, 422, 429, 503, 507)
 CALLS: Final = (
     Call(
         "GET", PATH, page, READ, "Windows in the order of their names",
@@ -283,28 +201,6 @@ CALLS: Final = (
         (IF_MATCH,), status=204, problems=(404, 412, 422, 503, 507),
     ),
     Call(
-        "GET", f"{PATH}/{{name}}/subscriptions", subscriptions, READ,
-        "Subscriptions of a window in the order of their ids", (Option("after", "the id before the first one"), LIMIT),
-        gives="Interests", problems=(400, 404, 422, 503),
-    ),
-    Call(
-        "GET", f"{PATH}/{{name}}/subscriptions/{{id}}", get_subscription, READ, "A subscription of a window",
-        gives="Interest", problems=(404, 422, 503),
-    ),
-    Call(
-        "PUT", f"{PATH}/{{name}}/subscriptions/{{id}}", put_subscription, SUBSCRIBE,
-        "Add or replace a subscription of a window", takes={"application/json": "Interest"}, gives="Named",
-        problems=_CHANGED,
-    ),
-    Call(
-        "DELETE", f"{PATH}/{{name}}/subscriptions/{{id}}", delete_subscription, SUBSCRIBE,
-        "Remove a subscription of a window", status=204, problems=(404, 422, 503, 507),
-    ),
-    Call(
-        "GET", f"{PATH}/{{name}}/results/{{id}}", results, READ, "The best messages of a subscription, best first",
-        gives="Results", problems=(404, 422, 503),
-    ),
-    Call(
         "POST", f"{PATH}/{{name}}/messages", messages, PUBLISH,
         "Push messages: answered once they, and the deliveries of their changes, are durable",
         (_KEY, Option("changes", "false: no changes are told, as for a window that is filled", {"type": "boolean"})),
@@ -313,6 +209,6 @@ CALLS: Final = (
     ),
     Call(
         "POST", f"{PATH}/{{name}}/advance", advance, PUBLISH, "Let time pass in a window without a message",
-        (_KEY,), {"application/json": "Advance"}, "Advanced", 202, _CHANGED,
+        (_KEY,), {"application/json": "Advance"}, "Advanced", 202, CHANGED,
     ),
 )  # fmt: skip

@@ -191,7 +191,7 @@ class HostedFences:
         route, told = self._directory.routes.get(change.subscription), self.areas.told(change.subscription)
         if route is None or route.destination is None or told is None:
             return
-        if (route.paused_until or 0) > now or (route.expires_at is not None and route.expires_at <= now):
+        if route.is_silent(now):
             event.suppressed += 1
             return
         more = {"change": change.change, "fence": one.name, "object": change.object, "seconds": change.seconds}

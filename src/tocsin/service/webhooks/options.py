@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from tocsin.service.names import amount, checked_name, instant, whole
+from tocsin.service.names import amount, checked_name, flag, instant, whole
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.webhooks.schedule import TRIES
 from tocsin.service.webhooks.urls import checked_url
@@ -63,7 +63,7 @@ def checked(record: Mapping[str, Any], *, is_admin: bool) -> dict[str, Any]:
     """The options of a record as they are stored; raises a `Problem`."""
     if "url" not in record:
         raise invalid("url is missing; it is where deliveries are posted", field="url")
-    allow_private = _flag(record, "allow_private")
+    allow_private = flag(record, "allow_private")
     if allow_private and not is_admin:
         raise Problem(403, "forbidden", "allow_private needs the scope admin")
     options: dict[str, Any] = {
@@ -85,13 +85,6 @@ def checked(record: Mapping[str, Any], *, is_admin: bool) -> dict[str, Any]:
             raise invalid("failures_to is the id of a destination", field="failures_to")
         options["failures_to"] = checked_name(other, "destination")
     return options
-
-
-def _flag(record: Mapping[str, Any], field: str) -> bool:
-    value = record.get(field, False)
-    if not isinstance(value, bool):
-        raise invalid(f"{field} is {str(value)[:40]}; it is true or false", field=field)
-    return value
 
 
 def _one_of(record: Mapping[str, Any], field: str, default: str, other: str) -> str:

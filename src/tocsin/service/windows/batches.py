@@ -9,13 +9,11 @@ already is not written again, so that nothing is lost or doubled when the proces
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from tocsin.model.subscription import SubscriptionId
 from tocsin.service.audit import Sender, put_record
 from tocsin.service.outbox import Outbox, Publish, Stored
 from tocsin.service.problems import Problem, unknown
@@ -23,20 +21,8 @@ from tocsin.service.times import now_ms
 from tocsin.service.units import CHANGE, Event, Key, Published, Unit
 from tocsin.store import Database
 
-_SCHEMA: Final = (
-    "CREATE TABLE IF NOT EXISTS service_batches (number INTEGER PRIMARY KEY, batch TEXT NOT NULL) STRICT",
-    """CREATE TABLE IF NOT EXISTS service_interests (
-        id ANY NOT NULL PRIMARY KEY, destination INTEGER, payload TEXT
-    ) STRICT, WITHOUT ROWID""",
-)
+_SCHEMA: Final = "CREATE TABLE IF NOT EXISTS service_batches (number INTEGER PRIMARY KEY, batch TEXT NOT NULL) STRICT"
 _PUT_ANSWER: Final = "INSERT OR REPLACE INTO service_answers VALUES (?, ?, ?, ?, ?, ?)"
-
-
-class Interest(NamedTuple):
-    """Where the changes of a window's subscription go, and what they carry."""
-
-    destination: int | None = None  # its number
-    payload: str | None = None  # JSON
 
 
 @dataclass(slots=True)
@@ -73,26 +59,14 @@ class Batch:
 
 
 def prepare(database: Database) -> None:
-    """Make the tables beside those of a window, within a transaction."""
-    for statement in _SCHEMA:
-        database.connection.execute(statement)
+    """Make the table, within a transaction."""
+    database.connection.execute(_SCHEMA)
 
 
-def read(folder: Path) -> tuple[dict[SubscriptionId, Interest], list[tuple[int, Batch]]]:
-    """The interests of a window's subscriptions, and the batches that are not deleted yet."""
-    with closing(Database.open(folder, read_only=True)) as database, database.one_state():
-        run = database.connection.execute
-        interests = {id: Interest(*own) for id, *own in run("SELECT * FROM service_interests")}
-        rows = run("SELECT number, batch FROM service_batches ORDER BY number").fetchall()
-    return interests, [(number, Batch.of(text)) for number, text in rows]
-
-
-def put_interest(database: Database, id: SubscriptionId, one: Interest | None) -> None:
-    """Write or delete an interest, within a transaction."""
-    if one is None:
-        database.connection.execute("DELETE FROM service_interests WHERE id = ?", (id,))
-    else:
-        database.connection.execute("INSERT OR REPLACE INTO service_interests VALUES (?, ?, ?)", (id, *one))
+def read(connection: sqlite3.Connection) -> list[tuple[int, Batch]]:
+    """The batches that are not deleted yet, by number."""
+    rows = connection.execute("SELECT number, batch FROM service_batches ORDER BY number").fetchall()
+    return [(number, Batch.of(text)) for number, text in rows]
 
 
 def put_batches(database: Database, batches: Iterable[tuple[int, Batch]], done: int) -> None:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import itertools
 import json
-import sqlite3
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from tocsin.model.subscription import Reject, SubscriptionId
-from tocsin.service.addressing import fragment
+from tocsin.records import ObjectChunk
 from tocsin.service.audit import Sender
 from tocsin.service.outbox import Stored
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.readers import Readers
+from tocsin.service.throttles import put_told
+from tocsin.service.times import now_ms
 from tocsin.service.units import Key, Unit
-from tocsin.service.windows import batches
-from tocsin.service.windows.batches import Batch, HandOver, Interest
-from tocsin.store import Change
+from tocsin.service.windows import batches, interests
+from tocsin.service.windows.batches import Batch, HandOver
+from tocsin.service.windows.interests import Changed, Interest
+from tocsin.store import Change, Database
 from tocsin.window import Window
 from tocsin.window.durable import together
 
@@ -49,17 +53,12 @@ class Hosting(NamedTuple):
     most_messages: float
 
 
-_INTERESTS: Final = (
-    "SELECT s.id, s.words, s.x, s.y, s.k, s.alpha, i.destination, i.payload FROM window_subscriptions AS s "
-    "LEFT JOIN service_interests AS i ON i.id = s.id"
-)
+class Subscribed(NamedTuple):
+    """What became of subscriptions: how many were accepted, how many of them are new, and the rejects by row."""
 
-
-def _record(row: tuple[Any, ...]) -> dict[str, Any]:
-    """A subscription of a window; its destination is a number."""
-    id, words, x, y, k, alpha, destination, payload = row
-    document = {"id": id, "words": json.loads(words), "location": [x, y], "k": k, "alpha": alpha}
-    return document | {"destination": destination, "payload": None if payload is None else json.loads(payload)}
+    accepted: int
+    new: int
+    rejects: list[Reject]
 
 
 class Hosted:
@@ -71,15 +70,16 @@ class Hosted:
         self.readers = Readers(folder)
         try:
             with together(self.window) as beside:
-                beside.append(batches.prepare)
-            self.interests, waiting = batches.read(folder)
+                beside += [batches.prepare, interests.prepare]
+            with closing(Database.open(folder, read_only=True)) as database, database.one_state():
+                self.interests = interests.read(database.connection)
+                waiting = batches.read(database.connection)
         except BaseException:
             self.close()
             raise
         self._handed = handed
         self._waiting = deque((at, batch) for at, batch in waiting if at > handed)
         self._next = max(handed, waiting[-1][0] if waiting else 0) + 1
-        self.uses = Counter(one.destination for one in self.interests.values() if one.destination is not None)
         self.counts = Counter[str]()
         self._asked = deque[Asked]()
         self._thread = ThreadPoolExecutor(1, "tocsin-window")
@@ -96,13 +96,19 @@ class Hosted:
         self._thread.submit(self._push_asked)
         return done
 
-    def subscribe(self, id: SubscriptionId, record: Mapping[str, Any], one: Interest, sender: Sender) -> Future[bool]:
-        """Add or replace a subscription; the answer says whether it is new."""
-        return self._thread.submit(self._subscribe, id, record, one, sender)
+    def subscribe(
+        self, records: Mapping[int, tuple[Mapping[str, Any], Interest]], sender: Sender
+    ) -> Future[Subscribed]:
+        """Add or replace subscriptions, by row, in one transaction."""
+        return self._thread.submit(self._subscribe, records, sender)
 
     def unsubscribe(self, id: SubscriptionId, sender: Sender) -> Future[None]:
         """Remove a subscription."""
-        return self._thread.submit(self._unsubscribe, id, sender)
+        return self._thread.submit(self._unsubscribe, {id: sender})
+
+    def expire(self, ids: Sequence[SubscriptionId], now: int) -> Future[int]:
+        """Remove those of some subscriptions that have expired by a time; the answer says how many."""
+        return self._thread.submit(self._expire, ids, now)
 
     def advance(self, moment: Any, key: Key | None) -> Future[dict[str, Any]]:
         """Let time pass without a message."""
@@ -116,17 +122,6 @@ class Hosted:
     def is_behind(self) -> bool:
         """Whether changes are not handed over yet."""
         return bool(self._waiting)
-
-    def row(self, connection: sqlite3.Connection, id: SubscriptionId) -> dict[str, Any] | None:
-        """A subscription as its store has it; None if there is none."""
-        found = connection.execute(f"{_INTERESTS} WHERE s.id = ?", (id,)).fetchone()
-        return None if found is None else _record(found)
-
-    def rows(self, connection: sqlite3.Connection, after: str | None, limit: int) -> list[dict[str, Any]]:
-        """The first subscriptions after an id, in the order of their ids."""
-        where, values = ("", ()) if after is None else ("WHERE s.id > ?", (after,))
-        found = connection.execute(f"{_INTERESTS} {where} ORDER BY s.id LIMIT ?", (*values, limit)).fetchall()
-        return list(map(_record, found))
 
     def close(self) -> None:
         """End the thread once it has done what was asked, and close the store."""
@@ -156,10 +151,12 @@ class Hosted:
     def _push_all(self, asked: Sequence[Asked]) -> None:
         self._hand_over()
         new = [one for one in asked if self._is_new(one)]
+        told: dict[SubscriptionId, int] = {}
         with together(self.window) as beside:
-            made = [self._pushed(one) for one in new]
-            numbered = self._numbered(made, beside)
+            made = [self._pushed(one, told) for one in new]
+            numbered = self._numbered(made, beside, told)
         self._waiting += numbered
+        self.interests.were_told(told)
         reports = self._hand_over()
         for batch, one in zip(made, new, strict=True):
             one.done.set_result(reports.get(id(batch), batch.report))
@@ -189,8 +186,8 @@ class Hosted:
         answer: dict[str, Any] = json.loads(found[1])
         return answer
 
-    def _pushed(self, asked: Asked) -> Batch:
-        """Push the messages of a request."""
+    def _pushed(self, asked: Asked, told: dict[SubscriptionId, int]) -> Batch:
+        """Push the messages of a request. `told` gets the subscriptions with a throttle that are told."""
         window, unit = self.window, asked.unit
         first = window.stats.messages
         chunk: Any = unit.events()
@@ -200,91 +197,89 @@ class Hosted:
             rejects.setdefault(one.row, one)
         taken = [row for row in range(len(unit.texts)) if row not in rejects]
         numbers = dict(zip(taken, itertools.count(first)))
-        changes: dict[int, list[tuple[Any, ...]]] = {}
+        changes: dict[int, list[interests.Change]] = {}
         columns = (answer.table[name].to_pylist() for name in ("event", "subscription", "message", "kind", "score"))
-        for row, *change in zip(*columns, strict=True):
-            changes.setdefault(row, []).append(tuple(change))
+        for row, subscription, *change in zip(*columns, strict=True):
+            changes.setdefault(row, []).append((subscription, *change))
         name = json.dumps(self.name, ensure_ascii=False)
         texts = {
             row: f'{{"window":{name},"number":{numbers[row]},"message":{unit.texts[row]}}}' for row in sorted(changes)
         }
+        events, suppressed = self.interests.addressed([(texts[row], changes[row]) for row in texts], now_ms(), told)
         report = {
             "accepted": len(taken),
             "rejected": len(rejects),
             "messages": window.stats.messages,
             "changes": answer.table.num_rows,
             "deliveries": 0,
+            "suppressed": suppressed,
             "errors": [[one.row, one.field or None, one.reason] for _, one in sorted(rejects.items())],
         }
-        self.counts.update(messages=len(taken), changes=answer.table.num_rows)
-        return Batch(self._addressed([(texts[row], changes[row]) for row in texts]), report, unit.key)
-
-    def _addressed(
-        self, changed: Sequence[tuple[str, Sequence[tuple[Any, ...]]]]
-    ) -> list[tuple[str, dict[int, list[str]]]]:
-        """The changes of each event by destination, as JSON objects."""
-        events = []
-        for text, changes in changed:
-            parts: dict[int, list[str]] = {}
-            for subscription, message, kind, score in changes:
-                interest = self.interests.get(subscription)
-                if interest is None or interest.destination is None:
-                    continue
-                more = f',"change":"{kind}","message":{json.dumps(message, ensure_ascii=False)}}}'
-                told = fragment(subscription, score, interest.payload)[:-1] + more
-                parts.setdefault(interest.destination, []).append(told)
-            if parts:
-                events.append((text, parts))
-        return events
+        self.counts.update(messages=len(taken), changes=answer.table.num_rows, suppressed=suppressed)
+        return Batch(events, report, unit.key)
 
     def _advance(self, moment: Any, key: Key | None) -> dict[str, Any]:
         self._hand_over()
         before = None if key is None else self._answered(key)
         if before is not None:
             return {**before, "is_repeated": True}
+        told: dict[SubscriptionId, int] = {}
         with together(self.window) as beside:
             changes = [(one.subscription, one.message, one.kind, one.score) for one in self.window.advance(moment)]
             text = json.dumps({"window": self.name, "time": moment}, ensure_ascii=False)
-            report = {"changes": len(changes), "deliveries": 0}
-            batch = Batch(self._addressed([(text, changes)] if changes else []), report, key)
-            numbered = self._numbered([batch], beside)
+            events, suppressed = self.interests.addressed([(text, changes)] if changes else [], now_ms(), told)
+            batch = Batch(events, {"changes": len(changes), "deliveries": 0, "suppressed": suppressed}, key)
+            numbered = self._numbered([batch], beside, told)
         self._waiting += numbered
-        self.counts["changes"] += len(changes)
+        self.interests.were_told(told)
+        self.counts.update(changes=len(changes), suppressed=suppressed)
         return self._hand_over().get(id(batch), batch.report)
 
-    def _subscribe(self, id: SubscriptionId, record: Mapping[str, Any], one: Interest, sender: Sender) -> bool:
+    def _subscribe(self, records: Mapping[int, tuple[Mapping[str, Any], Interest]], sender: Sender) -> Subscribed:
+        changed: dict[SubscriptionId, Interest | None] = {}
+        made: list[Batch] = []
+        with self._changing(changed, made):
+            known = {record["id"] for record, _ in records.values() if record["id"] in self.window}
+            chunk: Any = ObjectChunk([(row, record) for row, (record, _) in records.items()])
+            rejects = self.window.subscribe_many(chunk, replace=True).errors
+            refused = {one.row for one in rejects}
+            accepted = [one for row, one in records.items() if row not in refused]
+            changed |= {record["id"]: interest for record, interest in accepted}
+            made += [Batch(sender=sender)] if accepted else []
+        return Subscribed(len(accepted), len(changed.keys() - known), rejects)
+
+    def _unsubscribe(self, senders: Mapping[SubscriptionId, Sender]) -> None:
+        with self._changing(dict.fromkeys(senders), [Batch(sender=one) for one in senders.values()]):
+            for id in senders:
+                self.window.unsubscribe(id)
+
+    def _expire(self, ids: Sequence[SubscriptionId], now: int) -> int:
+        own, expired = f"/v1/windows/{quote(self.name, safe='')}/subscriptions", self.interests.expired(ids, now)
+        if expired:
+            self._unsubscribe({id: Sender.expiry(f"{own}/{quote(str(id), safe='')}") for id in expired})
+        return len(expired)
+
+    @contextmanager
+    def _changing(self, changed: Changed, made: Sequence[Batch]) -> Iterator[None]:
+        """Subscriptions change within this block, which fills both arguments. They are durable at its end."""
         self._hand_over()
-        is_new = id not in self.window
         with together(self.window) as beside:
-            self.window.subscribe(id, **record, replace=True)
-            beside.append(partial(batches.put_interest, id=id, one=one))
-            numbered = self._numbered([Batch(sender=sender)], beside)
-        self._set(id, one)
+            yield
+            beside.append(partial(interests.put_interests, changed=changed))
+            numbered = self._numbered(made, beside)
+        self.interests.set(changed)
         self._waiting += numbered
         self._hand_over()
-        return is_new
 
-    def _unsubscribe(self, id: SubscriptionId, sender: Sender) -> None:
-        self._hand_over()
-        with together(self.window) as beside:
-            self.window.unsubscribe(id)
-            beside.append(partial(batches.put_interest, id=id, one=None))
-            numbered = self._numbered([Batch(sender=sender)], beside)
-        self._set(id, None)
-        self._waiting += numbered
-        self._hand_over()
-
-    def _set(self, id: SubscriptionId, one: Interest | None) -> None:
-        before = self.interests.pop(id, None)
-        if before is not None and before.destination is not None:
-            self.uses[before.destination] -= 1
-        if one is not None:
-            self.interests[id] = one
-            if one.destination is not None:
-                self.uses[one.destination] += 1
-
-    def _numbered(self, made: Sequence[Batch], beside: list[Callable[[Any], None]]) -> list[tuple[int, Batch]]:
-        """Number the batches of a transaction, which writes them."""
+    def _numbered(
+        self,
+        made: Sequence[Batch],
+        beside: list[Callable[[Any], None]],
+        told: Mapping[SubscriptionId, int] | None = None,
+    ) -> list[tuple[int, Batch]]:
+        """Number the batches of a transaction, which writes them, and the times of subscriptions that are told."""
+        if told:
+            beside.append(partial(put_told, told=told))
         numbered = list(zip(itertools.count(self._next), (one for one in made if not one.is_empty)))
         if numbered:
             beside.append(partial(batches.put_batches, batches=numbered, done=self._handed))

@@ -8,7 +8,7 @@ import logging
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from tocsin.errors import TocsinError
 from tocsin.service.changes import FREE, Guard
-from tocsin.service.directory import Destination
+from tocsin.service.directory import Destination, Route
 from tocsin.service.problems import Problem, conflict, unknown
 from tocsin.service.windows.hosted import Hosted, Hosting
 from tocsin.store import Database
@@ -30,6 +30,7 @@ _COUNTERS: Final = {
     "messages": "Messages that windows took",
     "changes": "Changes of top-k lists",
     "deliveries": "Deliveries of these changes",
+    "suppressed": "Changes that were held back: the subscription is paused, has expired, or was told lately",
 }
 
 
@@ -116,21 +117,19 @@ class Windows:
 
     def uses(self, destination: int) -> int:
         """How many subscriptions name a destination."""
-        return sum(one.uses[destination] for one in self) + self._reserved[destination]
+        return sum(one.interests.uses[destination] for one in self) + self._reserved[destination]
 
     @contextmanager
-    def naming(self, destination: Destination | None) -> Iterator[None]:
-        """Keep a destination while a subscription that names it is made; raises a `Problem` if it is being deleted."""
-        if destination is None:
-            yield
-            return
-        if destination.number in self._leaving:
-            raise conflict(f"the destination {destination.id} is being deleted")
-        self._reserved[destination.number] += 1
+    def naming(self, routes: Iterable[Route]) -> Iterator[None]:
+        """Keep destinations while subscriptions that name them are made; raises a `Problem` if one was deleted."""
+        named = Counter(one.destination for one in routes if one.destination is not None)
+        if any(one in self._leaving or one not in self._host.outbox.directory.destinations for one in named):
+            raise conflict("the destination was deleted meanwhile")
+        self._reserved.update(named)
         try:
             yield
         finally:
-            self._reserved[destination.number] -= 1
+            self._reserved.subtract(named)
 
     @contextmanager
     def leaving(self, destination: Destination) -> Iterator[None]:

@@ -1,0 +1,90 @@
+"""Calls of several requests. Each is a generator that yields requests and gets their answers, and yields what it found.
+
+Both clients run them: `items_of` says what to do next, and nothing here waits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from typing import Any, Final, TypeAlias, TypeVar
+
+from tocsin.client import calls, delivery_calls
+from tocsin.client.calls import Ask
+from tocsin.client.delivery_calls import Delivery
+from tocsin.client.streams import checked_gaps
+from tocsin.errors import ServiceError
+
+Item = TypeVar("Item")
+Conversation: TypeAlias = Generator[Ask[Any] | Item, Any, None]
+END: Final = object()
+"""What follows the last step of a conversation."""
+
+
+def answered(conversation: Conversation[Item], answer: Any) -> Any:
+    """The step after a request, or `END`. `answer` is what was read, or the error that the service answered."""
+    try:
+        return conversation.throw(answer) if isinstance(answer, ServiceError) else conversation.send(answer)
+    except StopIteration:
+        return END
+
+
+def pages(path: str, name: str) -> Conversation[dict[str, Any]]:
+    """All documents of some kind, page by page."""
+    after: str | None = None
+    while True:
+        page = yield calls.page(path, after)
+        yield from page[name]
+        after = page.get("next")
+        if after is None:
+            return
+
+
+def dead_letters(destination: str) -> Conversation[dict[str, Any]]:
+    """All dead letters of a webhook."""
+    after: int | None = None
+    while True:
+        page = yield delivery_calls.dead_letters(destination, after)
+        yield from page["dead_letters"]
+        after = page.get("next")
+        if after is None:
+            return
+
+
+def deliveries(
+    destination: str, after: int | None, wait_s: float, *, acknowledge: bool, gaps: str
+) -> Conversation[Delivery]:
+    """Deliveries in order, each with all its subscriptions. A page is acknowledged when the next one is asked for."""
+    checked_gaps(gaps)
+    while True:
+        try:
+            page = yield delivery_calls.pull(destination, after, wait_s)
+        except ServiceError as error:
+            after = _behind(error, gaps)
+            continue
+        for place, delivery in enumerate(page.deliveries):
+            yield from _completed(delivery, page.wanting.get(place))
+            yield delivery
+            after = delivery.sequence
+        if page.deliveries and acknowledge:
+            yield delivery_calls.acknowledge(destination, page.deliveries[-1].sequence)
+        if not page.deliveries and not wait_s:
+            return
+
+
+def _completed(delivery: Delivery, path: str | None) -> Conversation[Delivery]:
+    """Read the subscriptions of a delivery that its page left out."""
+    number: int | None = None
+    while path is not None:
+        found, changes, number = yield delivery_calls.more(path, number)
+        delivery.subscriptions.extend(found)
+        delivery.changes.extend(changes)
+        path = path if number is not None else None
+
+
+def _behind(error: ServiceError, gaps: str) -> int:
+    """The number to go on after, where deliveries are gone; raises the error if it is another, or is to be raised."""
+    if error.status != 410 or gaps == "raise" or "earliest" not in error.more:
+        raise error
+    warnings.warn(str(error), stacklevel=5)
+    return int(error.more["earliest"]) - 1

@@ -1,0 +1,78 @@
+"""Bulks of subscriptions: JSON lines or an Arrow stream. A bad record is reported, and the others are accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+from starlette.responses import Response
+
+from tocsin.model.subscription import Reject
+from tocsin.service import arrow, bodies
+from tocsin.service.api import Exchange, answered
+from tocsin.service.names import only
+from tocsin.service.problems import Problem
+
+FORMS: Final = frozenset((bodies.LINES, bodies.ARROW))
+TAKES: Final = {"application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"}
+_MOST_ERRORS: Final = 1000
+Checked = TypeVar("Checked")
+Check = Callable[[Exchange, dict[str, Any]], Checked]
+
+
+async def read(
+    exchange: Exchange, known: frozenset[str], what: str, check: Check[Checked]
+) -> tuple[dict[int, Checked], list[Reject]]:
+    """What `check` makes of the records, by row, and rejects for those that it refuses. They have an id."""
+    form = bodies.media_type(exchange.request, FORMS, bodies.LINES)
+    body = await exchange.body()
+    exchange.service.quotas.stored()
+    return await exchange.service.in_thread(_checked, exchange, _records(form, body), known, what, check)
+
+
+def _records(form: str, body: bytes) -> Iterator[dict[str, Any] | Problem]:
+    """The records of a bulk; a problem in place of one that cannot be read."""
+    if form == bodies.ARROW:
+        yield from arrow.records(arrow.read_table(body))
+        return
+    for text in bodies.Lines(body).texts:
+        try:
+            yield bodies.json_object(text)
+        except Problem as problem:
+            yield problem
+
+
+def _checked(
+    exchange: Exchange,
+    records: Iterable[dict[str, Any] | Problem],
+    known: frozenset[str],
+    what: str,
+    check: Check[Checked],
+) -> tuple[dict[int, Checked], list[Reject]]:
+    checked: dict[int, Checked] = {}
+    rejects: list[Reject] = []
+    for row, record in enumerate(records):
+        try:
+            if isinstance(record, Problem):
+                raise record
+            given = {name: value for name, value in record.items() if value is not None}
+            bodies.fields(given, "id")
+            only(given, known, what)
+            checked[row] = check(exchange, given)
+        except Problem as problem:
+            rejects.append(Reject(row, None, str(problem.more.get("field") or ""), problem.detail))
+    return checked, rejects
+
+
+def report(accepted: int, rejects: Iterable[Reject], **more: int) -> Response:
+    """The answer to a bulk."""
+    errors = sorted(rejects, key=lambda one: one.row)
+    document = {
+        "accepted": accepted,
+        "rejected": len(errors),
+        "errors": [
+            {"row": one.row, "id": one.id, "field": one.field or None, "reason": one.reason[:2000]}
+            for one in errors[:_MOST_ERRORS]
+        ],
+    }
+    return answered(document | more)
