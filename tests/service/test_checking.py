@@ -91,3 +91,17 @@ def test_rules_of_other_systems(server: Served) -> None:
     assert (answer.status_code, answer.json()["field"]) == (422, "where")
     answer = server.client.put("/v1/subscriptions/f", json={"where": rule, "language": "klingon"})
     assert (answer.status_code, answer.json()["field"]) == (422, "language")
+
+
+def test_events_are_asked_about_their_own_moment(server: Served) -> None:
+    """A match, a delivery and a dry run have the moment that is stored with the event as the present."""
+    server.destination("d")
+    server.subscribe("soon", "due < NOW() + 3600", destination="d")
+    server.publish({"due": "1999-01-01"})
+    server.publish({"due": "2999-01-01"})
+    assert [one["event"] for one in server.pulled("d")] == [{"due": "1999-01-01"}]
+    found = asked(server, "dry-run", {"where": "due < NOW()"})
+    assert (found["matches"], found["events"]) == (1, 2)
+    published = found["examples"][0]["published"]
+    asked_at = asked(server, "dry-run", {"where": f"NOW() = TIMESTAMP('{published}')"})
+    assert {one["published"] for one in asked_at["examples"]} == {published}

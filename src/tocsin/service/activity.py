@@ -7,6 +7,7 @@ memory only: a write for each match would cost more than the match.
 from __future__ import annotations
 
 import heapq
+import itertools
 import threading
 import time
 from collections import Counter
@@ -40,12 +41,12 @@ class Activity:
 
     def count(self, matched: Iterable[Sequence[SubscriptionId]], moment: int) -> None:
         """Count the subscriptions of some events."""
+        ids = list(itertools.chain.from_iterable(matched))
         with self._lock:
-            for ids in matched:
-                if self._removed:
-                    ids = [one for one in ids if one not in self._removed]
-                self._counts.update(ids)
-                self._last.update(dict.fromkeys(ids, moment))
+            if self._removed:
+                ids = [one for one in ids if one not in self._removed]
+            self._counts.update(ids)
+            self._last.update(dict.fromkeys(ids, moment))
 
     def forget(self, id: SubscriptionId) -> None:
         """Forget a subscription that was removed. Events that matched it before may still come to be counted."""

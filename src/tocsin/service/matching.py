@@ -48,7 +48,8 @@ def ranking_of(asked: Asked) -> Ranking | None:
 def listed(hits: Hits) -> list[str]:
     """The matches of each event as a JSON list."""
     matches = fragments(hits)
-    return [f"[{','.join(matches[first:stop])}]" for first, stop in itertools.pairwise(hits.starts)]
+    pairs = itertools.pairwise(hits.starts)
+    return ["[]" if first == stop else f"[{','.join(matches[first:stop])}]" for first, stop in pairs]
 
 
 class Matcher:

@@ -135,12 +135,13 @@ class Publish:
         if (full := self._refusing(event, pending)) is not None:
             detail = f"the outbox of the destination {full} is full; publish the event later"
             return Problem(429, "outbox-full", detail, headers={"Retry-After": "5"})
-        self._throttle(event, now, rows, pending)
+        if event.throttled:
+            self._throttle(event, now, rows, pending)
         if not event.kind:
             self.outbox.fences.follow(event, now)
         published = now if event.moment is None else event.moment
         pending.last_event += 1
-        number, pairs = pending.last_event, list[str]()
+        number, pairs, has_limits = pending.last_event, list[str](), pending.filling.has_limits
         pending.published_bytes += len(event.text)
         for destination, fragments in event.deliveries.items():
             target = self.outbox.directory.destinations.get(destination)
@@ -152,7 +153,7 @@ class Publish:
             pairs.append(f"[{destination},{own}]")
             one = Stored(destination, own, number, len(fragments), _listed(fragments), event.text, published)
             self._stored.append(one)
-            if pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
+            if has_limits and pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
                 rows.dead.append((destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now)))
             pending.published_bytes += rows.add(one, fragments)
         told = f"[{','.join(pairs)}]"
@@ -168,7 +169,7 @@ class Publish:
 
     def _refusing(self, event: Event, pending: _Pending) -> str | None:
         """The id of a destination that refuses an event."""
-        if event.kind:
+        if event.kind or not pending.filling.has_limits:
             return None
         return pending.filling.refusing({*event.deliveries, *(one.route.destination or 0 for one in event.throttled)})
 

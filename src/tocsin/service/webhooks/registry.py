@@ -136,6 +136,11 @@ class Filling:
         self._added: dict[int, tuple[int, int]] = {}
         self._overflowed: dict[int, list[int]] = {}
 
+    @property
+    def has_limits(self) -> bool:
+        """Whether any outbox may be full."""
+        return bool(self._webhooks.known)
+
     def _is_full(self, one: Webhook) -> bool:
         count, size = self._added.get(one.target.number, (0, 0))
         return one.waiting + count >= self._webhooks.most or one.waiting_bytes + size >= self._webhooks.most_bytes
