@@ -55,7 +55,7 @@ class Sigma(Dialect):
         "cidr": "IP_IN",
         "lt, lte, gt, gte, neq": "a comparison with a number",
         "exists": "whether there is a value",
-        "fieldref": "equal to the text or number of another field; also startswith and endswith",
+        "fieldref": "equal to the value of another field, where neither is a list; texts without case",
         "windash, base64, base64offset, wide, utf16": "as pySigma expands them",
         "hour": "HOUR, in UTC",
         "1 of, all of, any of": "OR, AND of the detections that the pattern names",
@@ -63,6 +63,7 @@ class Sigma(Dialect):
     }
     refused: ClassVar[Mapping[str, str]] = {
         "expand": "its placeholders are filled by a pipeline; fill them before",
+        "fieldref with startswith or endswith": "the pattern of a LIKE is a constant",
         "minute": "tocsin has HOUR, WEEKDAY and DATE_OF",
         "day": "tocsin has HOUR, WEEKDAY and DATE_OF",
         "week": "tocsin has HOUR, WEEKDAY and DATE_OF",
@@ -188,7 +189,7 @@ def _of_field(field: str, value: Any, reader: Reader) -> Expression:
 def _of_other(field: str, value: Any, reader: Reader) -> Expression:
     """Whether a field is equal to another. Texts are compared without case, and numbers by value."""
     if value.starts_with or value.ends_with:
-        reader.refuse("fieldref with startswith or endswith", "the pattern of a LIKE is a constant")
+        reader.refuse("fieldref with startswith or endswith")
     one, other = Attribute(field), Attribute(value.field)
     folded = Comparison("=", call("CASEI", one), call("CASEI", other))
     return any_of([call("HOLDS", folded), call("HOLDS", Comparison("=", one, other))])
