@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tocsin
@@ -29,3 +29,33 @@ def refusal(rule: Any, language: str) -> str:
     except tocsin.ExpressionError as error:
         return error.reason
     return ""
+
+
+def matched(
+    rules: Sequence[Any], language: str, events: Sequence[Mapping[str, Any]]
+) -> tuple[dict[int, set[int]], dict[int, str]]:
+    """For each rule that is read the events that it matches, all in one call; and for the others why they are not."""
+    records = [{"id": number, "where": rule, "language": language} for number, rule in enumerate(rules)]
+    answer = tocsin.match(records, events)
+    assert not answer.event_errors
+    refused = {error.row: error.reason for error in answer.subscription_errors}
+    found: dict[int, set[int]] = {number: set() for number in range(len(rules)) if number not in refused}
+    for row in answer:
+        found[row["subscription"]].add(row["event"])
+    return found, refused
+
+
+def disagreements(
+    rules: Sequence[Any],
+    language: str,
+    events: Sequence[Mapping[str, Any]],
+    holds: Callable[[Any], set[int]],
+) -> tuple[list[tuple[Any, Mapping[str, Any], bool]], dict[int, str]]:
+    """Each rule and event on which tocsin and an oracle differ, and whether it is tocsin that matches."""
+    found, refused = matched(rules, language, events)
+    differences = [
+        (rules[number], events[event], event in ours)
+        for number, ours in found.items()
+        for event in sorted(ours ^ holds(rules[number]))
+    ]
+    return differences, refused
