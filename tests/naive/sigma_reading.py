@@ -32,32 +32,44 @@ def matches(rule: Rule, event: Event) -> bool:
 # Values of events
 
 
-def values(event: Event, field: str) -> list[Any]:
-    """The values of a field that are neither null nor objects; dots are members of objects, or part of the name."""
+def raw(value: object, names: tuple[str, ...]) -> Iterator[Any]:
+    """What lies under names: members of objects, also of those of a list; names in events may have dots."""
+    if not names:
+        yield value
+    elif isinstance(value, list):
+        for inner in value:
+            yield from raw(inner, names)
+    elif isinstance(value, Mapping):
+        for end in range(1, len(names) + 1):
+            name = ".".join(names[:end])
+            if name in value:
+                yield from raw(value[name], names[end:])
 
-    def found(value: object, names: tuple[str, ...]) -> Iterator[Any]:
+
+def values(event: Event, field: str) -> list[Any]:
+    """The values of a field that are neither null nor objects."""
+
+    def flat(value: object) -> Iterator[Any]:
         if isinstance(value, list):
             for inner in value:
-                yield from found(inner, names)
-        elif not names:
-            yield from () if value is None or isinstance(value, Mapping) else (value,)
-        elif isinstance(value, Mapping):
-            for end in range(1, len(names) + 1):
-                name = ".".join(names[:end])
-                if name in value:
-                    yield from found(value[name], names[end:])
+                yield from flat(inner)
+        elif value is not None and not isinstance(value, Mapping):
+            yield value
 
-    return list(found(event, tuple(field.split("."))))
+    return [leaf for value in raw(event, tuple(field.split("."))) for leaf in flat(value)]
 
 
 def exists(event: Event, field: str) -> bool:
-    """Whether there is a value that is not null; an object is one."""
-    return bool(values(event, field)) or isinstance(_alone(event, field), Mapping)
+    """Whether there is a value that is not null, also in objects of a list; an object that is no element is one."""
+    found = raw(event, tuple(field.split(".")))
+    return any(isinstance(value, Mapping) or any(True for _ in all_values(value)) for value in found)
 
 
 def _alone(event: Event, field: str) -> Any:
     """What a field has where no list lies on the way."""
     inner: Any = event
+    if field in event:
+        return event[field]
     for name in field.split("."):
         inner = inner.get(name) if isinstance(inner, Mapping) else None
     return inner

@@ -83,10 +83,11 @@ def _object(chance: float, **draws: Draw) -> Draw:
 
 _WORDY: Final = {"User": texts, "Image": texts, "Line": texts}
 _COUNTED: Final = {"EventID": numbers, "Size": numbers}
+_host: Final = _object(0.7, name=_field(texts))
 event: Final = _object(
     0.75,
     **{name: _field(values) for name, values in {**_WORDY, **_COUNTED, "Ip": addresses, "At": times}.items()},
-    Host=lambda random: random.choice([_object(0.8, name=_field(texts))(random), None]),
+    Host=lambda random: random.choice([_host(random), None, [_host(random) for _ in range(random.randrange(3))]]),
 )
 _ROW_TEXTS: Final = [text for text in _TEXTS if text.lower() != "é"]
 row: Final = _object(

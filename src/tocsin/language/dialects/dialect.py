@@ -173,6 +173,12 @@ class Reader:
             condition = self.made(lambda name=name, inner=condition: call("SOME", Attribute(name), inner))  # type: ignore[misc]
         return condition
 
+    def has_value(self, path: Sequence[str]) -> Expression:
+        """Whether a value under a path is not null. In a list, a value of an object counts, at any depth."""
+        name, value = Attribute(path[-1]), Not(IsNull(VALUE))
+        within = self.made(lambda: call("HOLDS", call("ANY", name, call("ANY_ATTRIBUTE", value))))
+        return self.some(path[:-1], any_of([self.some(path[-1:], value), within]))
+
     def made(self, make: Callable[[], Expression]) -> Expression:
         """A node of the language, whose rules may reject what the rule gives it."""
         try:

@@ -33,8 +33,6 @@ from tocsin.model.expression import (
     ComparisonOperator,
     Constant,
     Expression,
-    IsNull,
-    Not,
 )
 from tocsin.model.subscription import shown
 
@@ -171,9 +169,9 @@ def _plain(value: Any) -> Json:
 def _of_field(field: str, value: Any, reader: Reader) -> Expression:
     kind = type(value).__name__
     if kind == "SigmaNull":
-        return not_true(reader.some([field], Not(IsNull(VALUE))))
+        return not_true(reader.has_value(_path_of(field)))
     if kind == "SigmaExists":
-        found = reader.some([field], Not(IsNull(VALUE)))
+        found = reader.has_value(_path_of(field))
         return found if value.exists else not_true(found)
     if kind == "SigmaFieldReference":
         return _of_other(field, value, reader)
@@ -182,8 +180,14 @@ def _of_field(field: str, value: Any, reader: Reader) -> Expression:
         if part != "hour":
             reader.refuse(part)
         hour = Comparison("=", call("HOUR", VALUE), Constant(float(value.number)))
-        return reader.some([field], hour)
-    return reader.some([field], _of_value(value, reader))
+        return reader.some(_path_of(field), hour)
+    return reader.some(_path_of(field), _of_value(value, reader))
+
+
+def _path_of(field: str) -> list[str]:
+    """The names that lead to a field, through objects and lists of objects."""
+    names = field.split(".")
+    return names if all(names) else [field]
 
 
 def _of_other(field: str, value: Any, reader: Reader) -> Expression:
