@@ -33,6 +33,7 @@ demo: $(DEMO)
 # Tests of Spark and of processes wait for half of their time, so there are three workers for two cores.
 test: $(DEV)
 	sh scripts/chromium.sh
+	sh scripts/oracles.sh
 	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
 
@@ -41,6 +42,7 @@ unit: $(DEV)
 	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist worksteal -q --quick -m "not spark and not slow" $(ARGS)
 
 thorough: $(DEV) oldest
+	sh scripts/oracles.sh
 	$(BIN)/tocsin warm --papers
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 $(ARGS)
 
