@@ -42,6 +42,8 @@ CASES: list[tuple[Any, Any, bool]] = [
     ({"exists": {"field": "a"}}, {"a": [None]}, False),
     ({"exists": {"field": "a"}}, {"a": [None, 1]}, True),
     ({"exists": {"field": "o.a"}}, {"o": [{"b": 1}, {"a": ""}]}, True),
+    ({"exists": {"field": "o"}}, {"o": [{"b": None}, {"a": [None, 1]}]}, True),
+    ({"exists": {"field": "o"}}, {"o": [{"b": None}, {}]}, False),
     ({"ids": {"values": ["x", "y"]}}, {"_id": "y"}, True),
     ({"match": {"t": "FOX wolf"}}, TITLE, True),
     ({"match": {"t": {"query": "fox wolf", "operator": "and"}}}, TITLE, False),

@@ -26,7 +26,7 @@ class Elasticsearch(Dialect):
         "range": "gt, gte, lt, lte on numbers, strings and dates; date maths, also of now, in units of fixed length",
         "prefix, wildcard": "LIKE, also with case_insensitive",
         "regexp": "MATCHES of the whole value; without the signs ~ < > & @ # and double quotes",
-        "exists": "there is a value that is not null; an object counts, even an empty one",
+        "exists": "a value is not null, also in objects of a list; an object outside of lists counts, even if empty",
         "ids": "the field _id is one of these",
         "match": "TEXT with keep_accents; operator, minimum_should_match",
         "match_phrase": "TEXT with a phrase, without slop",

@@ -21,7 +21,7 @@ from tocsin.language.dialects.dialect import (
 )
 from tocsin.language.dialects.elasticsearch.dates import as_bound
 from tocsin.language.dialects.elasticsearch.reading import Fields, field_of, members_of
-from tocsin.model.expression import ComparisonOperator, Constant, Expression, IsNull, Not
+from tocsin.model.expression import ComparisonOperator, Constant, Expression
 from tocsin.model.subscription import shown
 
 
@@ -123,7 +123,7 @@ def _regexp(inner: Json, reader: Reader, fields: Fields) -> Expression:
 
 def _exists(inner: Json, reader: Reader, fields: Fields) -> Expression:
     field = reader.string(members_of(inner, reader, ("field", "boost", "_name"), needed="field")["field"], "field")
-    return reader.some(fields.path_of(field, reader), Not(IsNull(VALUE)))
+    return reader.has_value(fields.path_of(field, reader))
 
 
 TERMS: Final[Mapping[str, Callable[[Json, Reader, Fields], Expression]]] = {
