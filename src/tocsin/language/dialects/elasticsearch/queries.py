@@ -25,7 +25,7 @@ class Elasticsearch(Dialect):
         "term, terms": "a value is equal; a number is not a string; case_insensitive by Unicode's case folding",
         "range": "gt, gte, lt, lte on numbers, strings and dates; date maths, also of now, in units of fixed length",
         "prefix, wildcard": "LIKE, also with case_insensitive",
-        "regexp": "MATCHES of the whole value; without the signs ~ < > & @ # and double quotes",
+        "regexp": "MATCHES of the whole value; without the signs ~ < > & @ # and double quotes outside of classes",
         "exists": "a value is not null, also in objects of a list; an object outside of lists counts, even if empty",
         "ids": "the field _id is one of these",
         "match": "TEXT with keep_accents; operator, minimum_should_match",

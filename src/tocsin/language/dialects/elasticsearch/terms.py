@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -21,6 +20,7 @@ from tocsin.language.dialects.dialect import (
 )
 from tocsin.language.dialects.elasticsearch.dates import as_bound
 from tocsin.language.dialects.elasticsearch.reading import Fields, field_of, members_of
+from tocsin.language.dialects.regexes import re2_of_lucene
 from tocsin.model.expression import ComparisonOperator, Constant, Expression
 from tocsin.model.subscription import shown
 
@@ -102,22 +102,12 @@ def _wildcard(inner: Json, reader: Reader, fields: Fields) -> Expression:
         return reader.some(fields.path_of(field, reader), make(VALUE, *plain))
 
 
-_LUCENE_ONLY: Final = frozenset('~<>&@#"')
-
-
 def _regexp(inner: Json, reader: Reader, fields: Fields) -> Expression:
     allowed = ("case_insensitive", "flags", "max_determinized_states", "rewrite")
     field, given = field_of(inner, reader, "value", allowed)
     with reader.at(field):
-        pieces = []
-        for token in re.findall(r"\\.|[\s\S]", reader.string(given["value"], "regexp")):
-            if token in _LUCENE_ONLY:
-                reader.refuse(f"{token} in regexp", "RE2 does not have it; a backslash makes it a plain letter")
-            if len(token) == 2 and token[1].isalnum():
-                reader.refuse(f"{token} in regexp", "write a class, such as [0-9]")
-            pieces.append(f"\\{token}" if token in "^$" else token)
-        flags = "(?si)" if given.get("case_insensitive") is True else "(?s)"
-        pattern = Constant(f"{flags}\\A(?:{''.join(pieces)})\\z")
+        text, ignore_case = reader.string(given["value"], "regexp"), given.get("case_insensitive") is True
+        pattern = Constant(re2_of_lucene(text, reader, ignore_case=ignore_case))
         return reader.some(fields.path_of(field, reader), reader.made(lambda: call("MATCHES", VALUE, pattern)))
 
 
