@@ -22,9 +22,9 @@ class Elasticsearch(Dialect):
     name, title = "elasticsearch", "Elasticsearch"
     taken: ClassVar[Mapping[str, str]] = {
         "match_all, match_none": "TRUE, FALSE",
-        "term, terms": "a value is equal; a number is not a string; case_insensitive by Unicode's case folding",
+        "term, terms": "a value is equal; a number is not a string; case_insensitive for ASCII",
         "range": "gt, gte, lt, lte on numbers, strings and dates; date maths, also of now, in units of fixed length",
-        "prefix, wildcard": "LIKE, also with case_insensitive",
+        "prefix, wildcard": "LIKE; with case_insensitive, for ASCII, also MATCHES",
         "regexp": "MATCHES of the whole value; without the signs ~ < > & @ # and double quotes outside of classes",
         "exists": "a value is not null, also in objects of a list; an object outside of lists counts, even if empty",
         "ids": "the field _id is one of these",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tocsin.language.dialects.dialect import (
@@ -20,7 +20,7 @@ from tocsin.language.dialects.dialect import (
 )
 from tocsin.language.dialects.elasticsearch.dates import as_bound
 from tocsin.language.dialects.elasticsearch.reading import Fields, field_of, members_of
-from tocsin.language.dialects.regexes import re2_of_lucene
+from tocsin.language.dialects.regexes import letter_of_re2, re2_of_lucene
 from tocsin.model.expression import ComparisonOperator, Constant, Expression
 from tocsin.model.subscription import shown
 
@@ -30,7 +30,7 @@ def _term(inner: Json, reader: Reader, fields: Fields) -> Expression:
     with reader.at(field):
         value = reader.constant(given["value"])
         if given.get("case_insensitive") is True and isinstance(value.value, str):
-            condition = equal_ignoring_case(VALUE, [value.value])
+            condition = _pattern([value.value], given, reader)
         else:
             condition = equal([value])
         return reader.some(fields.path_of(field, reader), condition)
@@ -85,9 +85,8 @@ def _range(inner: Json, reader: Reader, fields: Fields) -> Expression:
 def _prefix(inner: Json, reader: Reader, fields: Fields) -> Expression:
     field, given = field_of(inner, reader, "value", ("case_insensitive", "rewrite"))
     with reader.at(field):
-        make = like_ignoring_case if given.get("case_insensitive") is True else like
-        condition = make(VALUE, reader.string(given["value"], "prefix"), Wild.RUN)
-        return reader.some(fields.path_of(field, reader), condition)
+        parts: list[str | Wild] = [reader.string(given["value"], "prefix"), Wild.RUN]
+        return reader.some(fields.path_of(field, reader), _pattern(parts, given, reader))
 
 
 def _wildcard(inner: Json, reader: Reader, fields: Fields) -> Expression:
@@ -98,8 +97,31 @@ def _wildcard(inner: Json, reader: Reader, fields: Fields) -> Expression:
         if parts is None:
             reader.fail("a wildcard ends in a backslash, which stands before the letter that it makes plain")
         plain = [one[1] if isinstance(one, str) and len(one) == 2 else one for one in parts]
-        make = like_ignoring_case if given.get("case_insensitive") is True else like
-        return reader.some(fields.path_of(field, reader), make(VALUE, *plain))
+        return reader.some(fields.path_of(field, reader), _pattern(plain, given, reader))
+
+
+_FROM_OTHERS: Final = ("k", "s", "ff", "fi", "fl")
+"""What Unicode's case folding makes of letters beyond ASCII."""
+
+
+def _pattern(parts: Sequence[str | Wild], given: Mapping[str, Json], reader: Reader) -> Expression:
+    """A pattern. `case_insensitive` is about ASCII alone, so a regular expression decides what the folding finds."""
+    if given.get("case_insensitive") is not True:
+        return like(VALUE, *parts)
+    wild = {Wild.RUN: ".*", Wild.ONE: "."}
+    pieces = [
+        wild[part] if isinstance(part, Wild) else "".join([letter_of_re2(one, ignore_case=True) for one in part])
+        for part in parts
+    ]
+    decides = reader.made(lambda: call("MATCHES", VALUE, Constant(f"(?s)\\A{''.join(pieces)}\\z")))
+    if Wild.ONE in parts:  # one letter of a value may be two of the folded value
+        return decides
+    if Wild.RUN in parts:
+        return all_of([like_ignoring_case(VALUE, *parts), decides])
+    text = "".join([part for part in parts if isinstance(part, str)])
+    folded = equal_ignoring_case(VALUE, [text])
+    is_exact = text.isascii() and not any(one in text.casefold() for one in _FROM_OTHERS)
+    return folded if is_exact else all_of([folded, decides])
 
 
 def _regexp(inner: Json, reader: Reader, fields: Fields) -> Expression:
