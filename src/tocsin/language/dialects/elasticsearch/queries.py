@@ -28,7 +28,7 @@ class Elasticsearch(Dialect):
         "regexp": "MATCHES of the whole value; without the signs ~ < > & @ # and double quotes outside of classes",
         "exists": "a value is not null, also in objects of a list; an object outside of lists counts, even if empty",
         "ids": "the field _id is one of these",
-        "match": "TEXT with keep_accents; operator, minimum_should_match",
+        "match": "TEXT with keep_accents; operator, minimum_should_match (of the words, repeated ones too)",
         "match_phrase": "TEXT with a phrase, without slop",
         "multi_match": "an OR of match, or of match_phrase with type phrase",
         "bool": "must, filter, should with minimum_should_match, must_not",
@@ -65,6 +65,7 @@ class Elasticsearch(Dialect):
         "type": "events have no types",
         "analyzer": "tocsin makes words in one way; see TEXT",
         "fuzziness": "tocsin compares words as they are written",
+        "minimum_should_match with the operator and": "no word is optional; leave one of the two out",
         "slop": "tocsin has phrases, and no distances of words",
     }
 
@@ -127,12 +128,15 @@ def _bool(inner: Json, reader: Reader, fields: Fields) -> Expression:
                 parts[name] = _several(members[name], reader, fields)
     needed = [*parts.get("must", []), *parts.get("filter", [])]
     should = parts.get("should", [])
-    fewest = members.get("minimum_should_match")
-    least = (0 if needed or not should else 1) if fewest is None else least_of(fewest, len(should), reader)
+    excluded = [not_true(one) for one in parts.get("must_not", [])]
+    if not needed and not should and not excluded:
+        return Constant(True)
+    least = least_of(members.get("minimum_should_match") or 0, len(should), reader)
+    if should and not needed:
+        least = max(1, least)
     if least > 0:
         needed.append(at_least(least, should))
-    needed += [not_true(one) for one in parts.get("must_not", [])]
-    return all_of(needed)
+    return all_of([*needed, *excluded])
 
 
 def _constant_score(inner: Json, reader: Reader, fields: Fields) -> Expression:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -78,19 +78,29 @@ def boost_of(query: Json) -> float | None:
 
 
 def least_of(given: Json, count: int, reader: Reader) -> int:
-    """How many of some clauses must match: `2`, `-1` (all but one), `"75%"`, `"-25%"`."""
-    text = str(given).strip()
+    """How many of some clauses must match: `2`, `-1` (all but one), `"75%"`, `"-25%"`, `"2<75%"` (75% of more than 2).
+
+    It may be more than there are.
+    """
     try:
-        if text.endswith("%"):
-            percent = float(text[:-1])
-            share = math.floor(abs(percent) / 100 * count)
-            number = count - share if percent < 0 else share
-        else:
-            number = int(text) if int(text) >= 0 else count + int(text)
+        return _least(str(given).strip(), count)
     except ValueError:
         with reader.at("minimum_should_match"):
-            reader.refuse(f"minimum_should_match {shown(given)}", "write a number or a percentage")
-    return max(0, number)
+            reader.fail(f'a number, a percentage or conditions such as "2<75%" are needed, not {shown(given)}')
+
+
+def _least(text: str, count: int) -> int:
+    if "<" in text:
+        least = count
+        for condition in re.sub(r"\s*<\s*", "<", text).split():
+            bound, _, then = condition.partition("<")
+            if count <= int(bound):
+                break
+            least = _least(then, count)
+        return least
+    number = int(text.removesuffix("%"))
+    share = abs(number) * count // 100 if text.endswith("%") else abs(number)
+    return max(0, count - share) if text.startswith("-") else share
 
 
 def at_least(least: int, conditions: Sequence[Expression]) -> Expression:

@@ -31,12 +31,14 @@ def _words(field: str, given: Mapping[str, Json], reader: Reader, fields: Fields
     words = words_of(query, _HOW)
     if not words:
         return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
-    parts = [_text(field, f'"{word}"', reader, fields) for word in dict.fromkeys(words)]
-    if str(given.get("operator", "or")).lower() == "and":
-        return call("HOLDS", all_of(parts))
+    parts = [_text(field, f'"{word}"', reader, fields) for word in words]
     fewest = given.get("minimum_should_match")
-    least = 1 if fewest is None else max(1, least_of(fewest, len(parts), reader))
-    return call("HOLDS", at_least(least, parts))
+    if len(parts) > 1 and str(given.get("operator", "or")).lower() == "and":
+        if fewest is not None:
+            reader.refuse("minimum_should_match with the operator and")
+        return call("HOLDS", all_of(list(dict.fromkeys(parts))))
+    least = 1 if fewest is None or len(parts) == 1 else max(1, least_of(fewest, len(parts), reader))
+    return call("HOLDS", at_least(least, parts if least > 1 else list(dict.fromkeys(parts))))
 
 
 def _match_phrase(inner: Json, reader: Reader, fields: Fields) -> Expression:
