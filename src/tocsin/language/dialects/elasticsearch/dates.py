@@ -11,7 +11,7 @@ from tocsin.model.expression import ComparisonOperator, Constant, Expression
 from tocsin.model.subscription import shown
 from tocsin.model.values import Instant
 
-_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:[T ].*)?)?")
 _STEP: Final = re.compile(r"([+-])([0-9]*)([a-zA-Z])")
 _SECONDS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "H": 3_600, "m": 60, "s": 1}
 _PARTS: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9:.]+))?(?:Z|[+-][0-9:]+)?")
@@ -22,20 +22,23 @@ def as_bound(op: ComparisonOperator, bound: Json, reader: Reader) -> Expression:
     if isinstance(bound, str):
         if bound.startswith("now"):
             return compared(VALUE, op, later(PRESENT, _seconds_of(bound[3:], reader)))
-        date, _, maths = bound.partition("||")
+        date, bars, maths = bound.partition("||")
         if _DATE.fullmatch(date):
-            return _date(op, date, maths, reader)
+            return _date(op, date, maths if bars else None, reader)
     return compared(VALUE, op, reader.constant(bound))
 
 
-def _date(op: ComparisonOperator, date: str, maths: str, reader: Reader) -> Expression:
-    """A date whose missing parts are the first ones; the last ones for `gt` and `lte`, to the millisecond."""
+def _date(op: ComparisonOperator, date: str, maths: str | None, reader: Reader) -> Expression:
+    """A date whose missing parts are the first ones.
+
+    For `gt` and `lte` the missing parts of the time are the last ones, to the millisecond, unless date maths follow.
+    """
     try:
-        instant = Instant.parse(date)
+        instant = Instant.parse(f"{date}-01" if len(date) == len("2024-05") else date)
     except InvalidInput as error:
         reader.fail(str(error))
-    moment = instant.microseconds + 1_000_000 * _seconds_of(maths, reader)
-    missing = _missing(date)
+    moment = instant.microseconds + 1_000_000 * _seconds_of(maths or "", reader)
+    missing = _missing(date) if maths is None else 0
     if missing and op in (">", "<="):
         op, moment = (">=", moment + missing) if op == ">" else ("<", moment + missing)
     return compared(VALUE, op, Constant(Instant(moment)))
