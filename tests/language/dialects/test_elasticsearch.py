@@ -158,6 +158,8 @@ def test_the_boost_of_the_outermost_query_is_the_score() -> None:
             {"match": {"a": {"query": "x y", "operator": "and", "minimum_should_match": 1}}},
             "minimum_should_match with the operator and of Elasticsearch is not supported",
         ),
+        ({"match": {"a": "so 😀"}}, "emoji in texts of Elasticsearch is not supported"),
+        ({"match_phrase": {"a": "😀"}}, "emoji in texts"),
         ({"match": {"a": {"query": "x", "fuzziness": "AUTO"}}}, "fuzziness of Elasticsearch is not supported"),
         ({"match_phrase": {"a": {"query": "x y", "slop": 2}}}, "slop of Elasticsearch is not supported"),
         ({"nested": {"path": "o", "query": A}}, "the field a does not lie in the nested objects of o"),

@@ -28,6 +28,45 @@ REFUSED: Final = (
 """What the generated queries have and tocsin refuses."""
 
 
+_TEXTS: Final = [
+    "don't",
+    "foo_bar",
+    "3.5 1,000",
+    "a.b x:y",
+    "O’Neil",
+    "naïve Å É e\u0301",
+    "日本語 東京",
+    "カタカナ かな",
+    "한국어",
+]
+_TEXTS.extend(
+    [
+        "ไทยภาษา",
+        "c++ c#",
+        "@user #tag",
+        "a-b e.g. U.S.A.",
+        "2024-05-31 12:30",
+        "10.0.0.1",
+        "http://x.org/a_b",
+        "x\u00adsoft",
+    ]
+)
+_TEXTS.extend(
+    [
+        "zero\u200bwidth",
+        "tab\tb",
+        "a'b'c 'quoted'",
+        "१२ ٣",
+        "foo.bar foo,bar",
+        "1.a a.1 1a",
+        "_x_ __ -",
+        "a·b l·l",
+        "שלום",
+    ]
+)
+_TEXTS.extend(["ג'ירפה", "العربية", "и́ Й", "K Å K", "soft x", "bar foo", "user", "1 a", "tag", "B C"])
+
+
 @pytest.fixture(scope="module")
 def lucene() -> Iterator[Lucene]:
     if not jars() and not os.environ.get("CI"):
@@ -88,3 +127,17 @@ def test_naive_reading_agrees_with_lucene(lucene: Lucene, random: Random) -> Non
             assert {number for number, this in enumerate(documents) if matches(one, this)} == theirs, one
         except NotRead:
             continue
+
+
+def test_words_agree_with_lucene(lucene: Lucene) -> None:
+    """Words of many scripts, and with signs among them, are found where Lucene's standard analyzer finds them."""
+    documents = [{"title": text} for text in _TEXTS]
+    queries = [{kind: {"title": text}} for text in _TEXTS for kind in ("match", "match_phrase")]
+    index = lucene.index(documents)
+
+    ours, refused = matched(queries, "elasticsearch", documents)
+
+    assert not refused
+    assert [
+        (query, ours[number]) for number, query in enumerate(queries) if ours[number] != index.matching(query)
+    ] == []

@@ -66,6 +66,7 @@ class Elasticsearch(Dialect):
         "analyzer": "tocsin makes words in one way; see TEXT",
         "fuzziness": "tocsin compares words as they are written",
         "minimum_should_match with the operator and": "no word is optional; leave one of the two out",
+        "emoji in texts": "symbols are not words here",
         "slop": "tocsin has phrases, and no distances of words",
     }
 
