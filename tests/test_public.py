@@ -150,9 +150,10 @@ def test_the_keywords_of_match() -> None:
         "payload",
         "named",
         "payload_columns",
+        "now",
     ]
     kinds = [parameter.kind for parameter in parameters.values()]
-    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 13
+    assert kinds == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * 2 + [inspect.Parameter.KEYWORD_ONLY] * 14
 
 
 def test_the_tree_of_errors() -> None:

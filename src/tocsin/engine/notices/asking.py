@@ -30,7 +30,6 @@ _CONDITION: Final = asking.SOME_ELEMENT + 1
 _PLACE: Final = _CONDITION + 1
 """Another kind. First: an attribute with lists that should be places, or a reading of its places."""
 
-
 _EXACT: Final = _CONDITION + 2
 """A third kind. First: an attribute compared with numbers; second: which numbers are inexact, one of those below."""
 _SINGLE, _LARGE = range(2)
