@@ -1,4 +1,4 @@
-"""The paths around the kernels that users meet: one event, loading texts, dicts, wide tables, a CSV by a command.
+"""The paths around the kernels that users meet: one event, areas, loading texts, dicts, wide tables, a CSV.
 
 Each row with a share compares two paths of one run, which alternate; the ratio of medians is its value.
 """
@@ -39,6 +39,7 @@ def rows(subscriptions: int) -> Iterator[Row]:
     few.subscribe_many([{"id": i, "where": where} for i, where in enumerate(alerts)])
     yield from _one_event("alert", few, [{"model": f"m{i % 60}", "price": draw.random() * 1000} for i in range(2_000)])
     yield from _pushes(draw)
+    yield from _areas(draw)
     yield from _texts(draw, subscriptions)
     yield from _forms(engine, offers)
     yield from _command(engine, offers)
@@ -86,6 +87,31 @@ def _pushes(draw: random.Random) -> Iterator[Row]:
     yield Row(
         "one event", "words", "Window.push", statistics.median(messages[1_000:]) * 1e6, "us", "1,000 subscriptions"
     )
+
+
+def _areas(draw: random.Random) -> Iterator[Row]:
+    """Polygons in one place, each for another carrier, beside boxes."""
+    count = 3_000
+    shapes: dict[str, list[str]] = {"boxes": [], "polygons": []}
+    for _ in range(count):
+        west, south = draw.uniform(-0.1, 0), draw.uniform(-0.1, 0)
+        east, north = west + draw.uniform(0.5, 1), south + draw.uniform(0.5, 1)
+        corners = [(west, south), (east, south), (east, north - 0.2), (east - 0.2, north), (west, north), (west, south)]
+        shapes["boxes"].append(f"BBOX({west}, {south}, {east}, {north})")
+        shapes["polygons"].append(f"POLYGON(({', '.join(f'{x} {y}' for x, y in corners)}))")
+    events = [
+        {"carrier": f"c{draw.randrange(count)}", "location": [draw.uniform(0, 0.5), draw.uniform(0, 0.5)]}
+        for _ in range(10_000)
+    ]
+    table, taken = pa.Table.from_pylist(events), dict[str, float]()
+    for kind, own in shapes.items():
+        engine = tocsin.Engine()
+        engine.subscribe_many(
+            [{"id": i, "where": f"carrier = 'c{i}' AND S_INTERSECTS(location, {one})"} for i, one in enumerate(own)]
+        )
+        taken[kind] = _median(lambda engine=engine: engine.match_batch(table, threads=1)) / len(events)
+        note = f"{count:,} in one place, each for another carrier; {taken[kind] / taken['boxes']:.1f} times boxes"
+        yield Row("areas", kind, "match_batch", taken[kind] * 1e6, "us an event", note)
 
 
 _TEXTS: dict[str, Callable[[random.Random], str]] = {

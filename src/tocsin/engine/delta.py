@@ -19,6 +19,7 @@ from tocsin.engine.sources import Source
 from tocsin.index import Found, Part, Plan, Question, Structure
 from tocsin.index.alive import everyone, living
 from tocsin.index.boolean.chains.chains import ChainedExpressions, ChainedView
+from tocsin.index.gates import Gate
 from tocsin.index.once import OnceEach
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import Parsed
@@ -159,6 +160,9 @@ class DeltaSnapshot(Snapshot):
     def kept(self, key: Any, span: tuple[int, int], make: Callable[[], Any]) -> Any:
         is_last = span[1] - span[0] < SMALLEST  # the last block still grows
         return make() if is_last else self.delta.kept.get((key, span), make)
+
+    def gate(self, attribute: str) -> Gate:
+        return Gate(attribute, self.chains.expressions().attributes)
 
     def records(self) -> pa.Table:
         return records_table(*self._columns())

@@ -22,7 +22,7 @@ from tocsin.index.arrays import with_arrays
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.clock import with_clock
 from tocsin.index.conditions import blocks_of, with_truths
-from tocsin.index.places import with_places
+from tocsin.index.places import Gates, with_places
 from tocsin.index.protocols import Matcher
 from tocsin.index.registry import matcher_builder
 from tocsin.index.texts import with_texts
@@ -32,10 +32,13 @@ from tocsin.model.expression import Expression, Not
 from tocsin.model.readings import WHETHER, reading_of
 
 
-def with_conditions(batch: EventBatch, wanted: Wanted, outside: Outside | None = None) -> EventBatch:
+def with_conditions(
+    batch: EventBatch, wanted: Wanted, outside: Outside | None = None, gates: Gates | None = None
+) -> EventBatch:
     """The batch with the words of its texts, its arrays, values of functions, and truths of conditions.
 
-    `outside` has the events that the batch's events are elements of. Cost: nothing if none are asked for.
+    `outside` has the events that the batch's events are elements of. With `gates`, the truth of conditions on places
+    that cannot make a subscription hold may be left out. Cost: nothing if none are asked for.
     """
     batch = with_outer_values(with_clock(batch, wanted), wanted, outside)
     batch = with_arrays(with_texts(batch, wanted), wanted)
@@ -44,10 +47,12 @@ def with_conditions(batch: EventBatch, wanted: Wanted, outside: Outside | None =
         for name, one in batch.elements.items()
         if name in wanted.elements  # a batch may have been read for more subscriptions than these
     }
-    batch = with_places(with_values(batch, wanted, lists), wanted)
+    batch = with_places(with_values(batch, wanted, lists), wanted, gates)
     for name, one in lists.items():
         batch = _answered(batch, one, wanted, name)
-    return replace(batch, elements={}) if batch.elements else batch
+    if not batch.elements:
+        return batch
+    return replace(batch, elements={}, examined=batch.examined + sum(one.batch.examined for one in lists.values()))
 
 
 def _with_own_conditions(lists: ListElements, wanted: Wanted, batch: EventBatch) -> ListElements:

@@ -84,6 +84,7 @@ class Question(Protocol):
     purpose: ClassVar[str]  # the purpose of its indexes, in words for the user
     key: ClassVar[str]  # the key of its chosen index in a manifest
     default: ClassVar[Chosen | None]  # the index if a plan names none; None if there is no choice
+    counts_parts: ClassVar[bool]  # whether conditions of subscriptions that do not hold matter to its answers
 
     def structure(self, part: Part, builder: Any, plan: Plan) -> Any:
         """The structure over some subscriptions, by the chosen index's builder (None if there is no choice).
@@ -114,6 +115,7 @@ class AllMatches:
     purpose: ClassVar[str] = "all matches"
     key: ClassVar[str] = "index"
     default: ClassVar[Chosen | None] = None  # a plan always names one
+    counts_parts: ClassVar[bool] = False
 
     def structure(self, part: Part, builder: Any, plan: Plan) -> Matcher:
         """Raises `UnsuitableIndex` for an expression that the index cannot hold."""

@@ -21,6 +21,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, build_structure
 from tocsin.index.alive import Alive, living
 from tocsin.index.boolean.chains.extents import ExtentMatching
+from tocsin.index.gates import Gate
 from tocsin.index.once import OnceEach
 from tocsin.index.protocols import Arrays
 from tocsin.language.strings import FOLDING
@@ -149,6 +150,10 @@ class Snapshot(ABC):
         """Data derived from the subscriptions of a span, made once per key and kept as long as they are."""
 
     @abstractmethod
+    def gate(self, attribute: str) -> Gate:
+        """The conditions on the places of an attribute, by the other conditions of their subscriptions."""
+
+    @abstractmethod
     def records(self) -> pa.Table:
         """The subscriptions as given, in the form of `records_table`, including removed ones."""
 
@@ -206,6 +211,13 @@ class SegmentSnapshot(Snapshot):
 
     def kept(self, key: Any, span: tuple[int, int], make: Callable[[], Any]) -> Any:
         return self.segment.kept.get(key, make)
+
+    def gate(self, attribute: str) -> Gate:
+        matcher = self.segment.matcher
+        gate: Gate = self.segment.kept.get(
+            (Gate, attribute), lambda: Gate(attribute, matcher.attributes, matcher.expressions)
+        )
+        return gate
 
     def records(self) -> pa.Table:
         held = self.segment

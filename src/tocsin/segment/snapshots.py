@@ -18,6 +18,7 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import SegmentError
 from tocsin.index import Found, Question, question_of
 from tocsin.index.elements import with_conditions
+from tocsin.index.gates import Gates
 from tocsin.kernels import codes
 from tocsin.model.ranking import Ranking
 from tocsin.placement import Router
@@ -85,8 +86,21 @@ class Snapshots:
         """
         if batch.has_crossing_boxes:
             batch = with_crossing_shapes(batch, self._with_places())
-        whole = with_conditions(batch, self.wanted) if batch.asks(self.wanted) else batch
-        return question_of(ranking).answer(self, whole, ranking)
+        if not batch.asks(self.wanted):
+            return question_of(ranking).answer(self, batch, ranking)
+        question = question_of(ranking)
+        whole = with_conditions(batch, self.wanted, gates=None if question.counts_parts else self._gates())
+        found = question.answer(self, whole, ranking)
+        return found._replace(candidates_examined=found.candidates_examined + whole.examined)
+
+    def _gates(self) -> Gates | None:
+        """How conditions on places are found by other conditions; None if events are routed by their truth."""
+        if self._routing is not None:
+            return None
+        gates: Gates = self.kept.get(Gates) or self.kept.setdefault(
+            Gates, Gates(lambda name: [one.gate(name) for one in self._snapshots])
+        )
+        return gates
 
     def _with_places(self) -> set[str]:
         """The attributes with conditions on places."""

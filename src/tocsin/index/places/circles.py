@@ -16,8 +16,9 @@ from tocsin.columns.arrays import frozen_table
 from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import SegmentError
 from tocsin.index.once import Once
-from tocsin.index.places.boxes import Boxes
-from tocsin.index.places.places import Holding, Places
+from tocsin.index.places.boxes import ConditionBoxes
+from tocsin.index.places.gated import Gated
+from tocsin.index.places.places import Holding, Places, Tested
 from tocsin.index.places.ways import Ways, around, tree_of
 from tocsin.kernels.areas import INSIDE, UNDECIDED
 from tocsin.kernels.caps import caps, decide_caps, directions
@@ -42,25 +43,26 @@ class Circles:
         self._owners = np.repeat(np.arange(len(boxes)), [len(own) for own in boxes])  # (B,)
         self._is_split = np.array([len(own) > 1 for own in boxes])  # (C,)
         self._bounds = np.array([box for own in boxes for box in own])  # (B, 4)
-        self._boxes = Boxes(self._bounds)
+        self.boxes = ConditionBoxes(self._bounds, self._owners)
         self._tree: Once[Any] = Once()
 
-    def holding(self, batch: EventBatch, places: Places) -> Holding:
+    def holding(self, batch: EventBatch, places: Places, gated: Gated | None) -> Holding:
         """The circles that places lie in. UNKNOWN for other shapes, and outside longitudes and latitudes."""
         bounds = places.bounds
         able = places.are_points() & (np.abs(bounds[:, 0]) <= 180) & (np.abs(bounds[:, 1]) <= 90)
         chosen = np.flatnonzero(able)
-        owners, own = self._around(bounds[chosen, :2])
+        owners, own, examined = self._around(bounds[chosen, :2], None if gated is None else gated.at(chosen))
         owners = chosen[owners]
         shapes = np.flatnonzero(places.are_shapes)
         if len(shapes):
             ways = Ways.of(places.shapes[shapes])
             able[shapes] = ways.able
-            met, circles = self._met(ways, places.shapes[shapes])
+            met, circles, more = self._met(ways, places.shapes[shapes])
             owners, own = np.concatenate([owners, shapes[met]]), np.concatenate([own, circles])
-        return Holding(owners, own, ~able[:, None])
+            examined += more
+        return Holding(owners, own, ~able[:, None], examined)
 
-    def _met(self, ways: Ways, geometries: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _met(self, ways: Ways, geometries: NDArray[Any]) -> Tested:
         """Which lines enter which circles."""
         found, boxes = around(self._tree.get(lambda: tree_of(self._bounds)), ways)
         circles = self._owners[boxes]
@@ -72,19 +74,18 @@ class Circles:
             if self._decided(shape_of_geometry(geometries[line]), number):
                 inside.add(pair)
         lines, numbers = np.divmod(np.array(sorted(inside), np.int64), len(self._circles))
-        return lines, numbers
+        return lines, numbers, len(np.unique(pairs))
 
-    def _around(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _around(self, points: NDArray[np.float64], gated: Gated | None) -> Tested:
         """Which points, rows of longitude and latitude, lie in which circles."""
-        owners, boxes = self._boxes.around(points)
-        circles = self._owners[boxes]
+        owners, circles = self.boxes.around(points, gated)
         if self._is_split.any():
             owners, circles = self._each_once(owners, circles)
         states = decide_caps(self._caps, directions(points), owners, circles)
         keep = states == INSIDE
         for close in np.flatnonzero(states == UNDECIDED).tolist():
             keep[close] = self._decided(Point(*points[owners[close]].tolist()), int(circles[close]))
-        return owners[keep], circles[keep]
+        return owners[keep], circles[keep], len(circles)
 
     def _each_once(
         self, owners: NDArray[np.int64], circles: NDArray[np.int64]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import SegmentError
+from tocsin.index.places.gated import Gated
 from tocsin.index.places.places import Holding, Places
 from tocsin.language import parse
 from tocsin.language.operators.spatial import OF_SHAPES
@@ -21,6 +22,8 @@ from tocsin.model.shapes import shapely
 class Pairs:
     """Predicates on two attributes. C predicates."""
 
+    boxes: None = None  # they have no places of their own
+
     def __init__(self, names: Sequence[str]) -> None:
         try:
             calls = [cast(Call, parse(reading_of(name).rest)) for name in names]
@@ -29,10 +32,10 @@ class Pairs:
         except (ValueError, KeyError, AttributeError) as error:
             raise SegmentError(f"a spatial predicate was changed on disk: {error}. Compile it again.") from None
 
-    def holding(self, batch: EventBatch, places: Places) -> Holding:
+    def holding(self, batch: EventBatch, places: Places, gated: Gated | None) -> Holding:
         """The predicates that hold. UNKNOWN if the other attribute is not a place."""
         unknown = np.ones((len(places.events), len(self._others)), bool)
-        owners, conditions = [], []
+        owners, conditions, examined = [], [], 0
         for number, (predicate, name) in enumerate(zip(self._predicates, self._others, strict=True)):
             others = Places.of(batch, name)
             _, own, of_others = np.intersect1d(places.events, others.events, return_indices=True)
@@ -40,7 +43,8 @@ class Pairs:
             holds = own[_related(predicate, places.only(own), others.only(of_others))]
             owners.append(holds)
             conditions.append(np.full(len(holds), number))
-        return Holding(np.concatenate(owners), np.concatenate(conditions), unknown)
+            examined += len(own)
+        return Holding(np.concatenate(owners), np.concatenate(conditions), unknown, examined)
 
 
 def _related(predicate: str, ones: Places, others: Places) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,3 +61,8 @@ class Holding(NamedTuple):
     owners: NDArray[np.int64]
     conditions: NDArray[np.int64]
     unknown: NDArray[np.bool_]  # (P, 1), or (P, C) if conditions differ
+    examined: int  # pairs of a place and a condition that were tested
+
+
+Tested: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64], int]"
+"""Places, the condition that each fulfils, and how many pairs were tested."""

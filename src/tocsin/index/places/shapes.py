@@ -16,10 +16,11 @@ from tocsin.columns.arrays import together
 from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import SegmentError
 from tocsin.index.places.areas import Rings, areas_of
-from tocsin.index.places.boxes import Boxes
+from tocsin.index.places.boxes import ConditionBoxes
 from tocsin.index.places.forms import Forms
+from tocsin.index.places.gated import Gated
 from tocsin.index.places.geometries import Geometries
-from tocsin.index.places.places import Holding, Places
+from tocsin.index.places.places import Holding, Places, Tested
 from tocsin.kernels.areas import INSIDE, UNDECIDED, decide
 from tocsin.model.shapes import shapely
 
@@ -36,7 +37,7 @@ _SHAPE_FIRST: Final = {
 _PREDICATES: Final = tuple(_SHAPE_FIRST.values())
 _BY_AREA: Final = [_PREDICATES.index(name) for name in ("intersects", "contains")]
 """Predicates that an area decides for a point that is surely inside (yes) or surely outside (no)."""
-_NOTHING: Final = np.empty(0, np.int64), np.empty(0, np.int64)
+_NOTHING: Final[Tested] = np.empty(0, np.int64), np.empty(0, np.int64), 0
 
 
 class Shapes:
@@ -46,25 +47,27 @@ class Shapes:
         self._predicates = _predicates_of(forms)  # numbers in _PREDICATES
         self._geometries = Geometries(names)
         rings = [Rings.of(shapes) for shapes in self._geometries.pieces()]
-        self._boxes = Boxes(np.concatenate([one.bounds for one in rings]))
+        self.boxes = ConditionBoxes(np.concatenate([one.bounds for one in rings]))
         self._areas = areas_of(rings)
         self._decides = np.isin(self._predicates, _BY_AREA) & (np.diff(self._areas.starts) > 0)
 
-    def holding(self, batch: EventBatch, places: Places) -> Holding:
+    def holding(self, batch: EventBatch, places: Places, gated: Gated | None) -> Holding:
         """The predicates that hold. None is UNKNOWN of a place."""
         is_point = places.are_points()
         points, others = np.flatnonzero(is_point), np.flatnonzero(~is_point)
-        of_points = self._of_points(places.bounds[points, :2]) if len(points) else _NOTHING
+        at = None if gated is None else gated.at(points)
+        of_points = self._of_points(places.bounds[points, :2], at) if len(points) else _NOTHING
         of_others = self._of_others(places.only(others).geometries()) if len(others) else _NOTHING
         return Holding(
             np.concatenate([points[of_points[0]], others[of_others[0]]]),
             np.concatenate([of_points[1], of_others[1]]),
             np.zeros((len(places.events), 1), bool),
+            of_points[2] + of_others[2],
         )
 
-    def _of_points(self, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _of_points(self, points: NDArray[np.float64], gated: Gated | None) -> Tested:
         """The predicates that hold for points; most of those on areas need no library."""
-        owners, found = self._boxes.around(points)
+        owners, found = self.boxes.around(points, gated)
         decided = np.full(len(owners), UNDECIDED, np.uint8)
         by_area = np.flatnonzero(self._decides[found])
         by_area = by_area[together(found[by_area], len(self._predicates))]
@@ -74,13 +77,13 @@ class Shapes:
         distinct, which = np.unique(owners[open_pairs], return_inverse=True)
         places = shapely().points(points[distinct])[which]
         keep[open_pairs] = self._decided_by_library(found[open_pairs], places)
-        return owners[keep], found[keep]
+        return owners[keep], found[keep], len(found)
 
-    def _of_others(self, places: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _of_others(self, places: NDArray[Any]) -> Tested:
         """The predicates that hold for boxes and shapes, as geometries."""
         owners, found = self._geometries.tree().query(places)
         keep = self._decided_by_library(found, places[owners])
-        return owners[keep], found[keep]
+        return owners[keep], found[keep], len(found)
 
     def _decided_by_library(self, found: NDArray[np.int64], places: NDArray[Any]) -> NDArray[np.bool_]:
         """Whether each of some conditions holds for the place beside it."""

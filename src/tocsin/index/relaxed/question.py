@@ -37,6 +37,7 @@ class MostHolds:
     purpose: ClassVar[str] = "relaxed rankings"
     key: ClassVar[str] = "ranker"
     default: ClassVar[Chosen | None] = Chosen(RANKER)
+    counts_parts: ClassVar[bool] = True
 
     def structure(self, part: Part, builder: Any, plan: Plan) -> RelaxedIndex:
         """Cost: linear in the subscriptions, and some parsing where it is needed."""

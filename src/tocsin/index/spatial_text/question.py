@@ -20,6 +20,7 @@ class Resembling:
     purpose: ClassVar[str] = "rankings by similarity"
     key: ClassVar[str] = "similar"
     default: ClassVar[Chosen | None] = Chosen("token_grid")
+    counts_parts: ClassVar[bool] = True
 
     def structure(self, part: Part, builder: Any, plan: Plan) -> AlikeIndex:
         """Cost: linear in the subscriptions; the structure for the search is made on first use."""

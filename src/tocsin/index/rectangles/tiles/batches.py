@@ -59,6 +59,16 @@ def points_in_tiles(
     return np.concatenate(points), np.concatenate(rectangles)
 
 
+def entries_around(structure: Tiles, xs: NDArray[np.int32], ys: NDArray[np.int32]) -> NDArray[np.int64]:
+    """(P,) how many entries the tiles have that points lie in, given as in `points_in_tiles`."""
+    counts = np.zeros(len(xs), np.int64)
+    for grid in range(len(structure.columns)):
+        located = _room(len(xs), 0)
+        locate_points(structure, grid, xs, ys, located)
+        counts += structure.starts[located.places + 1] - structure.starts[located.places]
+    return counts
+
+
 def _room(events: int, asked: int) -> Located:
     return Located(np.empty(events, np.int64), np.empty(events, np.uint32), np.empty((asked, 4), np.int32))
 
