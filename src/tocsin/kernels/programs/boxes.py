@@ -17,6 +17,9 @@ NONE = np.uint64(0)
 @inner
 def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Write the masks of S_INTERSECTS with constants, all on one attribute. The block's boxes become columns first."""
+    if stop - leaf == 1:
+        _one_box(walk, leaf)
+        return
     leaves, block, events, masks = walk.leaves, walk.block, walk.events, walk.memo.masks
     edges = np.empty((4, codes.LANES), np.float64)
     owners = np.empty(codes.LANES, np.uint64)
@@ -48,6 +51,27 @@ def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
         masks[2 * f + 1] = known & ~held
     if known != of_boxes:
         _add_shapes(walk, leaf, stop)
+
+
+@inner
+def _one_box(walk: Walk, leaf: int) -> None:
+    """The same for one constant, without columns: making these takes most of the time of a single leaf."""
+    block, masks, places, attribute = walk.block, walk.memo.masks, walk.events.boxes, walk.leaves.leaf_attributes[leaf]
+    operands, number = walk.leaves.boxes, np.int64(walk.leaves.leaf_others[leaf])
+    known, held, has_shapes = NONE, NONE, False
+    for i in range(block.firsts[attribute], block.stops[attribute]):
+        bit = ONE << np.uint64(block.lanes[i])
+        box = box_number(block.types[i], block.payloads[i], walk.events.list_boxes)
+        if box >= 0:
+            known |= bit
+            held |= bit if boxes_meet(places, box, operands, number) else NONE
+        elif block.types[i] == codes.SHAPE:
+            known |= bit
+            has_shapes = True
+    masks[2 * leaf] = held
+    masks[2 * leaf + 1] = known & ~held
+    if has_shapes:
+        _add_shapes(walk, leaf, leaf + 1)
 
 
 @inner
