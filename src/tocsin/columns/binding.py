@@ -56,6 +56,8 @@ class Binder:
         listed[: len(self._finder.listed)] = self._finder.listed
         self._listed = frozen(listed, np.uint8)
         self._heads: NDArray[np.uint64] | None = None
+        self._is_plain = self._compiled.transforms == [""] and not self._asks_fits and not self._needs_orders
+        self._known: dict[str, int] = {}  # rank codes of strings in small batches
         self._seen: tuple[list[str], NDArray[np.int32]] = [], np.empty(0, np.int32)
         self._without_strings = self._bind([], np.empty(0, np.int32))
 
@@ -67,10 +69,13 @@ class Binder:
     def bind(self, batch: EventBatch) -> Bound:
         """Map a batch's attributes and strings. Cost: linear in its distinct strings, logarithmic in the operands."""
         numbers = self._numbers(batch.attributes)
-        if batch.strings:
-            bound = self._bind(batch.strings, numbers)
-        else:
+        if not batch.strings:
             bound = self._without_strings._replace(attributes=numbers)
+        elif self._is_plain and len(batch.strings) <= _FEW:
+            ranks = self._ranks_of_few(batch.strings)
+            bound = self._without_strings._replace(attributes=numbers, ranks=ranks, orders=ranks)
+        else:
+            bound = self._bind(batch.strings, numbers)
         if not batch.shapes:
             return bound
         starts, meets = self._boxes.find(batch.shapes)
@@ -103,6 +108,17 @@ class Binder:
             meets=_NO_MEETS,
         )
 
+    def _ranks_of_few(self, strings: list[str]) -> NDArray[np.int32]:
+        """The rank codes of a few strings without transforms. Nothing else is asked of them: events repeat strings."""
+        known = self._known
+        found = [known.get(text, -1) for text in strings]
+        if -1 in found:
+            found = self._compiled.vocabulary.rank_codes(Texts.of(strings)).tolist()
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            known.update(zip(strings, found, strict=True))
+        return frozen([found], np.int32)
+
     def _heads_for(self, count: int) -> NDArray[np.uint64] | None:
         """The heads that speed up the search for strings, made when the first batch comes that is large enough."""
         if self._heads is None and _PAYS * count >= len(self._compiled.vocabulary) > 0:
@@ -131,6 +147,10 @@ class Binder:
 
 _PAYS: Final = 16
 """Heads pay off for a batch with at least 1/16 as many strings as the vocabulary."""
+
+_FEW: Final = 16
+"""Up to this many strings, as in one event, are looked up in a dictionary."""
+_MOST_KNOWN: Final = 4096
 
 _NO_SHAPES = empty_runs(0)
 _NO_MEETS = _NO_FITS = frozen(np.empty(0), np.int32)
