@@ -16,7 +16,7 @@ _EVENTS = st.lists(
     st.fixed_dictionaries(
         {}, optional={"at": _PLACES, "car": _KEYS, "now": _TIMES, "speed": st.sampled_from([10, 200, _FAR, "fast"])}
     ),
-    max_size=8,
+    max_size=16,  # the types of up to 8 events are told one by one
 )
 
 

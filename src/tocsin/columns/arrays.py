@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from tocsin.kernels.text.strings import heads_of, locate, locate_by_heads
 
 _FEW_TEXTS: Final = 64
-"""Up to this many texts, as in one event, Arrow's own overhead would dominate."""
+"""Up to this many texts, as in one event, the overhead of Arrow and NumPy would dominate."""
 
 _CACHE_LINE: Final = 64
 
@@ -52,6 +52,8 @@ def on_cache_line(count: int, dtype: DTypeLike) -> NDArray[Any]:
 
 def starts_of(lengths: Iterable[int] | NDArray[Any], count: int) -> NDArray[np.int64]:
     """The CSR offsets of runs with these lengths."""
+    if count <= _FEW_TEXTS and not isinstance(lengths, np.ndarray):
+        return frozen(list(accumulate(lengths, initial=0)), np.int64)
     starts = np.zeros(count + 1, np.int64)
     if not isinstance(lengths, np.ndarray):
         lengths = np.fromiter(lengths, np.int64, count)

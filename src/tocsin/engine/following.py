@@ -72,4 +72,4 @@ def follow_one(
 def _ids(snapshots: Snapshots, batches: Sequence[EventBatch]) -> list[SubscriptionId]:
     """The ids of all matches of some batches."""
     found = [snapshots.find(batch).subscriptions for batch in batches]
-    return [name for places in found if len(places) for name in snapshots.ids_of(places).to_pylist()]
+    return [name for places in found if len(places) for name in snapshots.names_of(places)]

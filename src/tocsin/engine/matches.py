@@ -74,7 +74,7 @@ class Matches(Sequence[Match]):
 
     def _made(self, chosen: slice) -> Iterator[Match]:
         places = self._places[chosen]
-        ids, scores = self._snapshots.ids_of(places).to_pylist(), self._scores[chosen].tolist()
+        ids, scores = self._snapshots.names_of(places), self._scores[chosen].tolist()
         more: dict[str, Iterable[Any]] = {}
         if self._with_payloads:
             texts = self._snapshots.payloads_of(places).to_pylist()

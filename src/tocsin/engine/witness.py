@@ -20,6 +20,7 @@ from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.errors import UnknownSubscription
 from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Events
 from tocsin.language.evaluate import evaluate
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import Values
@@ -156,6 +157,9 @@ class Witness:
         if common is None:
             return False
         batch, place = self._place(row)
+        if len(batch) <= _FEW:
+            types = self._types_of(row)
+            return all(types.get(name, 0) & bits for name, bits in common.items())
         told = self._told.get(id(batch))
         if told is None:
             told = self._told[id(batch)] = _tell_all(batch, common)
@@ -196,7 +200,21 @@ class _Columns(NamedTuple):
     def of(cls, batch: EventBatch) -> _Columns:
         arrays = batch.arrays
         names = [batch.attributes[number] for number in arrays.attributes.tolist()]
-        return cls(arrays.starts.tolist(), names, _types_of(batch).tolist())
+        types = _types_of_few(arrays) if len(batch) <= _FEW else _types_of(batch).tolist()
+        return cls(arrays.starts.tolist(), names, types)
+
+
+_FEW: Final = 8
+"""For up to this many events, the overhead of NumPy's calls exceeds their work."""
+
+
+def _types_of_few(arrays: Events) -> list[int]:
+    """As `_types_of`, one entry after the other."""
+    boxes, found = arrays.list_boxes, []
+    for kind, payload in zip(arrays.types.tolist(), arrays.payloads.tolist(), strict=True):
+        bits = 0 if kind == codes.UNTYPED else 1 << kind
+        found.append(bits | 1 << codes.GEOMETRY if kind == codes.LIST and boxes[payload] >= 0 else bits)
+    return found
 
 
 def _types_of(batch: EventBatch) -> NDArray[np.int64]:

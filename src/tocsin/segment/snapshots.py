@@ -21,6 +21,7 @@ from tocsin.index.elements import with_conditions
 from tocsin.index.gates import Gates
 from tocsin.kernels import codes
 from tocsin.model.ranking import Ranking
+from tocsin.model.subscription import SubscriptionId
 from tocsin.placement import Router
 from tocsin.segment.ordering import ONE_ALONE, by_source, id_keys, in_order, places_of, ranks_of
 from tocsin.segment.placed import Copies
@@ -184,6 +185,15 @@ class Snapshots:
         if not ids:
             return pa.array([], self.id_type)
         return pa.concat_arrays(ids).take(pa.array(inverse(np.concatenate([own for _, own, _ in chosen]))))
+
+    def names_of(self, places: NDArray[Any]) -> list[SubscriptionId]:
+        """The subscriptions' ids as Python objects. A delta has them as such."""
+        chosen = self._by_source(places)
+        if len(chosen) == 1:
+            source, _, numbers = chosen[0]
+            return self._snapshots[source].names_of(numbers)
+        names: list[SubscriptionId] = self.ids_of(places).to_pylist()
+        return names
 
     def payloads_of(self, places: NDArray[Any]) -> pa.Array:
         """The subscriptions' payloads as JSON texts; null if absent."""
