@@ -109,7 +109,8 @@ def answer_of(
     `require_one` raises `RecordError` if no event could be read. `seen` is that of earlier events, for the warnings.
     """
     parts, seen = [], Seen() if seen is None else seen
-    request = request if request.now is not None else replace(request, now=present())
+    if request.now is None and snapshots.wanted.clock:
+        request = replace(request, now=present())  # one for all pieces
     for part in match_chunks(snapshots, events, request, stats, seen):
         parts.append(part)
         if progress is not None:

@@ -180,7 +180,7 @@ class Questions(FollowedSet):
         request = Request(
             *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
             texts=self._texts,
-            now=given_moments(now),
+            now=None if now is None else given_moments(now),
         )
         with self._reading() as snapshots:
             return answer_of(_part(snapshots, only), events, request, Stats(), [], progress)
@@ -264,7 +264,7 @@ class Questions(FollowedSet):
         request = Request(
             *(ranking, lists, strict, schema, threads, delimiter, points or {}, event_key, payload, named),
             texts=self._texts,
-            now=given_moment(now),
+            now=None if now is None else given_moment(now),
         )
         return self._pieces(events, request, only)
 

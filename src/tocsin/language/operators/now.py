@@ -75,7 +75,7 @@ class Distance(NamedTuple):
 def distance_in(node: Comparison) -> Distance | None:
     """The distance that a comparison with the present is about; None if it is another comparison."""
     for op, own, other in ((node.op, node.left, node.right), (MIRRORED[node.op], node.right, node.left)):
-        if _is_dated(own) and (offset := _offset(other)) is not None:
+        if (offset := _offset(other)) is not None and _is_dated(own):
             return Distance(op, own, *offset, is_number=False)
         if isinstance(own, Arithmetic) and own.op == "-" and _is_seconds(other):
             if is_now(own.right) and _is_dated(own.left):

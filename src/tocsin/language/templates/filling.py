@@ -8,7 +8,7 @@ from typing import NamedTuple, cast
 
 from tocsin.language.templates.placeholders import Scalar, Values, slot_of
 from tocsin.model.expression import Attribute, Constant, Expression, fold
-from tocsin.model.readings import attribute_of
+from tocsin.model.readings import PART, attribute_of
 from tocsin.model.values import Box, Instant, Point, Shape
 
 
@@ -55,7 +55,7 @@ def filled(node: Expression, parts: Sequence[Expression], values: Values) -> Exp
         inner = [fold(one, lambda inside, of_it: filled(inside, of_it, values)) for one in node.inner()]
         return node.with_children(parts).with_inner(inner)
     if isinstance(node, Attribute):
-        own = attribute_of(node.name)
+        own = attribute_of(node.name) if PART in node.name[1:] else node.name
         return Attribute(cast(str, _value(own, values)) + node.name[len(own) :])
     if not isinstance(node, Constant):
         return node.with_children(())  # an empty array, or a call without arguments
