@@ -142,3 +142,12 @@ def test_clients_have_named_parts(ready: Served) -> None:
 
         assert [one.named for one in delivery.subscriptions] == [{"tagged": [1]}]
         assert not hasattr(plain.subscriptions[0], "named")
+
+
+def test_named_parts_that_ask_for_the_present_are_told(ready: Served) -> None:
+    """At the moment at which the event was matched."""
+    ready.subscribe("t", "NAMED('late', due < NOW()) OR NAMED('early', due > NOW())", destination="d")
+    for due in ("2020-01-01T00:00:00Z", "2199-01-01T00:00:00Z"):
+        ready.publish({"due": due})
+
+    assert [told(one) for one in ready.pulled()] == [{"t": {"late": []}}, {"t": {"early": []}}]
