@@ -1,6 +1,7 @@
 """The HTTP service in a process of its own: from publishing to a stream, bulks, matching, and memory of streams.
 
-The client shares the machine's cores with the server. It speaks HTTP over plain sockets, which cost it little.
+The client shares the machine's cores with the server. It speaks HTTP over plain sockets, which cost it little. If the
+server of NATS is installed, its rows follow.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import tocsin
+from benchmarks import service_peer
 from benchmarks.calibration import wall_seconds
+from benchmarks.paced import Latencies, paced
 from benchmarks.rows import Row
 
 _RATES: Final = (500, 2000)
@@ -29,7 +32,6 @@ _BULK: Final = 8192
 _BULKS: Final = 12
 _MATCHES: Final = 3000
 _STREAMS: Final = 1000
-_SENT: Final = re.compile(rb'"sent": (\d+)')
 _LENGTH: Final = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 
@@ -44,6 +46,7 @@ def rows(subscriptions: int, sync: str = "full") -> Iterator[Row]:
         yield asyncio.run(_bulk(server, subscriptions, load))
         yield asyncio.run(_single(server, subscriptions, load))
         yield asyncio.run(_lines(server, subscriptions, load))
+    yield from service_peer.rows(subscriptions, _RATES)
 
 
 class _Server:
@@ -110,7 +113,7 @@ class _Stream(asyncio.Protocol):
     """A stream of a destination, and how long each event took to come."""
 
     def __init__(self, name: str) -> None:
-        self._name, self.took_ms, self.count = name, list[float](), 0
+        self._name, self.took, self.count = name, Latencies(), 0
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -119,7 +122,7 @@ class _Stream(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         now = time.time_ns()
         self.count += 1
-        self.took_ms += [(now - int(sent)) / 1e6 for sent in _SENT.findall(data)]
+        self.took.take(data, now)
 
 
 async def _loaded(server: _Server, subscriptions: int) -> None:
@@ -160,33 +163,19 @@ async def _latency(server: _Server, rate: int, subscriptions: int, load: str) ->
     free: asyncio.Queue[_Connection] = asyncio.Queue()
     for _ in range(_CONNECTIONS):
         free.put_nowait(await _Connection.to(server))
-    answered: list[float] = []
-    tasks = []
-    begun, begun_ns = time.perf_counter(), time.time_ns()
+    answered, events = Latencies(), _events(subscriptions, int(rate * _SECONDS), 3)
 
-    async def publish(event: dict[str, Any], due: float) -> None:
+    async def publish(number: int, sent_ns: int) -> None:
         one = await free.get()
-        body = json.dumps({**event, "sent": begun_ns + int(due * 1e9)}).encode()
-        await one.ask("POST", "/v1/events", body)
-        answered.append((time.perf_counter() - begun - due) * 1e3)
+        await one.ask("POST", "/v1/events", json.dumps({**events[number], "sent": sent_ns}).encode())
+        answered.add(time.time_ns() - sent_ns)
         free.put_nowait(one)
 
-    for number, event in enumerate(_events(subscriptions, int(rate * _SECONDS), 3)):
-        due = number / rate
-        wait = due - (time.perf_counter() - begun)
-        if wait > 0:
-            await asyncio.sleep(wait)
-        tasks.append(asyncio.create_task(publish(event, due)))
-    await asyncio.gather(*tasks)
-    reached = len(tasks) / (time.perf_counter() - begun)
+    reached = await paced(publish, rate, len(events))
     await asyncio.sleep(0.5)
     stream.transport.close()
-    made = []
-    for what, values in (("to the answer", answered), ("to the stream", stream.took_ms)):
-        cuts = statistics.quantiles(values, n=100)
-        note = f"p99 {cuts[98]:,.1f} ms, most {max(values):,.1f}; {reached:,.0f} events/s of {rate:,} asked"
-        made.append(Row("service", load, f"publish {rate}/s, {what}", cuts[49], "ms p50", note))
-    return made
+    parts = (("to the answer", answered), ("to the stream", stream.took))
+    return [one.row(load, f"publish {rate}/s, {what}", reached, rate) for what, one in parts]
 
 
 async def _bulk(server: _Server, subscriptions: int, load: str) -> Row:
