@@ -31,6 +31,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/v1/fences/{name}"): {"key": "v"},
     ("PUT", "/v1/windows/{name}"): {"time": 60, "bounds": [0, 0, 9, 9]},
     ("PUT", "/v1/windows/{name}/subscriptions/{id}"): {"words": ["a"], "location": [1, 1]},
+    ("POST", "/v1/windows/{name}/subscriptions"): {"id": "ID", "words": ["a"], "location": [1, 1]},
     ("POST", "/v1/windows/{name}/messages"): {"words": ["a"], "location": [1, 1], "time": 1},
     ("POST", "/v1/windows/{name}/advance"): {"time": 1},
     ("POST", "/v1/session"): {"token": "none"},
