@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import tocsin
+from tocsin.engine.loading import read_part
 from tocsin.language.operators.named import parts_in
 from tocsin.model.elements import values_for
 
@@ -80,6 +81,34 @@ def test_named_parts_are_those_that_hold(seed: int) -> None:
     top = engine.match_batch(events, named=True, ranking=tocsin.Top(2)).table.to_pylist()
     by_match = {(row["event"], row["subscription"]): row["named"] for row in rows}
     assert all(row["named"] == by_match[row["event"], row["subscription"]] for row in top)
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_parts_hold_though_the_whole_does_not(is_refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with Relaxed. Parts that cannot be indexed within the whole condition, as one that is too deep, are alone."""
+    refused = list[int]()
+
+    def refusing(records: list[dict[str, Any]]) -> Any:
+        within = [one["id"] for one in records if one["where"].startswith("(") and one["id"] % 3 == 0]
+        refused.extend(within)
+        return read_part([{**one, "where": "n >"} if one["id"] in within else one for one in records])
+
+    if is_refused:
+        monkeypatch.setattr("tocsin.engine.named.read_part", refusing)
+    engine = tocsin.Engine()
+    engine.subscribe_many(
+        {"id": number, "where": f"NAMED('n', n >= {number}) AND NAMED('m', m >= {number})"} for number in range(100)
+    )
+    events = [{"n": 90, "m": 80}, {"n": 10, "m": 70}]
+    for ranking in (None, tocsin.Relaxed(100)):
+        table = engine.match_batch(events, named=True, ranking=ranking).table
+        assert len(table) == (81 + 11 if ranking is None else 91 + 71)
+        for row in table.to_pylist():
+            one = events[row["event"]]
+            assert [part["name"] for part in row["named"]] == [
+                name for name in ("n", "m") if one[name] >= row["subscription"]
+            ]
+    assert bool(refused) == is_refused
 
 
 def test_names_in_a_record() -> None:

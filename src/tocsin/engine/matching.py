@@ -318,7 +318,7 @@ def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Req
         if request.payload:
             columns.append(snapshots.payloads_of(found.subscriptions))
         if request.named:
-            columns.append(NamedParts.kept_with(snapshots).column(batch, found))
+            columns.append(NamedParts.kept_with(snapshots, found).column(batch, found))
         tables.append(pa.Table.from_arrays(columns, schema=schema))
         stats.matches += len(found.subscriptions)
         stats.candidates_examined += found.candidates_examined

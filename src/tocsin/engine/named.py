@@ -1,7 +1,9 @@
 """Which named parts of a subscription held for an event, and which elements of a list made them hold.
 
 The parts of the subscriptions that matched are indexed like subscriptions, and asked about the same batch of events. So
-the cost is that of a second match, of few subscriptions.
+the cost is that of a second match, of few subscriptions. A part alone may hold for most events, so each is indexed
+together with its whole condition: `whole AND part`. With a ranking a match need not satisfy the whole condition, so
+there the parts are indexed alone.
 """
 
 from __future__ import annotations
@@ -40,10 +42,16 @@ def _parts_of(text: str) -> tuple[NamedPart, ...]:
 
 
 class _Owned(NamedTuple):
-    """A named part, and the place of its subscription."""
+    """A named part, the place of its subscription, and the condition of that."""
 
     owner: int
     part: NamedPart
+    whole: str  # as it is stored
+
+    def record(self, number: int, *, within: bool) -> dict[str, Any]:
+        """The part as a subscription, perhaps within the whole condition."""
+        own = to_text(self.part.condition)
+        return {"id": number, "where": f"({to_text(stored_expression(self.whole))}) AND ({own})" if within else own}
 
 
 class _Block(NamedTuple):
@@ -53,9 +61,13 @@ class _Block(NamedTuple):
     found_in: Snapshots
 
     @classmethod
-    def of(cls, parts: Sequence[_Owned]) -> _Block:
-        records = [{"id": number, "where": to_text(one.part.condition)} for number, one in enumerate(parts)]
-        part, _ = read_part(records)
+    def of(cls, parts: Sequence[_Owned], *, within: bool) -> _Block:
+        records = [one.record(number, within=within) for number, one in enumerate(parts)]
+        part, rejects = read_part(records)
+        if within and rejects:  # both together are too deep, or too long
+            for reject in rejects:
+                records[reject.row] = parts[reject.row].record(reject.row, within=False)
+            part, _ = read_part(records)
         return cls(parts, Snapshots.of([assemble(part, choose())]))
 
 
@@ -66,20 +78,21 @@ _FEW: Final = 64
 class NamedParts:
     """The named parts of the subscriptions of some snapshots, as far as they were asked for.
 
-    They are in blocks. A block that is not larger than the next is joined with it, so that each part is indexed a few
-    times, and there are a few blocks.
+    `within` says whether each part is indexed within its whole condition. The parts are in blocks. A block that is not
+    larger than the next is joined with it, so that each part is indexed a few times, and there are a few blocks.
     """
 
-    def __init__(self, snapshots: Snapshots) -> None:
-        self._snapshots = snapshots
+    def __init__(self, snapshots: Snapshots, *, within: bool) -> None:
+        self._snapshots, self._within = snapshots, within
         self._lock = threading.Lock()
         self._known: set[int] = set()
         self._blocks: list[_Block] = []
 
     @classmethod
-    def kept_with(cls, snapshots: Snapshots) -> NamedParts:
-        """Those that are kept for some snapshots."""
-        kept: NamedParts = snapshots.kept.setdefault(cls, cls(snapshots))
+    def kept_with(cls, snapshots: Snapshots, found: Found) -> NamedParts:
+        """Those that are kept for some snapshots, and for answers of this kind."""
+        within = found.scores is None
+        kept: NamedParts = snapshots.kept.setdefault((cls, within), cls(snapshots, within=within))
         return kept
 
     def column(self, batch: EventBatch, found: Found) -> pa.Array:
@@ -119,12 +132,13 @@ class NamedParts:
             new = [place for place in owners.tolist() if place not in self._known]
             self._known.update(new)
             texts = self._snapshots.texts_of(np.array(new, np.int64))
-            parts = [_Owned(owner, part) for owner, text in zip(new, texts, strict=True) for part in _parts_of(text)]
+            owned = zip(new, texts, strict=True)
+            parts = [_Owned(owner, part, text) for owner, text in owned for part in _parts_of(text)]
             if parts:
                 blocks = list(self._blocks)
                 while blocks and len(blocks[-1].parts) <= 2 * len(parts):
                     parts = [*blocks.pop().parts, *parts]
-                self._blocks = [*blocks, _Block.of(parts)]
+                self._blocks = [*blocks, _Block.of(parts, within=self._within)]
             return self._blocks
 
 
@@ -169,5 +183,5 @@ def _holds(condition: Expression, values: Values, element: Values | None) -> boo
 
 def named_of(snapshots: Snapshots, batch: EventBatch, found: Found) -> list[dict[str, list[int]]]:
     """The parts that held, for each match of a batch, by name."""
-    column = NamedParts.kept_with(snapshots).column(batch, found)
+    column = NamedParts.kept_with(snapshots, found).column(batch, found)
     return [{part["name"]: part["elements"] for part in parts} for parts in column.to_pylist()]
