@@ -6,6 +6,8 @@ from typing import cast
 
 import pytest
 
+import tocsin
+from tocsin.columns.expressions.spelling import Spelling
 from tocsin.language import Templates, parse
 from tocsin.language.templates import MARK, placeholder, slot_of
 from tocsin.model.expression import And, Attribute, Comparison, Constant, walk
@@ -247,3 +249,16 @@ def test_any_values_may_fill_a_template() -> None:
     assert isinstance(filled, And)
     assert filled.operands[0] == Comparison("=", Attribute("x"), Constant(7.0))
     assert Constant(Box(-4.0, -3.0, -2.0, -1.0)) in walk(filled)
+
+
+def test_the_deepest_texts_are_learned() -> None:
+    """Trees are compared without recursion: ANDs and ORs in turns, as deep as they may be."""
+    text = "a = 1"
+    for level in range(254):
+        text = f"(b = {level} {'AND' if level % 2 else 'OR'} {text})"
+    instance = Templates().instance(text)
+    assert instance is not None
+    assert Spelling().spelled(instance) is instance
+    engine = tocsin.Engine()
+    engine.subscribe("s", text)
+    assert not engine.match({"c": 1})

@@ -122,11 +122,12 @@ class _Folding:
         self._template = template
         self._functions: dict[int, _OfValue] = {}
         self._kinds = list(template.kinds)
+        self._has_distances = False
         self._more: list[tuple[int, _OfValue]] = []
 
     def folded(self) -> _Folded:
         tree = fold(self._template.tree, self._node)
-        if not self._functions and tree == self._template.tree:
+        if not self._functions and not self._has_distances:
             return _Folded(self._template, {})
         kinds = "".join(self._kinds) + "s" * len(self._more)
         return _Folded(Template(tree, kinds), self._functions, self._more)
@@ -159,6 +160,7 @@ class _Folding:
         return conjunction([self._distance(cast(Distance, one)) for one in found])
 
     def _distance(self, found: Distance) -> Expression:
+        self._has_distances = True
         if found.seconds is None:
             return found.compared(found.op, 0)
         op, _ = bounded(found.op, Bounds(0, 1))

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, cast
 
 from tocsin.errors import InvalidInput
+from tocsin.language.canonical import to_text
 from tocsin.language.operators.operator import operator_of
 from tocsin.language.templates.filling import Template, filled, scalars_of
 from tocsin.language.templates.placeholders import MARK, Scalar, Values, placeholder, placeholder_text, slot_of
@@ -30,7 +31,7 @@ def learn(example: str, marks: list[str]) -> Reader | None:
         return None  # a value computed from several slots, as in an array, is not in any of them
     # The same tree without spans, since those would not fit any user's text.
     tree = template.fill([placeholder(kind, slot) for slot, kind in enumerate(kinds)])
-    if tree != template.tree:
+    if to_text(tree) != to_text(template.tree):  # comparing the trees would recurse
         return None
 
     def marked(mark: str) -> list[int]:
