@@ -34,6 +34,12 @@ BAD_RECORDS: dict[str, tuple[Any, Any, str, str]] = {  # the record, and the rej
     "float id": ({"id": 1.0, "where": "n = 1"}, None, "id", "not a float"),
     "boolean id": ({"id": True, "where": "n = 1"}, None, "id", "not a bool"),
     "id beyond 64 bits": ({"id": 2**63, "where": "n = 1"}, 2**63, "id", "64 bits"),
+    "payload with a lone surrogate": (
+        {"id": "x", "where": "n = 1", "payload": ["\ud800"]},
+        "x",
+        "payload",
+        "surrogate",
+    ),
     "id with a lone surrogate": ({"id": "\ud800", "where": "n = 1"}, "\ud800", "id", "surrogate"),
     "score NaN": ({"id": "x", "where": "n = 1", "score": float("nan")}, "x", "score", "not finite"),
     "score infinite": ({"id": "x", "where": "n = 1", "score": float("-inf")}, "x", "score", "not finite"),

@@ -83,9 +83,14 @@ def _payload(payload: Any) -> str | None:
     if payload is None:
         return None
     try:
-        return payload_text(payload)
+        text = payload_text(payload)
     except (TypeError, ValueError, RecursionError) as error:
         raise RecordError(f"the payload is not JSON: {error}", "payload") from None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise RecordError("the payload is not valid Unicode: it has a lone surrogate", "payload") from None
+    return text
 
 
 def _expression_of(
