@@ -155,7 +155,8 @@ class PutSubscriptions:
         if not self.fences:
             return []
         segment = self.put.segment
-        rows = {row.id: row for row in rows_of(segment, 0)} if any(one.fence for one in kept.values()) else {}
+        has_fence = any(one.fence for one in kept.values())
+        rows = {row.id: row for chunk in rows_of(segment, 0) for row in chunk.each()} if has_fence else {}
         return [
             Area(id, one.fence, rows[id].condition, rows[id].score, rows[id].payload) if one.fence else Area(id)
             for id, one in kept.items()

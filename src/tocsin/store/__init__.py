@@ -1,15 +1,16 @@
 """The durable half of an engine, fences or a window: a SQLite database with all they hold, which no crash loses.
 
-`database` has the tables of engines and fences, `window_tables` those of windows, and `schema` all of them by version.
-`committing` groups the changes of many threads into transactions, and `owner` makes sure that one process writes.
-`writer` opens and closes the three. `engine.durable` and `window.durable` keep database and memory together.
+`database` has the connection, `subscription_table` and `window_tables` the tables that grow, and `schema` all tables by
+version. `committing` groups the changes of many threads into transactions, and `owner` makes sure that one process
+writes. `writer` opens and closes the three. `engine.durable` and `window.durable` keep database and memory together.
 """
 
 from tocsin.store.committing import Change, Committer
 from tocsin.store.contents import WINDOW, holds_window, refuse_others, require_no_window, require_window
-from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity, Row, missing_changes
+from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity, missing_changes
 from tocsin.store.examining import Finding, examine_store
 from tocsin.store.owner import Owner, require_local
+from tocsin.store.subscription_table import Row, Rows, SubscriptionTable
 from tocsin.store.window_tables import InterestRow, MessageRow
 from tocsin.store.writer import Writer, back_up, check_sync
 
@@ -26,6 +27,8 @@ __all__ = [
     "MessageRow",
     "Owner",
     "Row",
+    "Rows",
+    "SubscriptionTable",
     "Writer",
     "back_up",
     "check_sync",

@@ -27,14 +27,10 @@ from tocsin.segment.folder import STORE, IndexFolder
 from tocsin.spelling import only_in_python
 from tocsin.store import connections
 from tocsin.store.schema import APPLICATION, SCHEMA, VERSION, statements_since
+from tocsin.store.subscription_table import Row, SubscriptionTable
 from tocsin.store.window_tables import WindowTables
 
 DATABASE: Final = STORE
-_PUT: Final = """
-INSERT INTO subscriptions VALUES (?1, ?2, ?3, ?4, ?5, ?6, coalesce(?7, (SELECT version FROM tombstones WHERE id = ?1)))
-ON CONFLICT (id) DO UPDATE SET condition = excluded.condition, score = excluded.score, payload = excluded.payload,
-    weights = excluded.weights, sequence = excluded.sequence, version = coalesce(excluded.version, version)
-"""
 _SEQUENCE: Final = """
 SELECT max(coalesce((SELECT max(sequence) FROM subscriptions), 0), coalesce((SELECT max(sequence) FROM tombstones), 0),
     (SELECT value FROM meta WHERE name = 'floor'))
@@ -50,21 +46,6 @@ _FREE_PAGES: Final = 256
 """How many unused pages are given back to the file system after a checkpoint."""
 
 
-class Row(NamedTuple):
-    """A subscription as the database has it; `payload` and `weights` are JSON texts.
-
-    `version` is that of a change by `tocsin update`, which tells the later of two changes of one id.
-    """
-
-    id: str | int
-    condition: str
-    score: float
-    payload: str | None
-    weights: str | None
-    sequence: int = 0
-    version: int | None = None
-
-
 class Identity(NamedTuple):
     """Which store, and which of its histories: a restored backup has a new epoch."""
 
@@ -78,9 +59,10 @@ class Database:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._connection = connection
-        self.window = WindowTables(folder, connection)
+        self._window = WindowTables(folder, connection)
         self._folded = time.monotonic()
-        self._may_have_tombstones: bool | None = None  # None: not known yet
+        self._is_to_begin = False  # within a transaction that has had no statement yet
+        self.subscriptions = SubscriptionTable(connection, self._begin)
 
     # Opening
 
@@ -146,8 +128,8 @@ class Database:
         if version < VERSION:
             with self.transaction():
                 for statement in statements_since(version):
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA user_version = {VERSION}")
+                    self.connection.execute(statement)
+                self.connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _pragma(self, name: str) -> int:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -166,7 +148,7 @@ class Database:
 
     def put_meta(self, name: str, value: Any) -> None:
         """Change a setting, within a transaction."""
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     @property
     def identity(self) -> Identity:
@@ -188,70 +170,43 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         """The connection, for tables of layers above: within a transaction, or to read."""
+        self.subscriptions.flush()
         return self._connection
 
-    # Changes, each within a transaction
+    @property
+    def window(self) -> WindowTables:
+        """The tables of a window: within a transaction, or to read."""
+        self._begin()
+        return self._window
+
+    # Transactions
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction, which is durable when the block ends."""
+        """A transaction, which is durable when the block ends.
+
+        It begins with its first statement. Added subscriptions wait for that, and may be the only statement, which
+        needs neither BEGIN nor COMMIT.
+        """
         with connections.told(self.folder):
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._is_to_begin = True
             try:
                 yield
-                self._connection.execute("COMMIT")
+                if not (self._is_to_begin and self.subscriptions.flush_at_once()):
+                    self.subscriptions.flush()
+                    self._connection.execute("COMMIT")
             except BaseException:
+                self.subscriptions.discard()
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+            finally:
+                self._is_to_begin = False
 
-    def kind(self) -> type | None:
-        """The type of the ids, str or int; None if there are none."""
-        found = self._connection.execute("SELECT id FROM subscriptions LIMIT 1").fetchone()
-        return None if found is None else type(found[0])
-
-    def has(self, id: str | int) -> bool:
-        """Whether there is a subscription with an id."""
-        return self._connection.execute("SELECT 1 FROM subscriptions WHERE id = ?", (id,)).fetchone() is not None
-
-    def put(self, row: Row) -> None:
-        """Add or replace a subscription."""
-        self._connection.execute(_PUT, row)
-        if self._has_tombstones():
-            self._connection.execute("DELETE FROM tombstones WHERE id = ?", (row.id,))
-
-    def put_all(self, rows: Iterable[Row]) -> None:
-        """Add or replace many subscriptions."""
-        self._connection.executemany(_PUT, rows)
-        self._connection.execute("DELETE FROM tombstones WHERE id IN (SELECT id FROM subscriptions)")
-
-    def _has_tombstones(self) -> bool:
-        """Whether there may be tombstones: a statement less for each change of a store that has none."""
-        if self._may_have_tombstones is None:
-            self._may_have_tombstones = self._connection.execute("SELECT 1 FROM tombstones").fetchone() is not None
-        return self._may_have_tombstones
-
-    def remove(self, id: str | int, sequence: int, version: int | None = None) -> bool:
-        """Remove a subscription; returns whether there was one. With a version, the removal is noted in any case."""
-        last = self.version(id)
-        found = self._connection.execute("DELETE FROM subscriptions WHERE id = ?", (id,)).rowcount > 0
-        if found or version is not None:
-            self._may_have_tombstones = True
-            values = (id, sequence, last if version is None else version)
-            self._connection.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?)", values)
-        return found
-
-    def rescore(self, id: str | int, score: float, sequence: int, version: int | None = None) -> bool:
-        """Change a score; returns whether there is such a subscription."""
-        statement = "UPDATE subscriptions SET score = ?, sequence = ?, version = coalesce(?, version) WHERE id = ?"
-        return self._connection.execute(statement, (score, sequence, version, id)).rowcount > 0
-
-    def version(self, id: str | int) -> int | None:
-        """The version of the last change of an id that had one; None if there is none."""
-        of_one = "SELECT version FROM {} WHERE id = ?1"
-        statement = f"{of_one.format('subscriptions')} UNION ALL {of_one.format('tombstones')}"
-        found: tuple[int | None] | None = self._connection.execute(statement, (id,)).fetchone()
-        return None if found is None else found[0]
+    def _begin(self) -> None:
+        if self._is_to_begin:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._is_to_begin = False
 
     # Reading
 
@@ -302,8 +257,8 @@ class Database:
 
     def put_objects(self, states: Iterable[tuple[str, int, str]], gone: Iterable[str]) -> None:
         """Write the states of objects, each with its key and place in their order, and delete others."""
-        self._connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", states)
-        self._connection.executemany("DELETE FROM objects WHERE key = ?", ((key,) for key in gone))
+        self.connection.executemany("INSERT OR REPLACE INTO objects VALUES (?, ?, ?)", states)
+        self.connection.executemany("DELETE FROM objects WHERE key = ?", ((key,) for key in gone))
 
     def objects(self) -> list[tuple[str, int, str]]:
         """The states of all objects, in order."""
@@ -316,7 +271,7 @@ class Database:
         """Delete the tombstones of changes up to `until`. A reader that is behind that must read everything again."""
         if until > int(self.meta("floor")):
             with self.transaction():
-                self._connection.execute("DELETE FROM tombstones WHERE sequence <= ?", (until,))
+                self.connection.execute("DELETE FROM tombstones WHERE sequence <= ?", (until,))
                 self.put_meta("floor", until)
 
     @property

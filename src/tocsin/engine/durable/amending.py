@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tocsin.engine.durable.changes import rows_of
 from tocsin.engine.store import Store
@@ -16,7 +14,7 @@ from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records.changes import ChangeBatch, Rows
 from tocsin.segment import Segment, SegmentBuilder, assemble
 from tocsin.segment.amending import Amendment
-from tocsin.store import Database, Row
+from tocsin.store import Database
 
 _OLDEST: Final = int(np.iinfo(np.int64).min)
 
@@ -39,12 +37,12 @@ class Amend:
         outcome = batch.outcome(rows)
         ids: list[SubscriptionId] = outcome.ids.to_pylist()
         if ids:
-            self._store.check_kind(ids[0], database.kind())
+            self._store.check_kind(ids[0], database.subscriptions.kind())
         puts: list[tuple[int, int]] = []
         for id, base, rescore in zip(ids, outcome.base.tolist(), outcome.rescore.tolist(), strict=True):
             if base >= 0 and rows.is_put[base]:
                 puts.append((base, max(base, rescore)))
-                name = "updated" if database.has(id) else "inserted"
+                name = "updated" if database.subscriptions.has(id) else "inserted"
                 setattr(done, name, getattr(done, name) + 1)
                 continue
             if base >= 0:
@@ -60,14 +58,14 @@ class Amend:
 
     def _remove(self, database: Database, id: SubscriptionId, sequence: int, version: int) -> None:
         self._done.deleted += 1
-        if database.remove(id, sequence, version):
+        if database.subscriptions.remove(id, sequence, version):
             self._removed.append(id)
         else:
             self._done.unknown += 1
 
     def _rescore(self, database: Database, id: SubscriptionId, rows: Rows, place: int, sequence: int) -> int:
         score = float(rows.scores[place])
-        if not database.rescore(id, score, sequence + 1, int(rows.versions[place])):
+        if not database.subscriptions.rescore(id, score, sequence + 1, int(rows.versions[place])):
             what = "no subscription has this id, so that its score cannot change"
             self._done.rejects.append(Reject(int(rows.rows[place]), id, "id", what))
             return sequence
@@ -84,7 +82,7 @@ class Amend:
         builder.add(brought.some(np.searchsorted(brought.rows, rows.rows[base])))
         part = replace(builder.part(kind=self._batch.kind), scores=rows.scores[final])
         self._segment = assemble(part, self._plan)
-        database.put_all(_with_versions(rows_of(self._segment, sequence), rows.versions[final]))
+        database.subscriptions.put_all(rows_of(self._segment, sequence, rows.versions[final]))
         return sequence + len(puts)
 
     def apply(self) -> Amendment:
@@ -99,10 +97,6 @@ class Amend:
 
 def _newer(rows: Rows, database: Database) -> Rows:
     """The changes that are later than the last one of their id."""
-    last = {id: database.version(id) for id in set(rows.ids.to_pylist())}
+    last = {id: database.subscriptions.version(id) for id in set(rows.ids.to_pylist())}
     known = np.array([_OLDEST if last[id] is None else last[id] for id in rows.ids.to_pylist()], np.int64)
     return rows.some(rows.versions > known) if len(rows) else rows
-
-
-def _with_versions(rows: Iterator[Row], versions: NDArray[Any]) -> Iterator[Row]:
-    return (row._replace(version=version) for row, version in zip(rows, versions.tolist(), strict=True))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tocsin.engine.store import Store
 from tocsin.errors import DuplicateSubscription, UnknownSubscription
 from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.records import Parsed
 from tocsin.segment import Segment
-from tocsin.store import Database, Row
+from tocsin.store import Database, Row, Rows
 
 _AT_ONCE = 8192
 
@@ -27,13 +31,15 @@ class Put:
     def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
         one = self.parsed
         self.store.check_kind(one.id, type(next(iter(touched))) if touched else None)
-        is_there = not self.replace and (database.has(one.id) if one.id in touched else self.store.has(one.id))
+        is_there = not self.replace and (
+            database.subscriptions.has(one.id) if one.id in touched else self.store.has(one.id)
+        )
         touched.add(one.id)
         if is_there:
             raise DuplicateSubscription(
                 f"a subscription {shown(one.id)} exists already; give replace=True to replace it"
             )
-        database.put(Row(one.id, one.source, one.score, one.payload, one.weights, sequence + 1))
+        database.subscriptions.put(Row(one.id, one.source, one.score, one.payload, one.weights, sequence + 1))
         return sequence + 1
 
     def apply(self) -> int:
@@ -54,7 +60,7 @@ class PutAll:
         segment, rejects = self.make()
         self._made.append((segment, rejects))
         if len(segment):
-            database.put_all(rows_of(segment, sequence))
+            database.subscriptions.put_all(rows_of(segment, sequence))
         return sequence + len(segment)
 
     @property
@@ -85,7 +91,7 @@ class Remove:
     def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
         if _may_be_id(self.id):
             touched.add(self.id)
-        if not (_may_be_id(self.id) and database.remove(self.id, sequence + 1)):
+        if not (_may_be_id(self.id) and database.subscriptions.remove(self.id, sequence + 1)):
             raise UnknownSubscription(f"there is no subscription {shown(self.id)}")
         return sequence + 1
 
@@ -103,7 +109,7 @@ class Rescore:
     is_alone = False
 
     def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
-        if not (_may_be_id(self.id) and database.rescore(self.id, self.score, sequence + 1)):
+        if not (_may_be_id(self.id) and database.subscriptions.rescore(self.id, self.score, sequence + 1)):
             raise UnknownSubscription(f"there is no subscription {shown(self.id)}")
         return sequence + 1
 
@@ -121,15 +127,17 @@ def _may_be_id(id: object) -> bool:
     return type(id) is int and -(2**63) <= id < 2**63
 
 
-def rows_of(segment: Segment, sequence: int) -> Iterator[Row]:
-    """The subscriptions of a new segment, numbered from `sequence` + 1 on."""
+def rows_of(segment: Segment, sequence: int, versions: NDArray[np.int64] | None = None) -> Iterator[Rows]:
+    """The subscriptions of a new segment in chunks, numbered from `sequence` + 1 on, with versions if there are any."""
     columns = [segment.arrow_ids(), segment.sources.arrow()]
     others = [None if one is None else one.arrow() for one in (segment.payloads, segment.weights)]
     for first in range(0, len(segment), _AT_ONCE):
         span = slice(first, first + _AT_ONCE)
         ids, sources = (column[span].to_pylist() for column in columns)
-        payloads, weights = ([None] * len(ids) if one is None else one[span].to_pylist() for one in others)
-        scores = segment.scores[span].tolist()
-        for number, one in enumerate(zip(ids, sources, scores, payloads, weights, strict=True), sequence + first + 1):
-            id, source, score, payload, own = one
-            yield Row(id, source, score, payload or None, own or None, number)
+        nothing: list[Any] = [None] * len(ids)
+        payloads, weights = (
+            nothing if one is None else [text or None for text in one[span].to_pylist()] for one in others
+        )
+        numbers = range(sequence + first + 1, sequence + first + len(ids) + 1)
+        of_rows = nothing if versions is None else versions[span].tolist()
+        yield Rows(ids, sources, segment.scores[span].tolist(), payloads, weights, numbers, of_rows)

@@ -14,7 +14,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.texts import Text
 from tocsin.schemas import checked_texts
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import DATABASE, Database, Row, Writer, check_sync, require_local, require_no_window
+from tocsin.store import DATABASE, Database, Rows, Writer, check_sync, require_local, require_no_window
 
 
 def open_engine(
@@ -48,8 +48,10 @@ def _create(folder: Path, texts: Mapping[str, Text]) -> None:
     def fill(database: Database) -> None:
         database.put_meta("texts", json.dumps({name: str(how) for name, how in given.items()}))
         table = held.subscriptions()
-        columns = (table[name].to_pylist() for name in ("id", "where", "score", "payload", "weights"))
-        database.put_all(Row._make((*one, number, None)) for number, one in enumerate(zip(*columns, strict=True), 1))
+        names, count = ("id", "where", "score", "payload", "weights"), len(table)
+        ids, sources, scores, payloads, weights = (table[name].to_pylist() for name in names)
+        numbers, versions = range(1, count + 1), [None] * count
+        database.subscriptions.put_all([Rows(ids, sources, scores, payloads, weights, numbers, versions)])
 
     Database.create(folder, fill)
     if len(held):
