@@ -12,6 +12,37 @@ import pytest
 import tocsin
 from tests.durable.test_stores import ids
 from tocsin import DuplicateSubscription, RecordError, StoreError
+from tocsin.engine.loading import collect
+
+
+def test_what_is_prepared_beside_other_changes_gives_way_to_them(tmp_path: Path) -> None:
+    """`subscribe_many` builds its index first. Ids that are taken meanwhile are rejected, with their rows."""
+    records = [{"id": f"s{i}", "where": f"n >= {i}"} for i in (3, 1, 2)]
+    with tocsin.Engine.open(tmp_path) as engine:
+        builder = collect([*records, {"id": "bad"}], engine._templates)
+        change = engine._put_all(builder, replace=False, strict=False)
+        engine.subscribe("s1", "n = 7")
+        accepted, rejects = engine._committer.commit(change)
+        assert (accepted, [(one.row, one.id) for one in rejects]) == (2, [(1, "s1"), (3, "bad")])
+        assert (engine.get("s1")["where"], list(engine), engine.sequence) == ("n = 7", ["s1", "s2", "s3"], 3)
+        assert sorted(one.subscription for one in engine.match({"n": 7})) == ["s1", "s2", "s3"]
+
+        strict = engine._put_all(collect([{"id": "s9", "where": "n = 1"}], None), replace=False, strict=True)
+        engine.subscribe("s9", "n = 7")
+        with pytest.raises(RecordError, match="subscription 0: a subscription 's9' exists already"):
+            engine._committer.commit(strict)
+    assert ids(tmp_path) == ["s1", "s2", "s3", "s9"]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_the_first_ids_decide_of_which_kind_all_are(replace: bool, tmp_path: Path) -> None:
+    with tocsin.Engine.open(tmp_path) as engine:
+        change = engine._put_all(collect([{"id": 1, "where": "n = 1"}], None), replace=replace, strict=False)
+        engine.subscribe("s", "n = 7")
+        accepted, rejects = engine._committer.commit(change)
+        assert (accepted, rejects[0].id) == (0, 1)
+        assert "use one kind" in rejects[0].reason
+    assert ids(tmp_path) == ["s"]
 
 
 def test_a_change_that_cannot_be_stored_is_refused_alone(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ class SegmentBuilder:
 
     def __init__(self) -> None:
         self.rejects: list[Reject] = []
+        self.rows = np.empty(0, np.int64)  # those of the subscriptions in `part`, once it is made
         self._parts: list[tuple[NDArray[np.int64], Part]] = []  # with their rows
         self._book = RecipeBook()
 
@@ -69,7 +70,9 @@ class SegmentBuilder:
         given = self._of_kind(kind)
         parts = [part for _, part in given]
         rows = np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in given)])
-        return laid(parts, self._distinct(all_ids(parts), rows, keep_last=keep_last, taken=taken))
+        order = self._distinct(all_ids(parts), rows, keep_last=keep_last, taken=taken)
+        self.rows = rows[order]
+        return laid(parts, order)
 
     def _of_kind(self, kind: pa.DataType) -> list[tuple[NDArray[np.int64], Part]]:
         """The parts with ids of one kind; the others are rejected."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.engine.loading import raise_first
 from tocsin.engine.store import Store
-from tocsin.errors import DuplicateSubscription, UnknownSubscription
+from tocsin.errors import DuplicateSubscription, RecordError, UnknownSubscription
 from tocsin.model.subscription import Reject, SubscriptionId, shown
 from tocsin.records import Parsed
-from tocsin.segment import Segment
+from tocsin.segment import Segment, assemble
 from tocsin.store import Database, Row, Rows
 
 _AT_ONCE = 8192
@@ -48,36 +49,50 @@ class Put:
 
 @dataclass(slots=True)
 class PutAll:
-    """Add all subscriptions of a segment; `apply` returns their number and the rejects."""
+    """Add all subscriptions of a segment; `apply` returns their number and the rejects.
+
+    The segment was built beside other changes. Without `replace`, ids that were taken meanwhile are rejected.
+    """
 
     store: Store
-    make: Callable[[], tuple[Segment, list[Reject]]]  # called when all earlier changes are made
+    segment: Segment
+    rows: NDArray[np.int64]  # of its subscriptions in the source
+    rejects: list[Reject]
     replace: bool
-    is_alone = True
-    _made: list[tuple[Segment, list[Reject]]] = field(default_factory=list)
+    strict: bool
+    is_alone = True  # memory has all earlier changes
 
     def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
-        segment, rejects = self.make()
-        self._made.append((segment, rejects))
-        if len(segment):
-            database.subscriptions.put_all(rows_of(segment, sequence))
-        return sequence + len(segment)
+        if len(self.segment):
+            self._reject_taken()
+        if len(self.segment):
+            database.subscriptions.put_all(rows_of(self.segment, sequence))
+        return sequence + len(self.segment)
 
-    @property
-    def segment(self) -> Segment:
-        """What was added, once it is written."""
-        return self._made[0][0]
-
-    @property
-    def rejects(self) -> list[Reject]:
-        """The records that were refused, once it is written."""
-        return self._made[0][1]
+    def _reject_taken(self) -> None:
+        segment = self.segment
+        try:
+            self.store.check_kind(segment.id_of(0))
+            is_taken = np.zeros(len(segment), bool) if self.replace else self.store.taken(segment.ids)
+            reason = None
+        except RecordError as error:
+            is_taken, reason = np.ones(len(segment), bool), str(error)
+        if not is_taken.any():
+            return
+        for number in np.flatnonzero(is_taken).tolist():
+            id = segment.id_of(number)
+            why = reason or f"a subscription {shown(id)} exists already"
+            self.rejects.append(Reject(int(self.rows[number]), id, "id", why))
+        self.rejects.sort(key=lambda reject: reject.row)
+        if self.strict:
+            raise_first(self.rejects, "subscription")
+        self.segment = assemble(segment.part().only(np.flatnonzero(~is_taken)), segment.plan)
+        self.rows = self.rows[~is_taken]
 
     def apply(self) -> tuple[int, list[Reject]]:
-        segment, rejects = self._made[0]
-        if len(segment):
-            self.store.add_segment(segment, replace=self.replace)
-        return len(segment), rejects
+        if len(self.segment):
+            self.store.add_segment(self.segment, replace=self.replace)
+        return len(self.segment), self.rejects
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.texts import Text
 from tocsin.records import Parsed, parsed_record
 from tocsin.records.changes import ChangeBatch
-from tocsin.segment import Segment, SegmentBuilder, Snapshots
+from tocsin.segment import SegmentBuilder, Snapshots
 from tocsin.segment.amending import Amendment
 from tocsin.segment.storage import MANIFEST
 from tocsin.store import Committer, Database, Row, Writer, back_up
@@ -227,13 +227,10 @@ class DurableEngine(Engine):
         return accepted, rejects
 
     def _put_all(self, builder: SegmentBuilder, *, replace: bool, strict: bool) -> PutAll:
-        """The change that adds what a builder has."""
-
-        def make() -> tuple[Segment, list[Reject]]:
-            segment = self._finished(builder, replace=replace)
-            return segment, checked_rejects(builder, strict=strict)
-
-        return PutAll(self._store, make, replace)
+        """The change that adds what a builder has. Its index is built here, so that other changes need not wait."""
+        segment = self._finished(builder, replace=replace)
+        rejects = checked_rejects(builder, strict=strict)
+        return PutAll(self._store, segment, builder.rows, rejects, replace, strict)
 
     def _remove(self, id: SubscriptionId) -> None:
         self._require_writer().commit(Remove(self._store, id))
