@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,16 @@ def test_what_waits_when_an_engine_is_closed_is_made(tmp_path: Path) -> None:
     engine._committer.close = lambda: None  # type: ignore[method-assign]
     engine.close()
     assert ids(tmp_path) == ["many", "s0", "s1", "s2"]
+
+
+def test_recent_changes_are_compiled_when_no_more_come(tmp_path: Path) -> None:
+    """Not before, so that they are acknowledged sooner."""
+    with tocsin.Engine.open(tmp_path) as engine:
+        engine.subscribe("s", "n = 1")
+        until = time.monotonic() + 30
+        while list(engine._store.delta.attributes) != ["n"]:
+            assert time.monotonic() < until
+            time.sleep(0.01)
 
 
 class Blocked:

@@ -63,3 +63,16 @@ def test_what_is_gone_is_forgotten(kind: str, tmp_path: Path) -> None:
         assert len(engine._store.wanted.ordered) <= 2 * len(new._store.wanted.ordered) + 64
         events = [{"items": [{"sku": f"sku{ROUNDS - 1}", "q": 1e9}], "name": f"u{ROUNDS - 1}x", "price": 2.0}]
         assert engine.match_batch(events).table == new.match_batch(events).table
+
+
+@pytest.mark.parametrize("seen", [0, 1, 90])
+def test_what_is_merged_before_any_match_is_read_from_events(seen: int) -> None:
+    """Some of the conditions were compiled for a match before, and the others are first compiled by the merge."""
+    with tocsin.Engine() as engine:
+        for number in range(100):
+            if number == seen:
+                assert engine.match({"a": 1}) == []
+            engine.subscribe(number, f"n >= {number} AND a{number % 7} = 1")
+        engine.unsubscribe(3)
+        engine.merge()
+        assert [one.subscription for one in engine.match({"n": 50, "a3": 1})] == [10, 17, 24, 31, 38, 45]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.growing import Growing
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.engine.blocks import SMALLEST, Blocks, spans_below
@@ -91,7 +92,17 @@ class Delta(Source):
     def snapshot(self) -> DeltaSnapshot:
         self._has_shared_scores = True
         version = Version(self._scores.view())
-        return DeltaSnapshot(self._shared_bits(), version, len(self), None, self, self._chains.frozen())
+        view = self._chains.frozen()
+        return DeltaSnapshot(self._shared_bits(), version, len(self), None, self, len(view), view.expressions, view)
+
+    def snapshot_to_merge(self) -> DeltaSnapshot:
+        self._has_shared_scores = True
+        count, version, later = self.numbered, Version(self._scores.view()), self._chains.compiled_later()
+        return DeltaSnapshot(self._shared_bits(), version, len(self), None, self, count, later)
+
+    def keep_up(self) -> None:
+        """Compile recent subscriptions, so that the next snapshot need not."""
+        self._chains.keep_up()
 
     def last_with(self, name: SubscriptionId) -> int | None:
         return self._numbers.get(name)
@@ -131,14 +142,16 @@ class DeltaSnapshot(Snapshot):
     """A delta's subscriptions at one moment, numbered in the order of arrival. Later ones are not included."""
 
     delta: Delta
-    chains: ChainedView
+    numbered: int
+    expressions: Callable[[], CompiledExpressions]
+    chains: ChainedView | None = None  # None for a merge, which needs none
 
     def __len__(self) -> int:
-        return len(self.chains)
+        return self.numbered
 
     def match(self, batch: EventBatch, k: int | None = None) -> Found:
         """All matches, whatever `k` is: a delta is too small to search for the best only."""
-        assert self.alive is not None
+        assert self.alive is not None and self.chains is not None
         found, tested = self.chains.walk(batch, self.alive)
         self.delta.spend(found.candidates_examined, tested)
         return found
@@ -149,7 +162,7 @@ class DeltaSnapshot(Snapshot):
 
     def part(self) -> Part:
         ids, sources, *others = self._columns()
-        return Part(ids, self.chains.expressions(), sources, *others)
+        return Part(ids, self.expressions(), sources, *others)
 
     def spans(self) -> list[tuple[int, int]]:
         return spans_below(len(self))
@@ -162,7 +175,7 @@ class DeltaSnapshot(Snapshot):
         return make() if is_last else self.delta.kept.get((key, span), make)
 
     def gate(self, attribute: str) -> Gate:
-        return Gate(attribute, self.chains.expressions().attributes)
+        return Gate(attribute, self.expressions().attributes)
 
     def records(self) -> pa.Table:
         return records_table(*self._columns())

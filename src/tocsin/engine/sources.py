@@ -41,6 +41,10 @@ class Source(ABC):
     def snapshot(self) -> Snapshot:
         """The current state, for readers. Its scores do not change while its version is in use."""
 
+    def snapshot_to_merge(self) -> Snapshot:
+        """A snapshot whose subscriptions are read, and not matched."""
+        return self.snapshot()
+
     @abstractmethod
     def last_with(self, name: SubscriptionId) -> int | None:
         """The number of the last subscription with an id, live or removed."""

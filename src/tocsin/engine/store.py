@@ -224,6 +224,12 @@ class Store:
             if not moment.readers and moment is not self._now:
                 moment.snapshots.hold(-1)
 
+    def keep_up(self) -> None:
+        """Compile recent subscriptions now, which the next match would do otherwise."""
+        with self.lock:
+            for delta in (*self.sealed, self.delta):
+                delta.keep_up()
+
     # Merging
 
     def seal(self) -> None:
@@ -238,7 +244,7 @@ class Store:
         """Snapshots of the chosen sources. `install` replays all later changes."""
         with self.lock:
             self._journal = []
-            return [source.snapshot() for source in chosen]
+            return [source.snapshot_to_merge() for source in chosen]
 
     def abandon_merge(self) -> None:
         """Stop recording changes; the sources stay as they are."""
@@ -265,6 +271,7 @@ class Store:
             self.segments = segments
             self.sealed = [source for source in self.sealed if source not in old]
             self._put_ranks(ranks)
+            self.wanted.add(segment.matcher.attributes)
             self._forget()
             self._changed()
 

@@ -106,7 +106,8 @@ class SubscriptionSet(Holdings):
 
         Notes
         -----
-        Cost: microseconds; more for a text of a new form, which is parsed.
+        Cost: microseconds; more for a text of a new form, which is parsed. The next match compiles the condition, at
+        about the same cost.
         """
         record = {
             "id": id,

@@ -79,7 +79,7 @@ class Held:
             return None
         if isinstance(source, SegmentSource):
             return LeafTypes.kept_with(source.segment).of(number)
-        views = (one.chains for one in self._snapshots if isinstance(one, DeltaSnapshot) and one.delta is source)
+        views = (one for one in self._snapshots if isinstance(one, DeltaSnapshot) and one.delta is source)
         return next((LeafTypes(view.expressions()).of(number) for view in views if number < len(view)), None)
 
     @cached_property

@@ -66,9 +66,14 @@ class ExpressionWriter:
                 program = filled_program(recipe, instance.values, self.pools)
         else:
             program = program_of(where, self.pools)
-        self._programs.append(program)
         self._compiled = None
+        self._programs.append(program)
         return program
+
+    @property
+    def last_program(self) -> list[int]:
+        """The program of the expression that was added last, until `compiled` is called."""
+        return self._programs[-1]
 
     def compiled(self) -> CompiledExpressions:
         """The expressions so far as kernels read them. Its list of attributes keeps growing."""

@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,6 +82,7 @@ class DurableEngine(Engine):
         self._read()
         has_no_index = self._sequence > 0 and not self._saved
         self._began = -_PERIOD_S if has_no_index else None  # when the first change came that no checkpoint has
+        self._at_rest = -1  # the last change, when the committing thread had time the last time
         self._saving: threading.Thread | None = None
         self._committer = None if writer is None else writer.start(self._keep_house)
 
@@ -289,6 +291,7 @@ class DurableEngine(Engine):
         now = time.monotonic()
         assert self._writer is not None
         self._writer.fold(self._forget_tombstones)
+        self._compile_at_rest()
         behind = self.sequence - self._saved
         if not behind:
             self._began = None
@@ -300,6 +303,13 @@ class DurableEngine(Engine):
             saving = threading.Thread(target=self._checkpoint_told, name="tocsin-checkpoint", daemon=True)
             saving.start()
             self._saving = saving
+
+    def _compile_at_rest(self) -> None:
+        """Compile recent subscriptions once no change has come for a second, so that a later match need not."""
+        if self.sequence == self._at_rest:
+            with suppress(Exception):  # the next match raises it, and the committing thread must go on
+                self._store.keep_up()
+        self._at_rest = self.sequence
 
     def _forget_tombstones(self) -> None:
         self._database.forget_tombstones(min(self._saved, self.sequence - _KEPT_TOMBSTONES))

@@ -3,14 +3,19 @@
 Each expression is put on a chain for every literal of its cover. Chains are not ordered, so an insertion costs no more
 than compilation. A match walks the chains of the event's attributes. It suits some thousands of expressions.
 
-Cost: O(expressions on the chains of the event's attributes / 64) for a batch; insertion: some microseconds a predicate.
+Expressions are compiled when they are first needed: for a match one by one, to go on chains, and for a merge all at
+once, which is several times as fast.
+
+Cost: O(expressions on the chains of the event's attributes / 64) for a batch; compilation: some microseconds a
+predicate.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +26,8 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.growing import Growing
+from tocsin.columns.expressions.instances import compile_instances
+from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.patterns import PatternFinder
 from tocsin.columns.expressions.pools import Leaf
 from tocsin.columns.expressions.programs import leaf_places
@@ -37,6 +44,8 @@ from tocsin.kernels.programs.memory import new_block, new_verifier
 from tocsin.language import Instance
 from tocsin.model.expression import Expression
 
+_FEW: Final = 64
+"""Fewer expressions are compiled one by one."""
 _NEVER, _UNCOVERED = 0.0, np.inf
 _SELECTIVITY = {codes.IN_SET: 0.05, codes.ARRAY_SET: 0.05, codes.INTERSECTS: 0.2, codes.LIKE: 0.3, codes.REGEX: 0.3}
 
@@ -44,11 +53,13 @@ _SELECTIVITY = {codes.IN_SET: 0.05, codes.ARRAY_SET: 0.05, codes.INTERSECTS: 0.2
 class ChainedExpressions:
     """Expressions on chains by access predicate. One writer; threads may share the views that `frozen` gives.
 
-    `wanted` is told of every attribute that the expressions refer to.
+    `wanted` is told of every attribute that the expressions refer to, before a view has them.
     """
 
     def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
         self._writer = ExpressionWriter(book)
+        self._given: list[Expression | Instance | None] = []  # None once it is on its chains
+        self._hung = 0  # how many are on their chains
         self._heads: Growing[Any] = Growing(np.int32)
         self._following: Growing[Any] = Growing(np.int32)
         self._literals: Growing[Any] = Growing(np.int32)
@@ -61,29 +72,43 @@ class ChainedExpressions:
         self._kept: ChainedView | None = None
 
     def __len__(self) -> int:
-        return len(self._writer)
+        return len(self._given)
 
     def add(self, where: Expression | Instance) -> int:
         """Add an expression; returns its number, counted from 0."""
-        number = len(self._writer)
-        program = self._writer.add(where)
-        names = self._writer.pools.attributes.items[len(self._heads) :]
-        self._heads.extend([-1] * len(names))
-        self._wanted.add(names)
-        self._places.extend([self._wanted.number(name) for name in names])
-        for literal in self._cover(program):
-            self._hang(literal, number)
-        self._kept = None
-        return number
+        self._given.append(where)
+        return len(self._given) - 1
+
+    def keep_up(self) -> None:
+        """Compile what was added, and tell `wanted`. What is interrupted goes on at the next call."""
+        while self._hung < len(self._given):
+            where = self._given[self._hung]
+            if len(self._writer) == self._hung:
+                assert where is not None
+                self._writer.add(where)
+            self._kept = None
+            self._tell_wanted()
+            for literal in self._cover(self._writer.last_program):
+                self._hang(literal, self._hung)
+            self._given[self._hung] = None
+            self._hung += 1
+
+    def _tell_wanted(self) -> None:
+        names = self._writer.pools.attributes.items[len(self._places) :]
+        if names:
+            self._wanted.add(names)
+            self._heads.extend([-1] * (len(self._places) + len(names) - len(self._heads)))
+            self._places.extend([self._wanted.number(name) for name in names])
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes that the expressions refer to, by number."""
+        """The attributes that the expressions refer to, as far as they are compiled, by number."""
         return self._writer.pools.attributes.items
 
     @property
     def uncovered(self) -> int:
         """How many expressions have no cover, so that every event is tested with them."""
+        self.keep_up()
         return len(self._uncovered)
 
     def want(self, wanted: Wanted) -> None:
@@ -94,7 +119,28 @@ class ChainedExpressions:
         self._places.extend([wanted.number(name) for name in names])
 
     def frozen(self) -> ChainedView:
-        """A view of the expressions so far; later additions do not change it."""
+        """A view of the expressions so far; later additions do not change it. Compiles them."""
+        self.keep_up()
+        return self._view()
+
+    def compiled_later(self) -> Callable[[], CompiledExpressions]:
+        """A function that compiles the expressions so far, without the chains; any thread may call it.
+
+        Cost: some microseconds here, and then that of `compile_instances`.
+        """
+        given = self._given[self._hung :]
+        if len(given) < _FEW or len(self._writer) > self._hung:  # the last one is on no chain yet
+            return self.frozen().expressions
+        view = self._view()
+
+        def compiled() -> CompiledExpressions:
+            rest = compile_instances([where for where in given if where is not None], RecipeBook())
+            return joined([view.expressions(), rest]) if len(view) else rest
+
+        return compiled
+
+    def _view(self) -> ChainedView:
+        """A view of the expressions on chains."""
         if self._kept is None:
             chains = Chains(
                 heads=frozen(self._heads.view().copy(), np.int32),
@@ -132,7 +178,7 @@ class ChainedExpressions:
                 return [] if least == _NEVER else [program[costs.index(least)]]
         elif (chosen := self._cover_of_tree(np.array(program, np.int32))) is not None:
             return chosen
-        self._uncovered.append(len(self._writer) - 1)
+        self._uncovered.append(self._hung)
         return []
 
     def _cover_of_tree(self, program: NDArray[np.int32]) -> list[int] | None:
