@@ -105,11 +105,36 @@ def test_rows_that_come_together_are_few_statements(count: int, expected: int, t
     with closing(Database.open(tmp_path)) as database:
         with database.transaction():
             pass  # it finds out that there are no tombstones
-        statements: list[str] = []
-        database._connection.set_trace_callback(statements.append)
-        with database.transaction():
-            for number in range(count):
-                database.subscriptions.put(Row(number, "n = 1", 1.0, None, None, number + 1))
-        database._connection.set_trace_callback(None)
-        assert len(statements) == expected
+        rows = [Row(number, "n = 1", 1.0, None, None, number + 1) for number in range(count)]
+        assert len(statements_of(database, rows)) == expected
         assert database.count() == count
+
+
+def test_only_ids_with_tombstones_need_more_statements(tmp_path: Path) -> None:
+    """A store in which some ids were removed adds others as fast as one without removals, also when opened again."""
+    Database.create(tmp_path)
+    with closing(Database.open(tmp_path)) as database, database.transaction():
+        for number in range(10):
+            database.subscriptions.put(Row(number, "n = 1", 1.0, None, None, number + 1, 5))
+        for number in range(5):
+            database.subscriptions.remove(number, 11 + number)
+    with closing(Database.open(tmp_path)) as database:
+        assert statements_of(database, [Row(100, "n = 1", 1.0, None, None, 20)])[-1].startswith("INSERT")
+        back = statements_of(database, [Row(3, "n = 1", 1.0, None, None, 21)])
+        assert (len(back), back[2].split(" WHERE")[0]) == (4, "DELETE FROM tombstones")
+        assert (database.subscriptions.version(3), sorted(database.removed())) == (5, [0, 1, 2, 4])
+        with database.transaction():
+            database.subscriptions.remove(7, 22)
+        assert len(statements_of(database, [Row(7, "n = 1", 1.0, None, None, 23)])) == 4
+        assert len(statements_of(database, [Row(101, "n = 1", 1.0, None, None, 24)])) == 1
+
+
+def statements_of(database: Database, rows: list[Row]) -> list[str]:
+    """The statements of a transaction that adds rows."""
+    statements: list[str] = []
+    database._connection.set_trace_callback(statements.append)
+    with database.transaction():
+        for row in rows:
+            database.subscriptions.put(row)
+    database._connection.set_trace_callback(None)
+    return statements

@@ -17,6 +17,7 @@ _MOST: Final = 512
 """The most rows of a statement; SQLite takes 32,766 values."""
 _FEW: Final = 64
 """Up to so many rows are one statement, which is kept prepared. More are statements with a power of two of them."""
+_PLACES: Final = (1 << 23) - 1
 _UPSERT: Final = """
 ON CONFLICT (id) DO UPDATE SET condition = excluded.condition, score = excluded.score, payload = excluded.payload,
     weights = excluded.weights, sequence = excluded.sequence, version = coalesce(excluded.version, version)
@@ -64,7 +65,7 @@ class SubscriptionTable:
     def __init__(self, connection: sqlite3.Connection, begin: Callable[[], None]) -> None:
         self._connection, self._begin = connection, begin
         self._waiting: list[Row] = []
-        self._may_have_tombstones: bool | None = None  # None: not known yet
+        self._tombstones: _Filter | None = None  # None: not read yet
 
     def put(self, row: Row) -> None:
         """Add or replace a subscription. It waits for `flush`, which all other calls begin with."""
@@ -87,7 +88,7 @@ class SubscriptionTable:
 
     def flush_at_once(self) -> bool:
         """Write the rows that wait as one statement, which is a transaction; returns whether that could be done."""
-        if len(self._waiting) > _FEW or self._has_tombstones():
+        if len(self._waiting) > _FEW or self._may_have_tombstones([row.id for row in self._waiting]):
             return False
         if self._waiting:
             self._put(self._taken())
@@ -104,28 +105,32 @@ class SubscriptionTable:
 
     def _put(self, values: list[Any]) -> None:
         """Write rows whose values lie end to end."""
-        has_tombstones, first = self._has_tombstones(), 0
+        first = 0
         while rest := (len(values) - first) // _COLUMNS:
             count = rest if rest <= _FEW else min(1 << (rest.bit_length() - 1), _MOST)
             some = values[first : first + _COLUMNS * count]
+            has_tombstones = self._may_have_tombstones(some[::_COLUMNS])
             self._connection.execute(put_statement(count, has_tombstones=has_tombstones), some)
             if has_tombstones:
                 marks = ", ".join(repeat("?", count))
                 self._connection.execute(f"DELETE FROM tombstones WHERE id IN ({marks})", some[::_COLUMNS])
             first += len(some)
 
-    def _has_tombstones(self) -> bool:
-        """Whether there may be tombstones: a statement less for each change of a store that has none."""
-        if self._may_have_tombstones is None:
-            self._may_have_tombstones = self._connection.execute("SELECT 1 FROM tombstones").fetchone() is not None
-        return self._may_have_tombstones
+    def _may_have_tombstones(self, ids: Iterable[str | int]) -> bool:
+        """Whether some of the ids may have tombstones; rarely true if none has. Those without need fewer statements."""
+        if self._tombstones is None:
+            self._tombstones = _Filter()
+            for (id,) in self._connection.execute("SELECT id FROM tombstones"):
+                self._tombstones.add(id)
+        return self._tombstones.has_any and any(map(self._tombstones.may_have, ids))
 
     def remove(self, id: str | int, sequence: int, version: int | None = None) -> bool:
         """Remove a subscription; returns whether there was one. With a version, the removal is noted in any case."""
         last = self.version(id)
         found = self._connection.execute("DELETE FROM subscriptions WHERE id = ?", (id,)).rowcount > 0
         if found or version is not None:
-            self._may_have_tombstones = True
+            if self._tombstones is not None:
+                self._tombstones.add(id)
             values = (id, sequence, last if version is None else version)
             self._connection.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?)", values)
         return found
@@ -154,6 +159,24 @@ class SubscriptionTable:
         self.flush()
         found = self._connection.execute("SELECT id FROM subscriptions LIMIT 1").fetchone()
         return None if found is None else type(found[0])
+
+
+class _Filter:
+    """A set of ids that may seem to have others, too: one in eight if it has a million. It takes a megabyte."""
+
+    def __init__(self) -> None:
+        self.has_any = False
+        self._bits = bytearray(1 << 20)
+
+    def add(self, id: str | int) -> None:
+        place = hash(id) & _PLACES
+        self._bits[place >> 3] |= 1 << (place & 7)
+        self.has_any = True
+
+    def may_have(self, id: str | int) -> bool:
+        """False if the id was not added."""
+        place = hash(id) & _PLACES
+        return bool(self._bits[place >> 3] >> (place & 7) & 1)
 
 
 @cache
