@@ -3,8 +3,8 @@
 Each expression is put on a chain for every literal of its cover. Chains are not ordered, so an insertion costs no more
 than compilation. A match walks the chains of the event's attributes. It suits some thousands of expressions.
 
-Expressions are compiled when they are first needed: for a match one by one, to go on chains, and for a merge all at
-once, which is several times as fast.
+Expressions are compiled when they are first needed. A match compiles them one by one, and puts them on chains. A merge
+needs no chains, and compiles them all at once, several times as fast.
 
 Cost: O(expressions on the chains of the event's attributes / 64) for a batch; compilation: some microseconds a
 predicate.
