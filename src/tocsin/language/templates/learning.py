@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Any, cast
 
 from tocsin.errors import InvalidInput
-from tocsin.language.canonical import to_text
 from tocsin.language.operators.operator import operator_of
 from tocsin.language.templates.filling import Template, filled, scalars_of
 from tocsin.language.templates.placeholders import MARK, Scalar, Values, placeholder, placeholder_text, slot_of
@@ -31,7 +30,7 @@ def learn(example: str, marks: list[str]) -> Reader | None:
         return None  # a value computed from several slots, as in an array, is not in any of them
     # The same tree without spans, since those would not fit any user's text.
     tree = template.fill([placeholder(kind, slot) for slot, kind in enumerate(kinds)])
-    if to_text(tree) != to_text(template.tree):  # comparing the trees would recurse
+    if _scalars_in(tree) != _scalars_in(template.tree):  # to compare whole trees would recurse
         return None
 
     def marked(mark: str) -> list[int]:
@@ -73,9 +72,13 @@ def with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
 
 def _slots_in(tree: Expression) -> list[int]:
     """The slots whose placeholders occur in a tree, with repetitions, in ascending order; -1 for a name of several."""
-    scalars = [scalar for node in walk_all(tree) for scalar in scalars_of(node)]
-    found = [-1 if _has_several(scalar) else slot_of(scalar) for scalar in scalars]
+    found = [-1 if _has_several(scalar) else slot_of(scalar) for scalar in _scalars_in(tree)]
     return sorted([slot for slot in found if slot is not None])
+
+
+def _scalars_in(tree: Expression) -> list[Scalar]:
+    """The names and constants of a tree, in the order of its nodes."""
+    return [scalar for node in walk_all(tree) for scalar in scalars_of(node)]
 
 
 def _has_several(scalar: Scalar) -> bool:
