@@ -76,3 +76,11 @@ def test_a_place_within_a_list_of_objects_is_reported() -> None:
 
     assert found.values == {**dict.fromkeys(("items", "items.a", "items.b"), UNTYPED), "items.b.c": (3.0,)}
     assert [problem.field for problem in found.problems] == ["items.a"]
+
+
+def test_one_bad_list_within_a_list_of_objects_spoils_its_attribute() -> None:
+    """The attribute joins lists of all objects. If one of them has no type, the whole has none."""
+    values, problems = flatten({"items": [{"a": ["x", {"b": 1}]}, {"a": "y", "c": 2}]})
+    assert values["items.a"] is UNTYPED
+    assert values["items.c"] == (2.0,)
+    assert [problem.field for problem in problems] == ["items.a"]

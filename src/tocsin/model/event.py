@@ -102,7 +102,7 @@ def _flatten_list(
     """Turn a list of objects into one list for each of their attributes, in order."""
     if not all(item is None or (isinstance(item, Mapping) and not is_geometry(item)) for item in items):
         flat.problems.append(Problem(name, "a list of objects and other things has no type"))
-        return {}
+        return {name: UNTYPED}  # also if lists of other objects in the same list are sound
     joined: dict[str, list[Scalar] | None] = {}
     for item in items:
         inner = FlatEvent({}, flat.problems)
