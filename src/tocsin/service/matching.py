@@ -23,6 +23,7 @@ _MOST: Final = 1024
 """Events in a batch."""
 _MOST_K: Final = 10_000
 Result = TypeVar("Result")
+Found = tuple[list[Hits], list[Reject]]
 Waiting = tuple[Mapping[str, Any], Ranking | None, "asyncio.Future[str]"]
 
 
@@ -69,12 +70,9 @@ class Matcher:
             self._task = asyncio.create_task(self._answer())
         return await done
 
-    async def lines(self, chunk: Chunk, ranking: Ranking | None, first: int) -> bytes:
-        """A line of JSON for each event of a chunk: its row, and its matches or why it could not be used.
-
-        `first` is the row of the first.
-        """
-        return await self.run(self._lines, chunk, ranking, first)
+    async def hits(self, chunk: Chunk, ranking: Ranking | None) -> Found:
+        """The matches of a chunk of events, and why some could not be used."""
+        return await self.run(hits_of, self._engine, chunk, ranking)
 
     async def run(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a call on the matching thread."""
@@ -111,19 +109,24 @@ class Matcher:
                     answers[place] = matches
         return answers
 
-    def _lines(self, chunk: Chunk, ranking: Ranking | None, first: int) -> bytes:
-        found, rejects = hits_of(self._engine, chunk, ranking)
-        texts = [""] * len(chunk)
-        for hits in found:
-            for row, matches in zip(hits.rows, listed(hits), strict=True):
-                texts[row] = f'{{"row":{first + row},"matches":{matches}}}'
-        for row in (row for row, text in enumerate(texts) if not text):
-            texts[row] = problem_line(first + row, _reason(rejects, row)[:2000])
-        return "\n".join([*texts, ""]).encode()
-
     def close(self) -> None:
         """End the thread."""
         self._thread.shutdown()
+
+
+def lines_of(found: Found, count: int, first: int) -> bytes:
+    """A line of JSON for each of some events: its row, and its matches or why it could not be used.
+
+    `first` is the row of the first.
+    """
+    answers, rejects = found
+    texts = [""] * count
+    for hits in answers:
+        for row, matches in zip(hits.rows, listed(hits), strict=True):
+            texts[row] = f'{{"row":{first + row},"matches":{matches}}}'
+    for row in (row for row, text in enumerate(texts) if not text):
+        texts[row] = problem_line(first + row, _reason(rejects, row)[:2000])
+    return "\n".join([*texts, ""]).encode()
 
 
 def problem_line(row: int, detail: str) -> str:

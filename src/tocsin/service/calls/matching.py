@@ -15,7 +15,7 @@ from tocsin.language import parse_any
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, raw
-from tocsin.service.matching import ranking_of
+from tocsin.service.matching import lines_of, ranking_of
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid
 
@@ -40,15 +40,23 @@ async def match(exchange: Exchange) -> Response:
         matches = await matcher.match(await exchange.parsed(bodies.event_object, body), ranking)
         return raw(f'{{"matches":{matches}}}'.encode())
     if form == bodies.LINES:
-        lines, answers = await exchange.parsed(bodies.Lines, body), []
+        lines = await exchange.parsed(bodies.Lines, body)
         quotas.events(len(lines))
-        for first in range(0, len(lines), _AT_ONCE):
-            answers.append(await matcher.lines(lines.chunk(first, first + _AT_ONCE), ranking, first))
-        return raw(b"".join(answers), media_type="application/x-ndjson")
+        return raw(await _of_lines(exchange, lines, ranking), media_type="application/x-ndjson")
     table = await exchange.service.in_thread(arrow.read_table, body)
     quotas.events(len(table))
     answer = await matcher.run(_table, exchange, table, ranking, named, only)
     return raw(answer, media_type=arrow.MEDIA_TYPE)
+
+
+async def _of_lines(exchange: Exchange, lines: bodies.Lines, ranking: Ranking | None) -> bytes:
+    """A line for each event. While some are matched, the answers of those before are written."""
+    writing: list[asyncio.Task[bytes]] = []
+    for first in range(0, len(lines), _AT_ONCE):
+        chunk = lines.chunk(first, first + _AT_ONCE)
+        found = await exchange.service.matcher.hits(chunk, ranking)
+        writing.append(asyncio.create_task(exchange.service.in_thread(lines_of, found, len(chunk), first)))
+    return b"".join(await asyncio.gather(*writing))
 
 
 def _only(exchange: Exchange) -> str | None:
