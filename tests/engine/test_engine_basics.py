@@ -369,29 +369,6 @@ def test_an_engine_is_closed_at_the_end_of_with() -> None:
     engine.close()
 
 
-def test_a_merge_that_fails_leaves_everything_as_it_was(monkeypatch):
-    """The sources go on answering and changing, nothing is noted for a merge that never ends; the next one works."""
-    engine = tocsin.Engine()
-    for number in range(5):
-        engine.subscribe(number, f"n >= {number}")
-
-    def fails(*_):
-        raise MemoryError("no room")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("tocsin.engine.merging.merged", fails)
-        with pytest.raises(MemoryError):
-            engine.merge()
-    engine.unsubscribe(1)
-    engine.rescore(2, 7)
-
-    assert engine._store._journal is None
-    assert pairs(engine.match({"n": 3})) == [(0, 1.0), (2, 7.0), (3, 1.0)]
-    engine.merge()
-    assert pairs(engine.match({"n": 3})) == [(0, 1.0), (2, 7.0), (3, 1.0)]
-    assert len(engine.stats.segments) == 1
-
-
 def test_a_report_is_two_values_and_its_warnings() -> None:
     report = tocsin.Engine().subscribe_many([{"id": 1, "where": "a = 1", "colour": "red"}])
     accepted, errors = report

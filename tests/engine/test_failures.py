@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import tocsin
+from tests.engine.samples import pairs
 
 GOOD = [{"id": "a", "where": "price > 3"}]
 
@@ -51,3 +52,26 @@ def test_a_service_may_be_sent_one_bad_record() -> None:
         assert repr(engine.subscribe_many(GOOD)) == "Report(1 accepted, no errors)"
         answer = engine.match_batch(["bad"], lists=True)
     assert answer.table["subscription"].to_pylist() == [None]
+
+
+def test_a_merge_that_fails_leaves_everything_as_it_was(monkeypatch):
+    """The sources go on answering and changing, nothing is noted for a merge that never ends; the next one works."""
+    engine = tocsin.Engine()
+    for number in range(5):
+        engine.subscribe(number, f"n >= {number}")
+
+    def fails(*_):
+        raise MemoryError("no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tocsin.engine.merging.merged", fails)
+        with pytest.raises(MemoryError):
+            engine.merge()
+    engine.unsubscribe(1)
+    engine.rescore(2, 7)
+
+    assert engine._store._journal is None
+    assert pairs(engine.match({"n": 3})) == [(0, 1.0), (2, 7.0), (3, 1.0)]
+    engine.merge()
+    assert pairs(engine.match({"n": 3})) == [(0, 1.0), (2, 7.0), (3, 1.0)]
+    assert len(engine.stats.segments) == 1

@@ -48,8 +48,8 @@ class Node:
         return ()
 
     def with_children(self, parts: Sequence[Any]) -> Expression:
-        """The same node with other children and without a span."""
-        return cast(Expression, self)
+        """The same node with other children and without a span. Most nodes have no other fields than their children."""
+        return cast(Expression, type(self)(*parts) if parts else self)
 
     def inner(self) -> tuple[Expression, ...]:
         """Expressions about another event, such as a list element. They are not children of this node."""
@@ -111,9 +111,6 @@ class Interval(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.start, self.end
 
-    def with_children(self, parts: Sequence[Any]) -> Expression:
-        return Interval(*parts)
-
 
 OPEN_END: Final = Constant("..")
 """The open end of an interval."""
@@ -121,7 +118,7 @@ OPEN_END: Final = Constant("..")
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic(Node):
-    """`left op right` on numbers. A leading minus before anything but a number is `-1 * x`."""
+    """`left op right` on numbers or instants. A leading minus before anything but a number is `-1 * x`."""
 
     op: ArithmeticOperator
     left: Expression
@@ -174,9 +171,6 @@ class Between(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.operand, self.low, self.high
 
-    def with_children(self, parts: Sequence[Any]) -> Expression:
-        return Between(*parts)
-
 
 @dataclass(frozen=True, slots=True)
 class Like(Node):
@@ -191,9 +185,6 @@ class Like(Node):
     def children(self) -> tuple[Expression, ...]:
         return self.operand, self.pattern
 
-    def with_children(self, parts: Sequence[Any]) -> Expression:
-        return Like(*parts)
-
 
 @dataclass(frozen=True, slots=True)
 class IsNull(Node):
@@ -203,9 +194,6 @@ class IsNull(Node):
 
     def children(self) -> tuple[Expression, ...]:
         return (self.operand,)
-
-    def with_children(self, parts: Sequence[Any]) -> Expression:
-        return IsNull(*parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,9 +296,6 @@ class Not(Node):
 
     def children(self) -> tuple[Expression, ...]:
         return (self.operand,)
-
-    def with_children(self, parts: Sequence[Any]) -> Expression:
-        return Not(*parts)
 
 
 @dataclass(frozen=True, slots=True)
