@@ -74,7 +74,7 @@ REFUSED = [
     ("CAST(a AS int) > 3", 1, "there is no function 'CAST'; a schema gives attributes their types"),
     ("CONTAINS(a, 'x')", 1, "for a text write name LIKE '%part%' or TEXT(name, 'word'); for a list write A_CONTAINS"),
     ("a > DATE '2024-05-01'", 5, "DATE is written with parentheses: DATE('2024-05-01')"),
-    ("a > now()", 5, "a subscription does not know the present time"),
+    ("a > current_timestamp()", 5, "the present is NOW(), as in t > NOW() - DURATION('P1D')"),
     ("a != 1", 3, "'!=' is not understood; write <> for 'not equal'"),
     ("COUNT(a) > 1", 1, "a subscription looks at one event"),
     ("a BETWEN 1 AND 2", 3, "BETWEN is not understood; did you mean BETWEEN?"),

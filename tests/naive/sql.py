@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
+from tests.naive.instants import moment_of
 from tocsin.model.expression import (
     And,
     Arithmetic,
@@ -137,7 +138,7 @@ class _Writer:
                 raise NotInSql("SQL reads no text as an instant")
         if isinstance(node, Arithmetic) and node.op in ("+", "-"):
             named = [self.values.get(one.name) for one in node.children() if isinstance(one, Attribute)]
-            if any(isinstance(value, str | Instant) for value in named):
+            if any(isinstance(moment_of(one) if isinstance(one, str) else one, Instant) for one in named):
                 raise NotInSql("SQLite does not compute with instants")
 
     def _refuse_unreadable(self, *nodes: Expression) -> None:

@@ -176,7 +176,8 @@ def test_shapes_are_found_by_the_boxes_around_them():
 
         assert list(found) == list(expected), structure
     points = tocsin.match(subscriptions, events[:150], index="token_grid")
-    assert points.stats.candidates_examined < 5 * len(points) < 0.05 * 400 * 150
+    # A triangle whose box has the point counts twice: it is found, and tested.
+    assert points.stats.candidates_examined < 10 * len(points) < 0.05 * 400 * 150
     alike = tocsin.match(subscriptions, events, index="token_grid", ranking=tocsin.Similar(0.5, 0.5))
     assert alike.stats.unanswered == 320
 
