@@ -9,9 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tocsin
 from tests.service.served import Served
+from tocsin.service.bodies import Lines
 
 ALERTS = [
     {"id": f"s{number}", "where": f"price < {number} AND shop = 'x{number % 3}'", "score": number, "payload": number}
@@ -113,3 +116,19 @@ def test_named_parts_and_a_part_of_the_subscriptions(server: Served) -> None:
     assert (
         server.client.post("/v1/match", content="{}", headers=lines, params={"only": "team = 'n'"}).status_code == 422
     )
+
+
+_PIECES = [b"{}", b'{"a": 1}', b"x y", b" ", b"\t", b"\r", b"\n", b"\n\n", b"\xef\xbb\xbf"]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=12).map(b"".join), st.integers(0, 5), st.integers(0, 6))
+def test_lines_are_found_without_blanks(body: bytes, first: int, count: int) -> None:
+    """Whatever stands around and between them, lines are those of a naive split."""
+    given_lines = body.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    expected = [text for line in given_lines if (text := line.strip(b" \t\r"))]
+    lines = Lines(body)
+    assert lines.texts() == expected
+    assert len(lines) == len(expected)
+    chunk = lines.chunk(first, first + count)
+    spans = zip(chunk.starts.tolist(), chunk.stops.tolist(), strict=True)
+    assert [chunk.text[start:stop] for start, stop in spans] == expected[first : first + count]

@@ -167,23 +167,37 @@ def one_line(body: bytes) -> str:
     return text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
 
 
+_PADDED: Final = (b"\n ", b" \n", b"\t")
+"""What lines may begin or end with, besides their own bytes."""
+
+
 class Lines:
     """JSON lines of a body, without blank ones."""
 
     def __init__(self, body: bytes) -> None:
         body = body.removeprefix(b"\xef\xbb\xbf")
-        self.texts = [one for one in (line.strip(b" \t\r") for line in body.split(b"\n")) if one]
+        if b"\r" in body or b" " in (body[:1], body[-1:]) or any(one in body for one in _PADDED):
+            body = b"\n".join(line.strip(b" \t\r") for line in body.split(b"\n"))
+        ends = np.flatnonzero(np.frombuffer(body, np.uint8) == ord("\n"))
+        starts, stops = np.concatenate([[0], ends + 1]), np.concatenate([ends, [len(body)]])
+        own = stops > starts
+        self._body, self._starts, self._stops = body, starts[own], stops[own]
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self._starts)
+
+    def texts(self, first: int = 0, stop: int | None = None) -> list[bytes]:
+        """Some of the lines, or all."""
+        pairs = zip(self._starts[first:stop].tolist(), self._stops[first:stop].tolist(), strict=True)
+        return [self._body[start:end] for start, end in pairs]
 
     def chunk(self, first: int, stop: int) -> LinesChunk:
         """Some of the lines, to be read by the kernel; their rows count from 0."""
-        texts = self.texts[first:stop]
-        stops = np.cumsum([len(one) + 1 for one in texts], dtype=np.int64) - 1
-        starts = np.concatenate([np.zeros(1, np.int64), stops[:-1] + 1])[: len(texts)]
-        rows = np.arange(len(texts))
-        return LinesChunk(b"\n".join(texts), starts, stops, rows, rows + first + 1)
+        starts, stops = self._starts[first:stop], self._stops[first:stop]
+        at = int(starts[0]) if len(starts) else 0
+        text = self._body[at : int(stops[-1])] if len(stops) else b""
+        rows = np.arange(len(starts))
+        return LinesChunk(text, starts - at, stops - at, rows, rows + first + 1)
 
 
 def fields(record: Mapping[str, Any], *names: str) -> None:

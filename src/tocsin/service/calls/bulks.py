@@ -35,7 +35,7 @@ def _records(form: str, body: bytes) -> Iterator[dict[str, Any] | Problem]:
     if form == bodies.ARROW:
         yield from arrow.records(arrow.read_table(body))
         return
-    for text in bodies.Lines(body).texts:
+    for text in bodies.Lines(body).texts():
         try:
             yield bodies.json_object(text)
         except Problem as problem:

@@ -108,7 +108,7 @@ def units_of(exchange: Exchange, form: str, body: bytes, key: Key | None, named:
     else:
         lines = bodies.Lines(body)
         pieces = [
-            (_line_texts(lines.texts[at : at + _AT_ONCE]), lines.chunk(at, at + _AT_ONCE))
+            (_line_texts(lines.texts(at, at + _AT_ONCE)), lines.chunk(at, at + _AT_ONCE))
             for at in range(0, len(lines), _AT_ONCE)
         ]
     units = []

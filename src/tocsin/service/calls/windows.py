@@ -134,7 +134,7 @@ def _one(body: bytes, key: Key | None) -> Unit:
     """A single message."""
     lines = bodies.Lines(bodies.one_line(body).encode())
     own = None if key is None else key._replace(digest=digest_of(body))
-    return Unit("", [lines.texts[0].decode()], chunk=lines.chunk(0, 1), key=own)
+    return Unit("", [lines.texts()[0].decode()], chunk=lines.chunk(0, 1), key=own)
 
 
 def _report(reports: Sequence[Mapping[str, Any]], found: Hosted) -> dict[str, Any]:
