@@ -21,6 +21,7 @@ FORMS = (
     "SOME(x, SOME(k, element = 'a'))",
     "x = 'a' OR ANY(x, element = 'a')",
     "x = 'a' OR ANY(x, element = 'a' AND k = 'b') OR x.k = 'a'",
+    "(NOT HOLDS(y = 2) AND SOME(x, element = 'a')) OR SOME(x, element = 'a')",
 )
 EVENTS: dict[str, list[dict[str, Any]]] = {
     "texts": [{"x": "a"}, {"x": "b"}],

@@ -60,14 +60,16 @@ def alternatives_in(compiled: CompiledExpressions, found: Literals, asks: Asks) 
     owners: list[int] = []
     for row in inside.tolist():
         named = names.get(int(found.leaves[row]), set())
-        for group in _enclosing(int(found.groups[row]), found):
-            if named and named <= nulls.get(group, set()):
-                sets[row] = _NEVER
-                break
+        around = list(_enclosing(int(found.groups[row]), found))
+        if named and any(named <= nulls.get(group, set()) for group in around):
+            sets[row] = _NEVER
+            continue
+        for group in reversed(around):  # the outermost OR decides
             own = [one for one in lists.get(group, ()) if any(f"{name}.".startswith(f"{one}.") for name in named)]
-            if own:  # that of the outermost OR comes last
+            if own:
                 sets[row] = numbers.setdefault((group, min(own, key=len)), len(numbers))
                 owners += [int(found.owners[row])] * (len(numbers) - len(owners))
+                break
     return Alternatives(sets, np.array(owners, np.int64))
 
 
