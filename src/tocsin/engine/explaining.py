@@ -84,9 +84,7 @@ def explain(
     types = checked_types(schema)
     texts = texts_in(types)
     tree = settled(read.tree, texts) if texts else read.tree
-    values = _values(tree, event, types, points)
-    at_moment(values, given_moment(now) or present())
-    return _explained(tree, values, ranking, read.written)
+    return _explained(tree, _values(tree, event, types, points, now), ranking, read.written)
 
 
 def explain_stored(
@@ -106,8 +104,7 @@ def explain_stored(
     """
     read = stored_rule(text)
     tree = read.tree
-    values = _values(tree, event, {**(texts or {}), **checked_types(schema)}, points, unread)
-    at_moment(values, given_moment(now) or present())
+    values = _values(tree, event, {**(texts or {}), **checked_types(schema)}, points, now, unread)
     return _explained(tree, values, ranking, read.written)
 
 
@@ -116,9 +113,10 @@ def _values(
     event: Mapping[str, Any],
     schema: Mapping[str, ColumnType],
     points: Points | None,
+    now: dt.datetime | str | None,
     unread: Mapping[str, str] | None = None,
 ) -> ReadValues:
-    """The event's values. A match reads those that a schema or points define; all others are as they came."""
+    """The event's values and the present. A match reads those that a schema or points define; others are as given."""
     points, values = checked_points(points), values_for([tree], event)
     reasons = _read_as_told(values, tree, event, schema, points) if schema or points else {}
     values.note_unread(event, {**reasons, **(unread or {})})
@@ -126,6 +124,7 @@ def _values(
         others = [one for one in pair if not isinstance(values.get(one), float)]
         if name not in values and others:
             values.unread[name] = _no_point(values, others)
+    at_moment(values, given_moment(now) or present())
     return values
 
 

@@ -51,11 +51,11 @@ def hits_of(
     """
     with engine._reading() as snapshots:
         batches, rejects = encode_chunk(chunk, snapshots.wanted, engine._texts)
+        now = now or present()
         answers = []
         for batch in batches:
             rejects = [*rejects, *batch.rejects]
             if snapshots.wanted.clock:
-                now = now or present()
                 batch = at_moment(batch, now)
             found = snapshots.find(batch, ranking)
             places = found.subscriptions

@@ -59,8 +59,9 @@ def _with_own_conditions(lists: ListElements, wanted: Wanted, batch: EventBatch)
     """The same lists of a batch, with what is asked of their elements."""
     own = with_crossing_shapes(lists.batch) if lists.batch.has_crossing_boxes else lists.batch
     outside = Outside(batch, lists.owners[own.rows])
-    now = batch.now[outside.owners] if isinstance(batch.now, np.ndarray) else batch.now
-    return replace(lists, batch=with_conditions(replace(own, now=now), wanted, outside))
+    if batch.now is not None:
+        own = replace(own, now=batch.now[outside.owners] if isinstance(batch.now, np.ndarray) else batch.now)
+    return replace(lists, batch=with_conditions(own, wanted, outside))
 
 
 def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str) -> EventBatch:

@@ -71,10 +71,13 @@ class Given(NamedTuple):
 
 def at_present(batch: pa.RecordBatch, asked: MatchOptions) -> tuple[pa.RecordBatch, MatchOptions]:
     """A batch without the column of the present, and the options with what it says."""
-    if NOW not in batch.schema.names or not batch.num_rows:
-        return batch.drop_columns([NOW]) if NOW in batch.schema.names else batch, asked
-    now = batch.column(NOW).cast(pa.timestamp("us", "UTC")).cast(pa.int64())[0].as_py()
-    return batch.drop_columns([NOW]), replace(asked, now=Instant(now))
+    if NOW not in batch.schema.names:
+        return batch, asked
+    rows, moments = batch.drop_columns([NOW]), batch.column(NOW)
+    if not len(moments):
+        return rows, asked
+    now = moments[:1].cast(pa.timestamp("us", "UTC")).cast(pa.int64())[0].as_py()
+    return rows, replace(asked, now=Instant(now))
 
 
 def given_slices(
