@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.language.meaning import assert_meaning
 from tests.naive import match as naive
 from tests.strategies.events import python_events
 from tests.strategies.operands import apart, moved
 from tests.strategies.pools import ATTRIBUTES, SCALARS
-from tocsin import Engine, explain, match, parse, parse_json, to_json, to_text
+from tocsin import Engine, match, to_json
 from tocsin.model.expression import COMPARISONS, Attribute, Comparison, Constant, Expression, IsNull, Not
 
 NOON, TWO = "2024-05-31T12:00:00Z", "2024-05-31T14:00:00Z"
@@ -40,18 +41,9 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "match", "fail"), CASES)
 def test_meaning(text: str, match: list[tuple[Any, Any]], fail: list[tuple[Any, Any]]) -> None:
-    """One event, many events, and `explain` agree; the text and JSON are read back."""
-    events = [{"a": one, "b": other} for one, other in (*match, *fail)]
-    expected = [True] * len(match) + [False] * len(fail)
-    engine = Engine()
-    engine.subscribe("s", text)
-
-    assert [bool(engine.match(event)) for event in events] == expected
-    many = engine.match_batch(events * 3).table["event"].to_pylist()
-    assert many == [row for row, holds in enumerate(expected * 3) if holds]
-    assert [explain(text, event).matched for event in events] == expected
-    tree = parse(text)
-    assert parse(to_text(tree)) == tree == parse_json(to_json(tree))
+    assert_meaning(
+        text, [{"a": one, "b": other} for one, other in match], [{"a": one, "b": other} for one, other in fail]
+    )
 
 
 _COMPARED = st.one_of(

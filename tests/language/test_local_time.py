@@ -7,7 +7,8 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from tocsin import Engine, InvalidInput, RecordError, explain, parse, parse_json, to_json, to_text
+from tests.language.meaning import assert_meaning
+from tocsin import Engine, InvalidInput, RecordError
 from tocsin.columns.expressions.recipes.recipe import recipe_of
 from tocsin.language import Templates, evaluate
 from tocsin.language.stored import stored_expression
@@ -36,18 +37,7 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "match", "fail"), CASES)
 def test_meaning(text: str, match: list[object], fail: list[object]) -> None:
-    """One event, many events, and `explain` agree; the text and JSON are read back."""
-    events = [{"t": value} for value in (*match, *fail)]
-    expected = [True] * len(match) + [False] * len(fail)
-    engine = Engine()
-    engine.subscribe("s", text)
-
-    assert [bool(engine.match(event)) for event in events] == expected
-    many = engine.match_batch(events * 3).table["event"].to_pylist()
-    assert many == [row for row, holds in enumerate(expected * 3) if holds]
-    assert [explain(text, event).matched for event in events] == expected
-    tree = parse(text)
-    assert parse(to_text(tree)) == tree == parse_json(to_json(tree))
+    assert_meaning(text, [{"t": value} for value in match], [{"t": value} for value in fail])
 
 
 def test_tables_and_templates() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.language.meaning import assert_meaning
 from tocsin import (
     Engine,
     InvalidInput,
@@ -18,10 +19,6 @@ from tocsin import (
     Top,
     explain,
     match,
-    parse,
-    parse_json,
-    to_json,
-    to_text,
 )
 from tocsin.columns.expressions.recipes.recipe import recipe_of
 from tocsin.columns.expressions.spelling import Spelling
@@ -63,19 +60,7 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "match", "fail"), CASES)
 def test_meaning(text: str, match: list[object], fail: list[object]) -> None:
-    """One event, many events, and `explain` agree; the text and JSON are read back."""
-    events = [{"t": value} for value in (*match, *fail)]
-    expected = [True] * len(match) + [False] * len(fail)
-    engine = Engine()
-    engine.subscribe("s", text)
-
-    assert [bool(engine.match(event, now=NOW)) for event in events] == expected
-    many = engine.match_batch(events * 3, now=NOW).table["event"].to_pylist()
-    assert many == [row for row, holds in enumerate(expected * 3) if holds]
-    assert [explain(text, event, now=NOW).matched for event in events] == expected
-    assert [engine.explain("s", event, now=NOW).matched for event in events] == expected
-    tree = parse(text)
-    assert parse(to_text(tree)) == tree == parse_json(to_json(tree))
+    assert_meaning(text, [{"t": value} for value in match], [{"t": value} for value in fail], NOW)
 
 
 def test_every_source() -> None:

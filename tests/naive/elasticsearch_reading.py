@@ -22,6 +22,7 @@ from tests.naive.elasticsearch_values import (
     within,
     within_box,
 )
+from tests.naive.flatten import raw
 
 Query = Mapping[str, Any]
 Document = Mapping[str, Any]
@@ -37,20 +38,6 @@ def matches(query: Query, document: Document) -> bool:
 
 
 # Values
-
-
-def raw(value: object, names: tuple[str, ...]) -> Iterator[Any]:
-    """What lies at a path: several values, where lists are on the way; names in documents may have dots."""
-    if not names:
-        yield value
-    elif isinstance(value, list):
-        for inner in value:
-            yield from raw(inner, names)
-    elif isinstance(value, Mapping):
-        for end in range(1, len(names) + 1):
-            name = ".".join(names[:end])
-            if name in value:
-                yield from raw(value[name], names[end:])
 
 
 def at(document: Document, field: str) -> list[Any]:

