@@ -41,9 +41,8 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "match", "fail"), CASES)
 def test_meaning(text: str, match: list[tuple[Any, Any]], fail: list[tuple[Any, Any]]) -> None:
-    assert_meaning(
-        text, [{"a": one, "b": other} for one, other in match], [{"a": one, "b": other} for one, other in fail]
-    )
+    found, others = ([{"a": one, "b": other} for one, other in pairs] for pairs in (match, fail))
+    assert_meaning(text, found, others)
 
 
 _COMPARED = st.one_of(
