@@ -22,7 +22,7 @@ from tests.naive.elasticsearch_values import (
     within,
     within_box,
 )
-from tests.naive.flatten import raw
+from tests.naive.flatten import raw, scalars_at
 
 Query = Mapping[str, Any]
 Document = Mapping[str, Any]
@@ -44,21 +44,8 @@ def at(document: Document, field: str) -> list[Any]:
     return list(raw(document, tuple(field.split("."))))
 
 
-def values(document: Document, field: str) -> list[Any]:
-    """The values of a field, which are scalars: lists are flattened, and nulls and objects are not values."""
-
-    def flat(value: object) -> Iterator[Any]:
-        if isinstance(value, list):
-            for inner in value:
-                yield from flat(inner)
-        elif value is not None and not isinstance(value, Mapping):
-            yield value
-
-    return [leaf for value in at(document, field) for leaf in flat(value)]
-
-
 def strings(document: Document, field: str) -> list[str]:
-    return [value for value in values(document, field) if isinstance(value, str)]
+    return [value for value in scalars_at(document, field) if isinstance(value, str)]
 
 
 def _kind(value: object) -> type:
@@ -92,12 +79,12 @@ def _term(body: Query, document: Document) -> bool:
     wanted = parameters["value"]
     if parameters.get("case_insensitive") and isinstance(wanted, str):
         return any(_ascii_lower(value) == _ascii_lower(wanted) for value in strings(document, field))
-    return any(_equal(wanted, value) for value in values(document, field))
+    return any(_equal(wanted, value) for value in scalars_at(document, field))
 
 
 def _terms(body: Query, document: Document) -> bool:
     field, parameters = _one(body, "values")
-    return any(_equal(wanted, value) for wanted in parameters["values"] for value in values(document, field))
+    return any(_equal(wanted, value) for wanted in parameters["values"] for value in scalars_at(document, field))
 
 
 def _text_test(
@@ -140,7 +127,7 @@ def _exists(body: Query, document: Document) -> bool:
 
 
 def _ids(body: Query, document: Document) -> bool:
-    return any(_equal(wanted, value) for wanted in body["values"] for value in values(document, "_id"))
+    return any(_equal(wanted, value) for wanted in body["values"] for value in scalars_at(document, "_id"))
 
 
 def _range(body: Query, document: Document) -> bool:
@@ -149,7 +136,7 @@ def _range(body: Query, document: Document) -> bool:
     dates = {is_date(bound) for bound in bounds.values()}
     if len(dates) > 1:
         raise NotRead("one bound is a date, the other is not")
-    found = values(document, field)
+    found = scalars_at(document, field)
     if True in dates:
         zone = parameters.get("time_zone")
         bounds = {name: instant(bound, name in ("gt", "lte"), zone) for name, bound in bounds.items()}

@@ -21,7 +21,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import shapely
@@ -270,3 +270,16 @@ def raw(value: object, names: tuple[str, ...]) -> Iterator[object]:
             name = ".".join(names[:end])
             if name in value:
                 yield from raw(value[name], names[end:])
+
+
+def scalars_at(record: Mapping[str, object], field: str) -> list[Any]:
+    """The scalars that lie under a dotted name: lists are flattened, and nulls and objects are not among them."""
+
+    def flat(value: object) -> Iterator[object]:
+        if isinstance(value, list):
+            for inner in value:
+                yield from flat(inner)
+        elif value is not None and not isinstance(value, Mapping):
+            yield value
+
+    return [leaf for value in raw(record, tuple(field.split("."))) for leaf in flat(value)]

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from tests.naive.flatten import raw
+from tests.naive.flatten import raw, scalars_at
 
 Rule = Mapping[str, Any]
 Event = Mapping[str, Any]
@@ -32,19 +32,6 @@ def matches(rule: Rule, event: Event) -> bool:
 
 
 # Values of events
-
-
-def values(event: Event, field: str) -> list[Any]:
-    """The values of a field that are neither null nor objects."""
-
-    def flat(value: object) -> Iterator[Any]:
-        if isinstance(value, list):
-            for inner in value:
-                yield from flat(inner)
-        elif value is not None and not isinstance(value, Mapping):
-            yield value
-
-    return [leaf for value in raw(event, tuple(field.split("."))) for leaf in flat(value)]
 
 
 def exists(event: Event, field: str) -> bool:
@@ -168,7 +155,7 @@ class _Field(NamedTuple):
 
     def some(self, event: Event, test: Callable[[Any], bool]) -> bool:
         """Whether a value of the field, or of the whole event for a keyword, passes."""
-        found = values(event, self.name) if self.name else all_values(event)
+        found = scalars_at(event, self.name) if self.name else all_values(event)
         return any(test(value) for value in found)
 
 
