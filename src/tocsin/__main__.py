@@ -1,13 +1,16 @@
 """`tocsin`, or `python -m tocsin`: the command line. What it needs is imported where an interruption is understood."""
 
+import signal
 import sys
 import warnings
 from typing import Any
 
 from tocsin.cli import INTERRUPTED, TERMINATED
-from tocsin.cli.stopping import Terminated, terminating
+from tocsin.cli.stopping import Terminated, ending_at_once, terminating
 
 _SPARK_RUNS_IN = {"pipeline", "demo"}
+_INTERRUPTED = "tocsin: interrupted", INTERRUPTED
+_TERMINATED = "tocsin: terminated", TERMINATED
 
 
 class _NoPandas:
@@ -24,14 +27,14 @@ def run() -> None:
     warnings.showwarning = _show
     try:
         with terminating():
-            if not _SPARK_RUNS_IN & set(sys.argv[1:2]):
-                _keep_pandas_out()
-            from tocsin.cli.main import main
-
+            with ending_at_once({signal.SIGINT: _INTERRUPTED, signal.SIGTERM: _TERMINATED}):
+                if not _SPARK_RUNS_IN & set(sys.argv[1:2]):
+                    _keep_pandas_out()
+                from tocsin.cli.main import main
             status = main()
     except KeyboardInterrupt as ended:
-        how, status = ("terminated", TERMINATED) if isinstance(ended, Terminated) else ("interrupted", INTERRUPTED)
-        print(f"tocsin: {how}", file=sys.stderr)
+        how, status = _TERMINATED if isinstance(ended, Terminated) else _INTERRUPTED
+        print(how, file=sys.stderr)
     sys.exit(status)
 
 

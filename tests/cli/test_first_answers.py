@@ -105,3 +105,23 @@ def test_a_signal_is_one_line_whenever_it_comes(
     assert len(lines) == 1
     assert said in lines[0]
     assert out == ""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)])
+def test_an_import_that_loses_exceptions_loses_no_signal(folder: Path, number: signal.Signals, status: int) -> None:
+    script = (
+        "import sys, os, runpy, contextlib\n"
+        "class Careless:\n"
+        "    @staticmethod\n"
+        "    def find_spec(name, path=None, target=None):\n"
+        "        with contextlib.suppress(BaseException):\n"
+        f"            if name == 'tocsin.cli.main': os.kill(os.getpid(), {int(number)}); os.getpid()\n"
+        "sys.meta_path.insert(0, Careless)\n"
+        "sys.argv = ['tocsin', 'match', 's.jsonl', 'e.jsonl']\n"
+        "runpy.run_module('tocsin', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == status
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""

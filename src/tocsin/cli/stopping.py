@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -100,3 +101,27 @@ def terminating() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def ending_at_once(endings: dict[signal.Signals, tuple[str, int]]) -> Iterator[None]:
+    """While modules are imported, end the process on a signal, with its line and its status.
+
+    An exception would not do: imports wrap it in their own errors or lose it. Only use it where nothing is to be
+    cleaned up. A signal that is ignored stays ignored.
+    """
+
+    def end(number: int, _frame: object) -> None:
+        line, status = endings[signal.Signals(number)]
+        with suppress(OSError):  # standard error may be closed
+            os.write(2, f"{line}\n".encode())
+        os._exit(status)
+
+    before = {one: handler for one in endings if (handler := signal.getsignal(one)) is not signal.SIG_IGN}
+    for one in before:
+        signal.signal(one, end)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
