@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tocsin
-from tocsin.engine.groups import hits_of
+from tocsin.engine.groups import Hits, columns_of, hits_of
 from tocsin.records import ObjectChunk, read_events
 
 
@@ -49,6 +49,14 @@ def test_hits_are_matches(kind: type, count: int) -> None:
             }
             expected = {row: matched(engine, event, ranking) for row, event in enumerate(events)}
             assert (found, rejects) == (expected, [])
+
+            columns, refused = columns_of(engine, chunk, ranking)
+            listed = [
+                Hits(*(part.tolist() for part in (one.rows, one.starts, one.ids, one.scores, one.payloads)))
+                for one in columns
+            ]
+            assert [one._replace(payloads=[text or None for text in one.payloads]) for one in answers] == listed
+            assert refused == []
 
 
 @pytest.mark.parametrize("count", [5, 200])

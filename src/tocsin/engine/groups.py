@@ -1,14 +1,16 @@
-"""Matches of a chunk of events as plain lists, for callers who answer each event by itself.
+"""Matches of a chunk of events, for callers who answer each event by itself: as plain lists, or in columns.
 
-`match_batch` builds a table, which takes milliseconds. These lists take microseconds for a few events.
+`match_batch` builds a table, which takes milliseconds. The lists take microseconds for a few events.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.encoding import encode_chunk
@@ -22,6 +24,7 @@ from tocsin.model.values import Instant
 from tocsin.records import Chunk
 from tocsin.segment import Snapshots
 
+Answer = TypeVar("Answer")
 Naming = Callable[[Sequence[SubscriptionId]], Sequence[int]]
 """Says which matches tell their named parts: gets the ids of all, and returns places in ascending order."""
 
@@ -37,6 +40,16 @@ class Hits(NamedTuple):
     named: Mapping[int, dict[str, list[int]]] = {}  # the named parts that held, by place, of matches that tell them
 
 
+class Columns(NamedTuple):
+    """The same in columns, for thousands of events."""
+
+    rows: NDArray[np.int64]  # (E,)
+    starts: NDArray[np.int64]  # (E + 1,)
+    ids: pa.Array  # (M,) integers or strings
+    scores: NDArray[np.float64]  # (M,)
+    payloads: pa.Array  # (M,) JSON texts; null if absent
+
+
 def hits_of(
     engine: Questions,
     chunk: Chunk,
@@ -49,6 +62,37 @@ def hits_of(
     `naming` is called for each `Hits`, in order. Also returns the rejects. An event whose row no `Hits` has could not
     be used at all.
     """
+
+    def listed(snapshots: Snapshots, batch: EventBatch, found: Found) -> Hits:
+        places = found.subscriptions
+        ids, payloads = snapshots.ids_of(places).to_pylist(), snapshots.payload_texts(places)
+        asked = [] if naming is None else naming(ids)
+        named = _named(snapshots, batch, found, asked) if asked else {}
+        scores = _scores(snapshots, found).tolist()
+        return Hits(batch.rows.tolist(), found.starts.tolist(), ids, scores, payloads, named)
+
+    return _answers(engine, chunk, ranking, now, listed)
+
+
+def columns_of(engine: Questions, chunk: Chunk, ranking: Ranking | None = None) -> tuple[list[Columns], list[Reject]]:
+    """The same as `hits_of`, in columns."""
+
+    def columns(snapshots: Snapshots, batch: EventBatch, found: Found) -> Columns:
+        places = found.subscriptions
+        ids, payloads = snapshots.ids_of(places), snapshots.payloads_of(places)
+        return Columns(batch.rows, found.starts, ids, _scores(snapshots, found), payloads)
+
+    return _answers(engine, chunk, ranking, None, columns)
+
+
+def _answers(
+    engine: Questions,
+    chunk: Chunk,
+    ranking: Ranking | None,
+    now: Instant | None,
+    form: Callable[[Snapshots, EventBatch, Found], Answer],
+) -> tuple[list[Answer], list[Reject]]:
+    """The answers to the batches of a chunk, in a form, and the rejects."""
     with engine._reading() as snapshots:
         batches, rejects = encode_chunk(chunk, snapshots.wanted, engine._texts)
         now = now or present()
@@ -57,14 +101,12 @@ def hits_of(
             rejects = [*rejects, *batch.rejects]
             if snapshots.wanted.clock:
                 batch = at_moment(batch, now)
-            found = snapshots.find(batch, ranking)
-            places = found.subscriptions
-            scores = snapshots.scores_of(places) if found.scores is None else found.scores
-            ids, payloads = snapshots.ids_of(places).to_pylist(), snapshots.payload_texts(places)
-            asked = [] if naming is None else naming(ids)
-            named = _named(snapshots, batch, found, asked) if asked else {}
-            answers.append(Hits(batch.rows.tolist(), found.starts.tolist(), ids, scores.tolist(), payloads, named))
+            answers.append(form(snapshots, batch, snapshots.find(batch, ranking)))
     return answers, rejects
+
+
+def _scores(snapshots: Snapshots, found: Found) -> NDArray[np.float64]:
+    return snapshots.scores_of(found.subscriptions) if found.scores is None else found.scores
 
 
 def _named(

@@ -200,11 +200,15 @@ class Snapshots:
         texts = pa.nulls(len(places), pa.large_string())
         for source, own, numbers in self._by_source(places):
             held = self._snapshots[source].payloads()
-            if held is not None:
-                some = held.take(pa.array(numbers))
-                where = np.zeros(len(places), bool)
-                where[own] = True
-                texts = pc.replace_with_mask(texts, pa.array(where), pc.if_else(pc.equal(some, ""), None, some))
+            if held is None:
+                continue
+            some = held.take(pa.array(numbers))
+            some = pc.if_else(pc.equal(some, ""), None, some)
+            if isinstance(own, slice):
+                return some  # a single source
+            where = np.zeros(len(places), bool)
+            where[own] = True
+            texts = pc.replace_with_mask(texts, pa.array(where), some)
         return texts
 
     def texts_of(self, places: NDArray[Any]) -> list[str]:

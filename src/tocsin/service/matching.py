@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from tocsin.columns.arrays import Texts
 from tocsin.engine.durable.engine import DurableEngine
-from tocsin.engine.groups import Hits, hits_of
+from tocsin.engine.groups import Columns, Hits, columns_of, hits_of
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk
-from tocsin.service.addressing import fragments
+from tocsin.service.fragments import fragments, lines_of_many
 from tocsin.service.names import Asked
 from tocsin.service.problems import Problem, invalid
 
@@ -23,7 +24,7 @@ _MOST: Final = 1024
 """Events in a batch."""
 _MOST_K: Final = 10_000
 Result = TypeVar("Result")
-Found = tuple[list[Hits], list[Reject]]
+Found = tuple[list[Columns], list[Reject]]
 Waiting = tuple[Mapping[str, Any], Ranking | None, "asyncio.Future[str]"]
 
 
@@ -70,9 +71,9 @@ class Matcher:
             self._task = asyncio.create_task(self._answer())
         return await done
 
-    async def hits(self, chunk: Chunk, ranking: Ranking | None) -> Found:
+    async def columns(self, chunk: Chunk, ranking: Ranking | None) -> Found:
         """The matches of a chunk of events, and why some could not be used."""
-        return await self.run(hits_of, self._engine, chunk, ranking)
+        return await self.run(columns_of, self._engine, chunk, ranking)
 
     async def run(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a call on the matching thread."""
@@ -120,13 +121,16 @@ def lines_of(found: Found, count: int, first: int) -> bytes:
     `first` is the row of the first.
     """
     answers, rejects = found
-    texts = [""] * count
-    for hits in answers:
-        for row, matches in zip(hits.rows, listed(hits), strict=True):
-            texts[row] = f'{{"row":{first + row},"matches":{matches}}}'
+    written = [lines_of_many(columns, first) for columns in answers]
+    if len(written) == 1 and len(written[0]) == count:
+        return Texts.of_arrow(written[0]).data.tobytes()
+    texts: list[str] = [""] * count
+    for columns, lines in zip(answers, written, strict=True):
+        for row, line in zip(columns.rows.tolist(), lines.to_pylist(), strict=True):
+            texts[row] = line
     for row in (row for row, text in enumerate(texts) if not text):
-        texts[row] = problem_line(first + row, _reason(rejects, row)[:2000])
-    return "\n".join([*texts, ""]).encode()
+        texts[row] = f"{problem_line(first + row, _reason(rejects, row)[:2000])}\n"
+    return "".join(texts).encode()
 
 
 def problem_line(row: int, detail: str) -> str:

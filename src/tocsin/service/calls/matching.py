@@ -54,7 +54,7 @@ async def _of_lines(exchange: Exchange, lines: bodies.Lines, ranking: Ranking | 
     writing: list[asyncio.Task[bytes]] = []
     for first in range(0, len(lines), _AT_ONCE):
         chunk = lines.chunk(first, first + _AT_ONCE)
-        found = await exchange.service.matcher.hits(chunk, ranking)
+        found = await exchange.service.matcher.columns(chunk, ranking)
         writing.append(asyncio.create_task(exchange.service.in_thread(lines_of, found, len(chunk), first)))
     return b"".join(await asyncio.gather(*writing))
 

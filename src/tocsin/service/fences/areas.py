@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tocsin.engine import Engine
 from tocsin.model.subscription import SubscriptionId
 from tocsin.model.texts import Text
-from tocsin.service.addressing import fragment
+from tocsin.service.fragments import fragment
 
 
 class Area(NamedTuple):

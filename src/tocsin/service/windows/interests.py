@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service import throttles
-from tocsin.service.addressing import fragment
 from tocsin.service.directory import NOWHERE, Route
+from tocsin.service.fragments import fragment
 from tocsin.service.tables import add_columns
 from tocsin.service.throttles import drop_told, read_told
 from tocsin.store import Database

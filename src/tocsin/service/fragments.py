@@ -1,0 +1,83 @@
+"""A match as JSON: the form in which answers, deliveries, fences and windows tell of a subscription."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tocsin.engine.groups import Columns, Hits
+from tocsin.model.subscription import SubscriptionId
+
+_quoted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # a third of the time of json.dumps
+_TEXT: Final = pa.large_string()
+_COMMA, _NOTHING = (pa.scalar(text, _TEXT) for text in (",", ""))
+_ESCAPED: Final = r'["\\\x00-\x1f]'
+"""What a JSON string cannot have as it is."""
+
+
+def fragment(
+    id: SubscriptionId, score: float, payload: str | None, named: Mapping[str, list[int]] | None = None
+) -> str:
+    """A matched subscription as JSON, with the named parts that held unless these are None."""
+    more = "" if named is None else f',"named":{_quoted(named)}'
+    return f'{{"id":{_name(id)},"score":{_number(score)},"payload":{payload or "null"}{more}}}'
+
+
+def fragments(hits: Hits) -> list[str]:
+    """All matched subscriptions as JSON, in two thirds of the time of `fragment` one by one."""
+    if hits.named or not all(map(math.isfinite, hits.scores)):
+        return list(map(fragment, hits.ids, hits.scores, hits.payloads, map(hits.named.get, range(len(hits.ids)))))
+    return [
+        f'{{"id":{name},"score":{score!r},"payload":{payload or "null"}}}'
+        for name, score, payload in zip(map(_name, hits.ids), hits.scores, hits.payloads, strict=True)
+    ]
+
+
+def fragments_of_many(columns: Columns) -> pa.Array:
+    """The same for the matches of thousands of events, as a column: Arrow writes them, in a fifth of the time."""
+    return _joined(
+        '{"id":', _names(columns.ids), ',"score":', _numbers(columns.scores),
+        ',"payload":', pc.fill_null(columns.payloads, "null"), "}",
+    )  # fmt: skip
+
+
+def lines_of_many(columns: Columns, first: int) -> pa.Array:
+    """A line of JSON for each event, with its row, the first of which is `first`, and its matches."""
+    matches = pc.binary_join(pa.LargeListArray.from_arrays(columns.starts, fragments_of_many(columns)), _COMMA)
+    rows = pa.array(columns.rows + first).cast(_TEXT)
+    return _joined('{"row":', rows, ',"matches":[', matches, "]}\n")
+
+
+def _joined(*parts: Any) -> pa.Array:
+    texts = [pa.scalar(part, _TEXT) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*texts, _NOTHING)
+
+
+def _name(id: SubscriptionId) -> str:
+    return str(id) if isinstance(id, int) else _quoted(id)
+
+
+def _names(ids: pa.Array) -> pa.Array:
+    """Ids as JSON."""
+    if pa.types.is_integer(ids.type):
+        return ids.cast(_TEXT)
+    if pc.any(pc.match_substring_regex(ids, _ESCAPED)).as_py():
+        return pa.array(map(_quoted, ids.to_pylist()), _TEXT)
+    return _joined('"', ids.cast(_TEXT), '"')
+
+
+def _number(score: float) -> str:
+    return repr(score) if math.isfinite(score) else "null"
+
+
+def _numbers(scores: NDArray[np.float64]) -> pa.Array:
+    """Scores as JSON. Each distinct one is written once."""
+    distinct, places = np.unique(scores.view(np.int64), return_inverse=True)  # -0.0 is not written as 0.0
+    return pa.array(map(_number, distinct.view(np.float64).tolist()), _TEXT).take(pa.array(places))
