@@ -203,7 +203,9 @@ class Snapshots:
             if held is None:
                 continue
             some = held.take(pa.array(numbers))
-            some = pc.if_else(pc.equal(some, ""), None, some)
+            absent = pc.equal(some, "")
+            if pc.any(absent).as_py():
+                some = pc.if_else(absent, None, some)
             if isinstance(own, slice):
                 return some  # a single source
             where = np.zeros(len(places), bool)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from starlette.requests import ClientDisconnect, Request
 
 from tocsin.errors import RecordError
@@ -167,21 +168,16 @@ def one_line(body: bytes) -> str:
     return text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
 
 
-_PADDED: Final = (b"\n ", b" \n", b"\t")
-"""What lines may begin or end with, besides their own bytes."""
-
-
 class Lines:
     """JSON lines of a body, without blank ones."""
 
     def __init__(self, body: bytes) -> None:
         body = body.removeprefix(b"\xef\xbb\xbf")
-        if b"\r" in body or b" " in (body[:1], body[-1:]) or any(one in body for one in _PADDED):
+        starts, stops = _bounds(body)
+        if b"\r" in body or b"\t" in body or _has_spaces_at(body, starts) or _has_spaces_at(body, stops - 1):
             body = b"\n".join(line.strip(b" \t\r") for line in body.split(b"\n"))
-        ends = np.flatnonzero(np.frombuffer(body, np.uint8) == ord("\n"))
-        starts, stops = np.concatenate([[0], ends + 1]), np.concatenate([ends, [len(body)]])
-        own = stops > starts
-        self._body, self._starts, self._stops = body, starts[own], stops[own]
+            starts, stops = _bounds(body)
+        self._body, self._starts, self._stops = body, starts, stops
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -198,6 +194,18 @@ class Lines:
         text = self._body[at : int(stops[-1])] if len(stops) else b""
         rows = np.arange(len(starts))
         return LinesChunk(text, starts - at, stops - at, rows, rows + first + 1)
+
+
+def _bounds(body: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the lines begin and end that are not empty."""
+    ends = np.flatnonzero(np.frombuffer(body, np.uint8) == ord("\n"))
+    starts, stops = np.concatenate([[0], ends + 1]), np.concatenate([ends, [len(body)]])
+    own = stops > starts
+    return starts[own], stops[own]
+
+
+def _has_spaces_at(body: bytes, places: NDArray[np.int64]) -> bool:
+    return bool((np.frombuffer(body, np.uint8)[places] == ord(" ")).any())
 
 
 def fields(record: Mapping[str, Any], *names: str) -> None:
