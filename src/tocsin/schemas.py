@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -166,7 +166,7 @@ def _convert_numbers(places: NDArray[np.int64], unit: str, entries: _Entries) ->
     return np.setdiff1d(places, own[are_instants])
 
 
-def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, entries: _Entries) -> dict[int, str]:
+def _convert_texts(strings: Sequence[str], places: NDArray[np.int64], kind: str, entries: _Entries) -> dict[int, str]:
     """Convert the texts at some places to values. Returns the problems of those that have none, by place."""
     if not len(places):
         return {}
@@ -186,7 +186,7 @@ def _convert_texts(strings: list[str], places: NDArray[np.int64], kind: str, ent
 
 
 def _convert_places(
-    texts: list[str], which: NDArray[np.int64], places: NDArray[np.int64], entries: _Entries
+    texts: Sequence[str], which: NDArray[np.int64], places: NDArray[np.int64], entries: _Entries
 ) -> dict[int, str]:
     """Convert the texts at some places to geometries; returns the problems by place."""
     first = sum(map(len, entries.boxes))

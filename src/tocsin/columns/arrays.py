@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -107,11 +107,22 @@ class Texts:
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> Texts:
+        if type(strings) is DecodedTexts:  # isinstance takes a microsecond
+            return strings.texts
         if len(strings) > _FEW_TEXTS:
             return cls.of_arrow(pa.array(strings, pa.large_string()))
         texts = [text.encode() for text in strings]
         starts = frozen([0, *accumulate(map(len, texts))], np.int64)
         return cls(starts, np.frombuffer(b"".join(texts), np.uint8))
+
+    @classmethod
+    def within(cls, text: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Texts:
+        """Copies of the parts text[starts[i]:stops[i]], which follow each other in a text."""
+        if not len(starts):
+            return cls.of([])
+        bounds = np.column_stack([starts, stops]).ravel()  # of the parts, and of what lies between them
+        pieces = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), pa.py_buffer(text))
+        return cls.of_arrow(pieces.take(pa.array(np.arange(0, len(bounds), 2))))
 
     @classmethod
     def of_arrow(cls, array: pa.Array) -> Texts:
@@ -160,6 +171,34 @@ class Texts:
 
     def text(self, number: int) -> str:
         return bytes(self.data[self.starts[number] : self.starts[number + 1]]).decode()
+
+
+class DecodedTexts(Sequence[str]):
+    """Texts as Python strings, which are all made when the first of them is asked for. Often none is."""
+
+    __slots__ = ("_strings", "texts")
+
+    def __init__(self, texts: Texts) -> None:
+        self.texts = texts
+        self._strings: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        return self._all()[place]
+
+    def _all(self) -> list[str]:
+        if self._strings is None:
+            self._strings = self.texts.to_list()
+        return self._strings
 
 
 def numbered(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -7,7 +7,7 @@ intersect, are found only if there are any.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -86,10 +86,10 @@ class Binder:
         load(self._parts | (1 << RANGED if len(batch.arrays.ranges) else 0))
         return self.bind(batch)
 
-    def _bind(self, strings: list[str], numbers: NDArray[np.int32]) -> Bound:
+    def _bind(self, strings: Sequence[str], numbers: NDArray[np.int32]) -> Bound:
         texts = [[transformed(s, t) for s in strings] if t else strings for t in self._compiled.transforms]
         count = len(strings)
-        all_texts = Texts.of([text for variant in texts for text in variant])
+        all_texts = Texts.of(texts[0] if len(texts) == 1 else [text for variant in texts for text in variant])
         ranks = self._compiled.vocabulary.rank_codes(all_texts, self._heads_for(count)).reshape(len(texts), count)
         fits = empty_runs(len(all_texts)), _NO_FITS
         if self._asks_fits:
@@ -108,7 +108,7 @@ class Binder:
             meets=_NO_MEETS,
         )
 
-    def _ranks_of_few(self, strings: list[str]) -> NDArray[np.int32]:
+    def _ranks_of_few(self, strings: Sequence[str]) -> NDArray[np.int32]:
         """The rank codes of a few strings without transforms. Nothing else is asked of them: events repeat strings."""
         known = self._known
         found = [known.get(text, -1) for text in strings]
@@ -156,7 +156,7 @@ _NO_SHAPES = empty_runs(0)
 _NO_MEETS = _NO_FITS = frozen(np.empty(0), np.int32)
 
 
-def _orders(texts: list[list[str]]) -> NDArray[np.int32]:
+def _orders(texts: Sequence[Sequence[str]]) -> NDArray[np.int32]:
     """The rank of each string among all of them; equal strings share a rank."""
     places = {text: place for place, text in enumerate(sorted({t for variant in texts for t in variant}))}
     return np.array([[places[t] for t in variant] for variant in texts], np.int32).reshape(len(texts), -1)

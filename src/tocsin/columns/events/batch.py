@@ -27,7 +27,7 @@ class EventBatch:
 
     arrays: Events
     attributes: list[str]
-    strings: list[str]
+    strings: Sequence[str]
     rows: NDArray[np.int64]
     rejects: list[Reject]
     elements: Mapping[str, ListElements] = field(default_factory=dict)

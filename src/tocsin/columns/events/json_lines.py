@@ -6,13 +6,13 @@ which do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, frozen
+from tocsin.columns.arrays import DecodedTexts, Texts, frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.store import ValueStore, build_events
@@ -52,9 +52,10 @@ def encode_lines(
     table, names = _names(wanted)
     data = np.frombuffer(text, np.uint8)
     entries = _room(data, len(starts), table.wanted)
-    read_lines(Lines(data, starts, stops), _is_utf8(text), table, entries, slow)
+    is_utf8 = _is_utf8(text)
+    read_lines(Lines(data, starts, stops), is_utf8, table, entries, slow)
     _convert_pending(text, entries)
-    batch = _batch(text, entries, slow, rows, names)
+    batch = _batch(entries, _strings(text, entries, is_utf8), slow, rows, names)
     return with_readings(batch, wanted) if wanted.readings else batch, np.flatnonzero(slow)
 
 
@@ -132,13 +133,21 @@ def _convert_pending(text: bytes, entries: Entries) -> None:
             entries.element_payloads[-1 - where] = key
 
 
+def _strings(text: bytes, entries: Entries, is_utf8: bool) -> Sequence[str]:
+    count = int(entries.counts[STRINGS])
+    starts, stops = entries.string_starts[:count], entries.string_stops[:count]
+    if is_utf8:
+        return DecodedTexts(Texts.within(text, starts, stops))
+    # A string of a skipped line may be invalid UTF-8; nothing refers to it.
+    pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+    return [text[start:stop].decode(errors="replace") for start, stop in pairs]
+
+
 def _batch(
-    text: bytes, entries: Entries, slow: NDArray[np.uint8], rows: NDArray[np.int64], names: list[str]
+    entries: Entries, strings: Sequence[str], slow: NDArray[np.uint8], rows: NDArray[np.int64], names: list[str]
 ) -> EventBatch:
     store = ValueStore()
     count = int(entries.ends[-1]) if len(entries.ends) else 0
-    held = int(entries.counts[STRINGS])
-    strings = zip(entries.string_starts[:held].tolist(), entries.string_stops[:held].tolist(), strict=True)
     lists, elements = int(entries.counts[LISTS]), int(entries.counts[ELEMENTS])
     lengths = np.diff(entries.list_ends[:lists], prepend=0)
     add_lists(
@@ -156,9 +165,7 @@ def _batch(
         entries.payloads[:count],
         store,
     )
-    # A string of a skipped line may be invalid UTF-8; nothing refers to it.
-    texts = [text[start:stop].decode(errors="replace") for start, stop in strings]
-    return EventBatch(arrays, names, texts, rows[plain], [])
+    return EventBatch(arrays, names, strings, rows[plain], [])
 
 
 def _empty() -> EventBatch:
