@@ -12,14 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tocsin.columns.arrays import Texts
 from tocsin.engine.groups import Columns, Hits
 from tocsin.model.subscription import SubscriptionId
 
 _quoted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # a third of the time of json.dumps
 _TEXT: Final = pa.large_string()
 _COMMA, _NOTHING = (pa.scalar(text, _TEXT) for text in (",", ""))
-_ESCAPED: Final = r'["\\\x00-\x1f]'
-"""What a JSON string cannot have as it is."""
 
 
 def fragment(
@@ -68,7 +67,8 @@ def _names(ids: pa.Array) -> pa.Array:
     """Ids as JSON."""
     if pa.types.is_integer(ids.type):
         return ids.cast(_TEXT)
-    if pc.any(pc.match_substring_regex(ids, _ESCAPED)).as_py():
+    text = Texts.of_arrow(ids).data
+    if ((text < ord(" ")) | (text == ord('"')) | (text == ord("\\"))).any():  # which JSON does not have as they are
         return pa.array(map(_quoted, ids.to_pylist()), _TEXT)
     return _joined('"', ids.cast(_TEXT), '"')
 
@@ -77,7 +77,10 @@ def _number(score: float) -> str:
     return repr(score) if math.isfinite(score) else "null"
 
 
-def _numbers(scores: NDArray[np.float64]) -> pa.Array:
-    """Scores as JSON. Each distinct one is written once."""
-    distinct, places = np.unique(scores.view(np.int64), return_inverse=True)  # -0.0 is not written as 0.0
+def _numbers(scores: NDArray[np.float64]) -> Any:
+    """Scores as JSON, a column or one text for all. Each distinct one is written once."""
+    bits = scores.view(np.int64)  # -0.0 is not written as 0.0
+    if len(bits) and (bits == bits[0]).all():
+        return pa.scalar(_number(float(scores[0])), _TEXT)
+    distinct, places = np.unique(bits, return_inverse=True)
     return pa.array(map(_number, distinct.view(np.float64).tolist()), _TEXT).take(pa.array(places))
