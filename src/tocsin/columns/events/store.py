@@ -139,7 +139,7 @@ def build_events(
         frozen(payloads, np.int64),
     )
     if not store.list_lengths and not store.bounds and not store.ends:
-        return Events(*entries, *_NOTHING_STORED)
+        return Events(*entries, *NOTHING_STORED)
     return Events(
         *entries,
         starts_of(store.list_lengths, len(store.list_lengths)),
@@ -156,7 +156,7 @@ def _copied(values: array[Any], dtype: DTypeLike) -> NDArray[Any]:
     return np.frombuffer(values.tobytes(), dtype)
 
 
-_NOTHING_STORED: Final[tuple[Any, ...]] = (
+NOTHING_STORED: Final[tuple[Any, ...]] = (
     empty_runs(0),
     frozen(np.empty(0), np.uint8),
     frozen(np.empty(0), np.int64),

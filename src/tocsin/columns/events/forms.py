@@ -1,0 +1,113 @@
+"""Encoding of one event whose form came before: the same names, in the same order, with values of the same types.
+
+A form is bound to attributes once. Then only the values are read. `objects` encodes events of other forms, and those
+with a value that needs a closer look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.arrays import frozen
+from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.store import NOTHING_STORED
+from tocsin.columns.events.wanted import Wanted
+from tocsin.columns.payloads import key_of
+from tocsin.kernels import codes
+from tocsin.kernels.programs.layouts import Events
+from tocsin.model.values import LARGEST_INTEGER
+
+_MOST: Final = 1024
+"""Forms that are kept; when there are more, they begin anew."""
+_WIDEST: Final = 64
+_CODES: Final = {float: codes.NUMBER, int: codes.NUMBER, str: codes.STRING, bool: codes.BOOLEAN}
+_SCALARS: Final = frozenset({*_CODES, type(None)})
+_FIRST_ROW: Final = np.zeros(1, np.int64)
+
+Key = tuple[Any, ...]
+
+
+class _Form(NamedTuple):
+    """The wanted values of a form, by their places among all."""
+
+    places: list[int]
+    kinds: list[type]
+    starts: NDArray[np.int64]
+    attributes: NDArray[np.int32]
+    types: NDArray[np.uint8]
+
+
+class _Known(NamedTuple):
+    """The forms that came while so many names were wanted; None for one that came once, or has no columns."""
+
+    wanted: int
+    forms: dict[Key, _Form | None]
+    once: set[Key]
+
+
+def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> EventBatch | None:
+    """One event as a batch; None if its form is new, or a value needs a closer look. Cost: 5 us."""
+    if type(record) is not dict or len(record) > _WIDEST or wanted.names is None or wanted.elements:
+        return None
+    values = (*record.values(),)
+    form = _form(record, values, wanted)
+    if form is None:
+        return None
+    numbers: dict[str, int] = {}
+    payloads = []
+    for place, kind in zip(form.places, form.kinds, strict=True):
+        value = values[place]
+        if kind is str:
+            if not value.isascii():
+                return None
+            payloads.append(numbers.setdefault(value, len(numbers)))
+        elif kind is float:
+            if value - value != 0.0:
+                return None
+            payloads.append(key_of(value))
+        elif kind is bool:
+            payloads.append(value)
+        elif -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+            payloads.append(key_of(value))
+        else:
+            return None
+    entries = Events(form.starts, form.attributes, form.types, frozen(payloads, np.int64), *NOTHING_STORED)
+    return EventBatch(entries, wanted.ordered, list(numbers), np.array([row]) if row else _FIRST_ROW, [])
+
+
+def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
+    """The form of an event, bound when it comes for the second time."""
+    count = len(wanted.ordered)
+    known: _Known | None = wanted.kept.get("forms")
+    if known is None or known.wanted != count or len(known.forms) + len(known.once) > _MOST:
+        known = wanted.kept["forms"] = _Known(count, {}, set())
+    key = (*record, *map(type, values))
+    if key in known.forms:
+        return known.forms[key]
+    if key in known.once:
+        known.forms[key] = _bound(record, values, wanted)
+    known.once.add(key)
+    return None
+
+
+def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
+    """The wanted values of a form; None unless all are scalars, and no null is asked for."""
+    places, kinds = [], []
+    for place, (name, value) in enumerate(zip(record, values, strict=True)):
+        kind = type(value)
+        if type(name) is not str or kind not in _SCALARS or (name not in wanted and wanted.inside(name)):
+            return None
+        if kind is type(None):
+            if name in wanted.nulls:
+                return None
+        elif name in wanted:
+            places.append(place)
+            kinds.append(kind)
+    names = list(record)
+    attributes = frozen([wanted.numbers[names[place]] for place in places], np.int32)
+    types = frozen([_CODES[kind] for kind in kinds], np.uint8)
+    return _Form(places, kinds, frozen([0, len(places)], np.int64), attributes, types)
