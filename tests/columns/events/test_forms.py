@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests import strategies as own
-from tests.columns.events.test_plain import NAMES, entries, plain
+from tests.columns.events.decoding import decoded
+from tests.columns.events.test_plain import NAMES, plain_values
 from tests.naive import match as naive
 from tocsin.columns.events.forms import event_of_known_form
 from tocsin.columns.events.objects import encode_objects
@@ -23,18 +24,20 @@ VALUES: dict[type, list[Any]] = {
     float: [0.5, -0.0, float("nan"), float("inf"), 1e308],
     bool: [False, True],
     type(None): [None],
+    list: [[13.4, 52.5], ["a", "b", "a"], [1, "a"], [], [None], [True], ["é"], [{"b": 1}]],
 }
+EVENTS = st.dictionaries(st.sampled_from(NAMES), plain_values | st.sampled_from(VALUES[list]), max_size=8)
 READINGS = (as_instant("s"), as_null("n"), as_null("flag"), "a.c", "items.a.b")
 
 
 @st.composite
 def alike(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Events with the same names, nearly all of them with values of the same types."""
-    first = draw(plain)
+    first = draw(EVENTS)
     events = [first]
     for _ in range(draw(st.integers(1, 5))):
         events.append({name: draw(st.sampled_from(VALUES[type(value)])) for name, value in first.items()})
-    return draw(st.permutations([*events, *draw(st.lists(plain | own.python_events(), max_size=2))]))
+    return draw(st.permutations([*events, *draw(st.lists(EVENTS | own.python_events(), max_size=2))]))
 
 
 @given(st.lists(alike(), min_size=1, max_size=3), st.sets(st.sampled_from([*NAMES, *READINGS])), st.booleans())
@@ -47,9 +50,7 @@ def test_they_are_encoded_like_new_ones(groups: list[list[Any]], names: set[str]
             fresh = encode_objects([(row, event)], Wanted(wanted), tells_nulls)
             assert batch.rows.tolist() == fresh.rows.tolist()
             assert batch.rejects == fresh.rejects
-            assert [entries(batch, place) for place in range(len(batch))] == [
-                entries(fresh, place) for place in range(len(fresh))
-            ]
+            assert decoded(batch) == decoded(fresh)
             assert set(batch.elements) == set(fresh.elements)
         more = [name for name in (f"later{len(wanted)}", "s", "a.b") if name not in wanted]
         wanted += more
@@ -78,5 +79,13 @@ def test_which_forms_are_bound() -> None:
         {"n": 1, "s": "é", "z": None},
     ]
     assert [event_of_known_form(0, one, wanted) is not None for one in known] == [False, False, True, False, False]
-    never: list[dict[Any, Any]] = [{"n": [1]}, {"a": 1}, {"n": 1, 5: 2}, {f"x{place}": place for place in range(65)}]
+    lists: list[dict[str, Any]] = [{"n": [1, 2]}] * 3 + [{"n": [None]}]
+    assert [event_of_known_form(0, one, wanted) is not None for one in lists] == [False, False, True, False]
+    never: list[dict[Any, Any]] = [
+        {"z": [1]},
+        {"n": {}},
+        {"a": 1},
+        {"n": 1, 5: 2},
+        {f"x{place}": place for place in range(65)},
+    ]
     assert all(event_of_known_form(0, one, wanted) is None for one in never * 3)

@@ -14,18 +14,22 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch
-from tocsin.columns.events.store import NOTHING_STORED
+from tocsin.columns.events.store import ValueStore, build_events
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of
 from tocsin.kernels import codes
-from tocsin.kernels.programs.layouts import Events
 from tocsin.model.values import LARGEST_INTEGER
 
 _MOST: Final = 1024
 """Forms that are kept; when there are more, they begin anew."""
 _WIDEST: Final = 64
-_CODES: Final = {float: codes.NUMBER, int: codes.NUMBER, str: codes.STRING, bool: codes.BOOLEAN}
-_SCALARS: Final = frozenset({*_CODES, type(None)})
+_CODES: Final = {
+    float: codes.NUMBER,
+    int: codes.NUMBER,
+    str: codes.STRING,
+    bool: codes.BOOLEAN,
+    list: codes.LIST,
+}
 _FIRST_ROW: Final = np.zeros(1, np.int64)
 
 Key = tuple[Any, ...]
@@ -57,26 +61,30 @@ def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> 
     form = _form(record, values, wanted)
     if form is None:
         return None
-    numbers: dict[str, int] = {}
-    payloads = []
+    store = ValueStore()
+    number, payloads = store.dictionary.number, []
     for place, kind in zip(form.places, form.kinds, strict=True):
         value = values[place]
         if kind is str:
             if not value.isascii():
                 return None
-            payloads.append(numbers.setdefault(value, len(numbers)))
+            payloads.append(number(value))
         elif kind is float:
             if value - value != 0.0:
                 return None
             payloads.append(key_of(value))
         elif kind is bool:
             payloads.append(value)
-        elif -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+        elif kind is int:
+            if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+                return None
             payloads.append(key_of(value))
-        else:
+        elif (members := plain_list(value)) is None:
             return None
-    entries = Events(form.starts, form.attributes, form.types, frozen(payloads, np.int64), *NOTHING_STORED)
-    return EventBatch(entries, wanted.ordered, list(numbers), np.array([row]) if row else _FIRST_ROW, [])
+        else:
+            payloads.append(store.entry(members)[1])
+    entries = build_events(form.starts, form.attributes, form.types, payloads, store)
+    return EventBatch(entries, wanted.ordered, store.dictionary.texts(), np.array([row]) if row else _FIRST_ROW, [])
 
 
 def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
@@ -95,19 +103,37 @@ def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _F
 
 
 def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
-    """The wanted values of a form; None unless all are scalars, and no null is asked for."""
+    """The wanted values of a form; None unless they may be plain, and no null is asked for."""
     places, kinds = [], []
     for place, (name, value) in enumerate(zip(record, values, strict=True)):
-        kind = type(value)
-        if type(name) is not str or kind not in _SCALARS or (name not in wanted and wanted.inside(name)):
+        kind, is_wanted = type(value), name in wanted
+        if type(name) is not str or (not is_wanted and (kind is list or wanted.inside(name))):
             return None
         if kind is type(None):
             if name in wanted.nulls:
                 return None
-        elif name in wanted:
+        elif kind not in _CODES:
+            return None
+        elif is_wanted:
             places.append(place)
             kinds.append(kind)
     names = list(record)
     attributes = frozen([wanted.numbers[names[place]] for place in places], np.int32)
     types = frozen([_CODES[kind] for kind in kinds], np.uint8)
     return _Form(places, kinds, frozen([0, len(places)], np.int64), attributes, types)
+
+
+def plain_list(items: list[Any]) -> tuple[Any, ...] | None:
+    """A list of plain numbers and strings as a value; None if it contains anything else."""
+    values: list[Any] = []
+    for item in items:
+        kind = type(item)
+        if kind is float and item - item == 0.0:
+            values.append(item + 0.0)
+        elif kind is str and item.isascii():
+            values.append(item)
+        elif kind is int and -LARGEST_INTEGER <= item <= LARGEST_INTEGER:
+            values.append(float(item))
+        else:
+            return None
+    return tuple(values) or None

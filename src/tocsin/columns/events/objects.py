@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import frozen, gathered, inverse, starts_of
 from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists
-from tocsin.columns.events.forms import event_of_known_form
+from tocsin.columns.events.forms import event_of_known_form, plain_list
 from tocsin.columns.events.plain import NONE, PlainEvents, plain_events
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.store import ValueStore, build_events
@@ -190,7 +190,7 @@ class _ObjectEncoder:
             elif raw is None:
                 self._add_null(attribute)
                 continue
-            elif kind is list and (value := _plain_list(raw)) is not None:
+            elif kind is list and (value := plain_list(raw)) is not None:
                 self.payloads.append(self.store.entry(value)[1])
                 types.append(codes.LIST)
             elif _holds_attributes(raw):
@@ -299,19 +299,3 @@ def _names_each_once(items: Any) -> bool:
             if type(name) is not str or "." in name or (type(value) not in _SCALARS and _holds_attributes(value)):
                 return False
     return True
-
-
-def _plain_list(items: list[Any]) -> tuple[Any, ...] | None:
-    """A list of plain numbers and strings as a value; None if it contains anything else."""
-    values: list[Any] = []
-    for item in items:
-        kind = type(item)
-        if kind is float and item - item == 0.0:
-            values.append(item + 0.0)
-        elif kind is str and item.isascii():
-            values.append(item)
-        elif kind is int and -LARGEST_INTEGER <= item <= LARGEST_INTEGER:
-            values.append(float(item))
-        else:
-            return None
-    return tuple(values) or None
