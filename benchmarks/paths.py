@@ -1,4 +1,4 @@
-"""The paths around the kernels that users meet: one event, areas, loading texts, dicts, wide tables, a CSV.
+"""The paths around the kernels that users meet: one event, areas, answers, loading texts, dicts, wide tables, a CSV.
 
 Each row with a share compares two paths of one run, which alternate; the ratio of medians is its value.
 """
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 import tocsin
@@ -40,6 +41,7 @@ def rows(subscriptions: int) -> Iterator[Row]:
     yield from _one_event("alert", few, [{"model": f"m{i % 60}", "price": draw.random() * 1000} for i in range(2_000)])
     yield from _pushes(draw)
     yield from _areas(draw)
+    yield from _answers(draw)
     yield from _texts(draw, subscriptions)
     yield from _forms(engine, offers)
     yield from _command(engine, offers)
@@ -112,6 +114,21 @@ def _areas(draw: random.Random) -> Iterator[Row]:
         taken[kind] = _median(lambda engine=engine: engine.match_batch(table, threads=1)) / len(events)
         note = f"{count:,} in one place, each for another carrier; {taken[kind] / taken['boxes']:.1f} times boxes"
         yield Row("areas", kind, "match_batch", taken[kind] * 1e6, "us an event", note)
+
+
+def _answers(draw: random.Random) -> Iterator[Row]:
+    """Rows of events that match thousands of subscriptions, by what as many bytes of new memory take to fill."""
+    table = pa.table({"price": [draw.uniform(600, 1000) for _ in range(500)]})
+    for kind, width in (("integers", 16), ("strings", 12)):
+        engine = tocsin.Engine()
+        ids = [i if kind == "integers" else f"s{i}" for i in range(20_000)]
+        engine.subscribe_many([{"id": one, "where": f"price < {draw.randrange(1_000)}"} for one in ids])
+        count = engine.match_batch(table, threads=1).table.num_rows
+        kept: list[Any] = []  # so that memory is new
+        taken = _median(lambda engine=engine, kept=kept: kept.append(engine.match_batch(table, threads=1)))
+        filled = _median(lambda kept=kept, size=width * count: kept.append(np.full(size, 1, np.uint8)))
+        note = f"{filled / taken:.2f} of the rate at which {width} bytes a row are filled, with matching"
+        yield Row("answers", kind, "match_batch", taken / count * 1e9, "ns a row", note)
 
 
 _TEXTS: dict[str, Callable[[random.Random], str]] = {
