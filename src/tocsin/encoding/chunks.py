@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.forms import encode_one
 from tocsin.columns.events.json_lines import encode_lines
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
@@ -38,9 +39,13 @@ def _encoded(chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None) -> 
         return [encode_sparse(chunk.names, chunk.values, chunk.rows, wanted)], []
     if isinstance(chunk, ObjectChunk):
         records = counted_records(chunk.records, schema) if schema else chunk.records
-        return [encode_objects(records, wanted)], chunk.rejects
+        return [_objects(records, wanted)], chunk.rejects
     plain, left = encode_lines(chunk.text, chunk.starts, chunk.stops, chunk.rows, wanted)
     parsed = parse_lines(chunk, left.tolist())
     records = counted_records(parsed.records, schema) if schema else parsed.records
-    batches = [plain, encode_objects(records, wanted)] if records else [plain]
+    batches = [plain, _objects(records, wanted)] if records else [plain]
     return batches, parsed.rejects
+
+
+def _objects(records: list[tuple[int, Any]], wanted: Wanted) -> EventBatch:
+    return encode_one(*records[0], wanted) if len(records) == 1 else encode_objects(records, wanted)

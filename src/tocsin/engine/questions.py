@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.forms import encode_one
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.followed_set import FollowedSet
@@ -94,7 +94,7 @@ class Questions(FollowedSet):
         if not isinstance(event, Mapping):
             raise RecordError(not_one_event(event, "match_batch"))
         with self._reading() as snapshots:
-            batch = encode_objects([(0, event)], snapshots.wanted)
+            batch = encode_one(0, event, snapshots.wanted)
             batch = with_schema(batch, self._texts) if self._texts else batch
             if not len(batch):
                 raise RecordError(batch.rejects[0].reason, batch.rejects[0].field)

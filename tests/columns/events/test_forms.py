@@ -12,7 +12,7 @@ from tests import strategies as own
 from tests.columns.events.decoding import decoded
 from tests.columns.events.test_plain import NAMES, plain_values
 from tests.naive import match as naive
-from tocsin.columns.events.forms import event_of_known_form
+from tocsin.columns.events.forms import encode_one, event_of_known_form
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import RecordError
@@ -40,14 +40,14 @@ def alike(draw: st.DrawFn) -> list[dict[str, Any]]:
     return draw(st.permutations([*events, *draw(st.lists(EVENTS | own.python_events(), max_size=2))]))
 
 
-@given(st.lists(alike(), min_size=1, max_size=3), st.sets(st.sampled_from([*NAMES, *READINGS])), st.booleans())
-def test_they_are_encoded_like_new_ones(groups: list[list[Any]], names: set[str], tells_nulls: bool) -> None:
+@given(st.lists(alike(), min_size=1, max_size=3), st.sets(st.sampled_from([*NAMES, *READINGS])))
+def test_they_are_encoded_like_new_ones(groups: list[list[Any]], names: set[str]) -> None:
     """Also after more names are wanted."""
     shared, wanted = Wanted(sorted(names)), sorted(names)
     for group in groups:
         for row, event in enumerate(group):
-            batch = encode_objects([(row, event)], shared, tells_nulls)
-            fresh = encode_objects([(row, event)], Wanted(wanted), tells_nulls)
+            batch = encode_one(row, event, shared)
+            fresh = encode_objects([(row, event)], Wanted(wanted))
             assert batch.rows.tolist() == fresh.rows.tolist()
             assert batch.rejects == fresh.rejects
             assert decoded(batch) == decoded(fresh)

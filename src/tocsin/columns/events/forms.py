@@ -1,7 +1,7 @@
 """Encoding of one event whose form came before: the same names, in the same order, with values of the same types.
 
-A form is bound to attributes once. Then only the values are read. `objects` encodes events of other forms, and those
-with a value that needs a closer look.
+A form is bound to attributes once. Then only the values are read. `objects` encodes events of other forms, those with a
+value that needs a closer look, and many events at once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.objects import encode_objects, plain_list
+from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.store import ValueStore, build_events
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of
@@ -53,8 +55,16 @@ class _Known(NamedTuple):
     once: set[Key]
 
 
+def encode_one(row: int, record: Mapping[str, Any], wanted: Wanted) -> EventBatch:
+    """Encode one object as `encode_objects` does. Cost: 5 us instead of 10 if its form is known."""
+    batch = event_of_known_form(row, record, wanted)
+    if batch is None:
+        return encode_objects([(row, record)], wanted)
+    return with_readings(batch, wanted) if wanted.readings else batch
+
+
 def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> EventBatch | None:
-    """One event as a batch; None if its form is new, or a value needs a closer look. Cost: 5 us."""
+    """One event as a batch; None if its form is new, or a value needs a closer look."""
     if type(record) is not dict or len(record) > _WIDEST or wanted.names is None or wanted.elements:
         return None
     values = (*record.values(),)
@@ -121,19 +131,3 @@ def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _
     attributes = frozen([wanted.numbers[names[place]] for place in places], np.int32)
     types = frozen([_CODES[kind] for kind in kinds], np.uint8)
     return _Form(places, kinds, frozen([0, len(places)], np.int64), attributes, types)
-
-
-def plain_list(items: list[Any]) -> tuple[Any, ...] | None:
-    """A list of plain numbers and strings as a value; None if it contains anything else."""
-    values: list[Any] = []
-    for item in items:
-        kind = type(item)
-        if kind is float and item - item == 0.0:
-            values.append(item + 0.0)
-        elif kind is str and item.isascii():
-            values.append(item)
-        elif kind is int and -LARGEST_INTEGER <= item <= LARGEST_INTEGER:
-            values.append(float(item))
-        else:
-            return None
-    return tuple(values) or None
