@@ -120,7 +120,7 @@ def lines_of(found: Found, count: int, first: int) -> bytes:
 
     `first` is the row of the first.
     """
-    answers, rejects = found
+    answers, rejects = [one for one in found[0] if len(one.rows)], found[1]
     written = [lines_of_many(columns, first) for columns in answers]
     if len(written) == 1 and len(written[0]) == count:
         return Texts.of_arrow(written[0]).data.tobytes()
