@@ -25,6 +25,7 @@ from tocsin.model.values import LARGEST_INTEGER
 _MOST: Final = 1024
 """Forms that are kept; when there are more, they begin anew."""
 _WIDEST: Final = 64
+"""Values of an event; those with more are rarely of one form."""
 _CODES: Final = {
     float: codes.NUMBER,
     int: codes.NUMBER,
@@ -48,10 +49,10 @@ class _Form(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """The forms that came while so many names were wanted; None for one that came once, or has no columns."""
+    """The forms that came while so many names were wanted."""
 
     wanted: int
-    forms: dict[Key, _Form | None]
+    forms: dict[Key, _Form | None]  # those that came twice; None if `objects` encodes them
     once: set[Key]
 
 
