@@ -27,7 +27,7 @@ from benchmarks.calibration import wall_seconds
 from benchmarks.flights_workload import alerts, flights
 from benchmarks.jobs import ROOT, environment, job
 from benchmarks.rows import Row
-from benchmarks.spark_jobs import ID
+from benchmarks.spark_jobs import BY_SPARK, ID
 from tocsin.demo.pipeline import ATTRIBUTES
 from tocsin.engine import sample
 from tocsin.engine.loading import build_from
@@ -91,7 +91,7 @@ def _batch(folder: Path, count: int) -> Iterator[Row]:
         f"whole {command:.1f} s, with no events {start:.1f} s; {cpu:.1f} CPU s without it; {two['matches']:,} matches"
     )
     yield Row("tocsin match", load, "two threads", line, "events/s", note)
-    for name in ("match", "match_parquet", "match_to_parquet"):
+    for name in ("match", BY_SPARK, "match_parquet", "match_to_parquet"):
         rate = events / two[name]
         used = two["cpu"][name]
         note = f"{rate / line:.2f} of that; {one[name] / two[name]:.2f} x local[1] on one core; {two[name]:.1f} s"

@@ -30,6 +30,8 @@ from tocsin.spark import local_session
 ID: Final = "id"
 _ROUNDS: Final = 3
 _PATIENCE_S: Final = 300.0
+_OPEN_COST: Final = "spark.sql.files.openCostInBytes"
+BY_SPARK: Final = "match, files divided by Spark's setting"
 SQL: Final = " AND ".join(
     [
         *(f"(a.{name} IS NULL OR a.{name} = e.{name})" for name in ("origin", "dest", "carrier")),
@@ -49,31 +51,51 @@ def batch(master: str, folder: str, index: str, cores: int) -> dict[str, Any]:
     wanted = events.select(ID, *ATTRIBUTES)
     options: dict[str, Any] = {"attributes": ATTRIBUTES, "explode": True, "event_id": ID}
 
-    def written(rows: Any) -> Callable[[], None]:
-        return lambda: rows.write.mode("overwrite").parquet(f"{out}/matches")
-
-    def nowhere(rows: Any) -> Callable[[], None]:
-        return lambda: rows.write.format("noop").mode("overwrite").save()
-
+    matched = spark.match(events, index, **options)
     stages = {
-        "read": nowhere(wanted),
-        "through Python": nowhere(wanted.mapInArrow(_same, wanted.schema)),
-        "match, not written": nowhere(spark.match(events, index, **options)),
-        "match_parquet, not written": nowhere(spark.match_parquet(session, path, index, **options)),
+        "read": _nowhere(wanted),
+        "through Python": _nowhere(wanted.mapInArrow(_same, wanted.schema)),
+        "match, not written": _nowhere(matched),
+        "match_parquet, not written": _nowhere(spark.match_parquet(session, path, index, **options)),
     }
     whole = {
-        "match": written(spark.match(events, index, **options)),
-        "match_parquet": written(spark.match_parquet(session, path, index, **options)),
+        "match": _written(matched, f"{out}/matches"),
+        BY_SPARK: _by_spark(session, _written(matched, f"{out}/matches")),
+        "match_parquet": _written(spark.match_parquet(session, path, index, **options), f"{out}/matches"),
         "match_to_parquet": lambda: spark.match_to_parquet(
             session, path, index, f"{out}/own", overwrite=True, **options
         ),
     }
     spark.warm(session, index)
     cpu: dict[str, float] = {}
-    taken = _in_turns(whole, _ROUNDS, cpu) | _in_turns(stages, 1, cpu)
+    taken = _in_turns(whole, _ROUNDS, cpu)
+    stages["Java alone"] = _written(session.read.parquet(f"{out}/matches"), f"{out}/again")
+    taken |= _in_turns(stages, 1, cpu)
     rows, own = (session.read.parquet(f"{out}/{name}").count() for name in ("matches", "own"))
     assert rows == own, f"{rows} matches through Java, {own} without it"
     return {**taken, "matches": rows, "events": events.count(), "cpu": cpu}
+
+
+def _written(rows: Any, place: str) -> Callable[[], None]:
+    return lambda: rows.write.mode("overwrite").parquet(place)
+
+
+def _nowhere(rows: Any) -> Callable[[], None]:
+    return lambda: rows.write.format("noop").mode("overwrite").save()
+
+
+def _by_spark(session: Any, work: Callable[[], None]) -> Callable[[], None]:
+    """The same work with files divided among the cores by Spark's own setting."""
+
+    def run() -> None:
+        own = session.conf.get(_OPEN_COST)
+        session.conf.set(_OPEN_COST, "4MB")
+        try:
+            work()
+        finally:
+            session.conf.set(_OPEN_COST, own)
+
+    return run
 
 
 def _same(batches: Any) -> Iterator[pa.RecordBatch]:
