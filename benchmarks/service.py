@@ -212,7 +212,7 @@ async def _single(server: _Server, subscriptions: int, load: str) -> Row:
 async def _lines(server: _Server, subscriptions: int, load: str) -> Row:
     """Matching in bulk, beside `match_batch` in this process on the same lines."""
     one = await _Connection.to(server)
-    bodies = [_as_lines(_events(subscriptions, _BULK, seed)) for seed in range(5)]
+    bodies = [_as_lines(_events(subscriptions, _BULK, seed)) for seed in range(11)]
     engine = tocsin.Engine()
     page: dict[str, Any] = {"next": ""}
     while "next" in page:
