@@ -35,7 +35,7 @@ def kernel(function: Function) -> Function:
 
 
 def inner(function: Function) -> Function:
-    """Compile a function that only kernels call. Omitting the entry point from Python saves a fifth of compilation."""
+    """Compile a function that only kernels call. It becomes machine code only within these (`lowering.libraries`)."""
     return _closed(_compiled(function, cache=True, **_OPTIONS, **_NO_WAY_IN))
 
 

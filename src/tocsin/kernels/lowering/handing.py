@@ -105,7 +105,10 @@ def _words_of(given: Any, kind: Any, value: Any) -> tuple[Any, list[Any]]:
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class HandTables(FunctionPass):  # type: ignore[misc]
-    """Change the type of arguments that are tables, and that the function only views."""
+    """Change the type of arguments that are tables, and that the function only views.
+
+    A kernel that calls such a function passes it a view, which is not changed.
+    """
 
     _name = "tocsin_hand_tables"
 
