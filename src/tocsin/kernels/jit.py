@@ -13,6 +13,7 @@ from numba.extending import intrinsic
 
 from tocsin.forking import awaited
 from tocsin.kernels.compiling.caching import KernelCache
+from tocsin.kernels.lowering.pipelines import LinkedPipeline, Pipeline
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -22,7 +23,7 @@ awaited(global_compiler_lock, is_innermost=True)  # a kernel may be compiled whi
 # zero divisor, since terms check that themselves. No `parallel` (it aborts or kills under threads and forks) and no
 # `fastmath` (answers are exact).
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
-_NO_WAY_IN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_NO_WAY_IN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": LinkedPipeline}
 
 INLINED: Final[Mapping[str, Any]] = {"forceinline": True, **_OPTIONS, **_NO_WAY_IN}
 """The Numba options of `inlined`."""
@@ -30,12 +31,17 @@ INLINED: Final[Mapping[str, Any]] = {"forceinline": True, **_OPTIONS, **_NO_WAY_
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls, and cache the result (`caching`)."""
-    return _compiled(function, cache=True, **_OPTIONS, no_cfunc_wrapper=True)
+    return _compiled(function, cache=True, **_OPTIONS, no_cfunc_wrapper=True, pipeline_class=Pipeline)
 
 
 def inner(function: Function) -> Function:
-    """Compile a function that only kernels call. Omitting the entry point from Python saves a fifth of compilation."""
+    """Compile a function that only kernels call. It becomes machine code only within these (`lowering.libraries`)."""
     return _closed(_compiled(function, cache=True, **_OPTIONS, **_NO_WAY_IN))
+
+
+def part(function: Function) -> Function:
+    """Compile a function that kernels call by its address."""
+    return _closed(_compiled(function, cache=True, **{**_OPTIONS, **_NO_WAY_IN, "pipeline_class": Pipeline}))
 
 
 def inlined(function: Function) -> Function:

@@ -15,6 +15,7 @@ it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
@@ -27,14 +28,16 @@ from numba.core.extending import register_model
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, overload
-from numba.np.arrayobj import make_array, populate_array
+from numba.np.arrayobj import make_array, mark_positive
 
 from tocsin.kernels.compiling.digests import digest_of_layout
 from tocsin.kernels.jit import INLINED
+from tocsin.kernels.lowering.handing import VIEWING, WORD, Handed, slots, word_of
+from tocsin.kernels.lowering.items import DATA, SHAPE
 
 Table = TypeVar("Table")
 Element = TypeVar("Element")
-_WORD = ir.IntType(64)
+_COUNT = 2  # the place of the number of items in Numba's arrays
 
 
 def view_of(layout: type, *parts: Any) -> Any:
@@ -117,7 +120,7 @@ def _plain(kind: Any) -> Any:
 @register_model(View)
 class _ViewModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: View) -> None:
-        super().__init__(manager, kind, _WORD.as_pointer())
+        super().__init__(manager, kind, WORD.as_pointer())
 
 
 def is_table(kind: Any, layout: type) -> bool:
@@ -155,13 +158,6 @@ def _places(table: Any, kind: Any) -> Iterator[tuple[int, ...]]:
         yield (int(np.array(table, exact).view(np.int64)),)
 
 
-def _slots(kind: Any) -> int:
-    """The number of places that a part of a table takes."""
-    if isinstance(kind, numba.types.BaseTuple):
-        return sum(_slots(part) for part in kind.types)
-    return 1 + kind.ndim if isinstance(kind, numba.types.Array) else 1
-
-
 @infer_getattr
 class _ViewAttributes(AttributeTemplate):  # type: ignore[misc]
     key = View
@@ -178,24 +174,43 @@ def _read(context: Any, builder: Any, kind: View, pointer: Any, name: str) -> An
     """Read a field of a view: a borrowed array, a number, or the view of a nested table."""
     at = kind.kind.fields.index(name)
     part = kind.kind.types[at]
-    place = cgutils.gep_inbounds(builder, pointer, sum(_slots(before) for before in kind.kind.types[:at]))
+    place = cgutils.gep_inbounds(builder, pointer, sum(slots(before) for before in kind.kind.types[:at]))
     if isinstance(part, numba.types.BaseNamedTuple):
         return place
     if isinstance(part, View):
-        return builder.inttoptr(builder.load(place), _WORD.as_pointer())
+        return builder.inttoptr(builder.load(place), WORD.as_pointer())
     if isinstance(part, numba.types.NoneType):
         return context.get_dummy_value()
     if not isinstance(part, numba.types.Array):
         return _number_of(context, builder, part, builder.load(place))
-    array = make_array(part)(context, builder)
-    item = context.get_abi_sizeof(context.get_data_type(part.dtype))
-    data = builder.inttoptr(builder.load(place), array.data.type)
-    shape = [builder.load(cgutils.gep_inbounds(builder, place, 1 + d)) for d in range(part.ndim)]
-    strides = [ir.Constant(_WORD, item)]
+    return _array_at(context, builder, part, place)
+
+
+def _array_at(context: Any, builder: Any, kind: Any, place: Any) -> Any:
+    """A borrowed array, from the address and the shape at a place.
+
+    It is built as a value, with few instructions: views are read so often that their code is most of what LLVM is
+    given.
+    """
+    made = context.get_value_type(kind)
+    item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    shape = []
+    for d in range(kind.ndim):
+        extent = builder.load(cgutils.gep_inbounds(builder, place, 1 + d))
+        mark_positive(builder, extent)
+        shape.append(extent)
+    strides = [ir.Constant(WORD, item)]
     for extent in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], extent))
-    populate_array(array, data, shape, strides, item, None)
-    return array._getvalue()
+    data = builder.inttoptr(builder.load(place), made.elements[DATA])
+    count = functools.reduce(builder.mul, shape)
+    array = ir.Constant(made, [None, None, 0, item, None, [0] * kind.ndim, [0] * (kind.ndim - 1) + [item]])
+    array = builder.insert_value(builder.insert_value(array, data, DATA), count, _COUNT)
+    for d in range(kind.ndim):
+        array = builder.insert_value(array, shape[d], [SHAPE, d])
+        if d < kind.ndim - 1:
+            array = builder.insert_value(array, strides[d], [SHAPE + 1, d])
+    return array
 
 
 def _number_of(context: Any, builder: Any, kind: Any, word: Any) -> Any:
@@ -203,16 +218,7 @@ def _number_of(context: Any, builder: Any, kind: Any, word: Any) -> Any:
     made = context.get_value_type(kind)
     if isinstance(made, ir.DoubleType):
         return builder.bitcast(word, made)
-    return word if made == _WORD else builder.trunc(word, made)
-
-
-def _word_of(builder: Any, kind: Any, number: Any) -> Any:
-    """Convert a number to 64 bits."""
-    if isinstance(number.type, ir.DoubleType):
-        return builder.bitcast(number, _WORD)
-    if number.type == _WORD:
-        return number
-    return (builder.sext if getattr(kind, "signed", False) else builder.zext)(number, _WORD)
+    return word if made == WORD else builder.trunc(word, made)
 
 
 @intrinsic
@@ -228,10 +234,12 @@ def view(typing_context: Any, places: Any, kind: Any) -> Any:
 @intrinsic
 def viewed(typing_context: Any, table: Any) -> Any:
     """The view of a table that Python passed; to be made once, at the top of a kernel."""
+    if isinstance(table, Handed):
+        return View(table.kind)(table), _copied
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        out = cgutils.alloca_once(builder, _WORD, size=ir.Constant(_WORD, max(_slots(table), 1)))
-        at = iter(range(_slots(table)))
+        out = cgutils.alloca_once(builder, WORD, size=ir.Constant(WORD, max(slots(table), 1)))
+        at = iter(range(slots(table)))
 
         def put(number: Any) -> None:
             builder.store(number, cgutils.gep_inbounds(builder, out, next(at)))
@@ -244,20 +252,31 @@ def viewed(typing_context: Any, table: Any) -> Any:
                 if kind.layout != "C":
                     raise TypeError(f"a table takes C-contiguous arrays, not {kind}")
                 array = make_array(kind)(context, builder, given)
-                put(builder.ptrtoint(array.data, _WORD))
+                put(builder.ptrtoint(array.data, WORD))
                 for extent in cgutils.unpack_tuple(builder, array.shape, kind.ndim):
                     put(extent)
             elif isinstance(kind, View):
-                put(builder.ptrtoint(given, _WORD))
+                put(builder.ptrtoint(given, WORD))
             elif isinstance(kind, numba.types.NoneType):
-                put(ir.Constant(_WORD, 0))
+                put(ir.Constant(WORD, 0))
             else:
-                put(_word_of(builder, kind, given))
+                put(word_of(builder, kind, given))
 
         lay_out(table, arguments[0])
         return out
 
     return View(table)(table), generate
+
+
+def _copied(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The words of a table, copied, so that LLVM knows that nothing else changes them."""
+    count = max(slots(signature.args[0].kind), 1)
+    out = cgutils.alloca_once(builder, WORD, size=ir.Constant(WORD, count))
+    cgutils.raw_memcpy(builder, out, arguments[0], ir.Constant(WORD, count), WORD.width // 8, align=WORD.width // 8)
+    return out
+
+
+VIEWING.append(viewed)
 
 
 def choose(function: Callable[..., Any], layout: type, called: Any) -> None:

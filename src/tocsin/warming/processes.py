@@ -1,16 +1,19 @@
-"""Parallel compilation: one process for each use, a few at a time.
+"""Parallel compilation: a few processes, each of which runs one use after another.
 
-The store's locks keep them from duplicating work.
+A process imports tocsin, and compiles what no store keeps, once for all its uses. The store's locks keep processes from
+duplicating the rest.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -24,13 +27,13 @@ from tocsin.warming.samples import published_uses, uses
 Progress = Callable[[float, int], None]
 """Called with the share done, and the number of functions compiled so far."""
 
-_FUNCTIONS: Final = 1030
+_FUNCTIONS: Final = 850
 """The number of functions that `warm` compiles into an empty store, without papers."""
 
-_FUNCTIONS_OF_PAPERS: Final = 680
+_FUNCTIONS_OF_PAPERS: Final = 440
 """The number of further functions with papers."""
 
-_SECONDS_A_FUNCTION: Final = 0.14
+_SECONDS_A_FUNCTION: Final = 0.11
 """CPU seconds for each function: `tocsin warm` into an empty store."""
 
 
@@ -67,9 +70,9 @@ def warm(
 
     With `papers` it includes the kernels of the papers' structures, and of indexes that other packages publish. The
     folder is one that `TOCSIN_KERNELS` may name; its content is complete or absent. `level` is one of `LEVELS`, or None
-    for this processor alone. Returns the number of functions compiled; 0 if nothing was missing. Cost: about three
-    minutes of CPU. Raises `InvalidInput` for an unknown level, a level that this processor does not reach, or less than
-    one process (None: one a core).
+    for this processor alone. Returns the number of functions compiled; 0 if nothing was missing. Cost: about
+    two minutes of CPU. Raises `InvalidInput` for an unknown level, a level that this processor does not reach, or less
+    than one process (None: one a core).
     """
     if level is not None and level not in set(LEVELS) & set(levels()):
         known = ", ".join(one for one in levels() if one in LEVELS) or "none of them"
@@ -99,7 +102,7 @@ def warm(
 
 
 class _Work:
-    """Runs a process for each use, a limited number at a time, and tracks their progress."""
+    """Hands uses to a limited number of processes, and tracks their progress."""
 
     def __init__(self, processes: int, progress: Progress | None, functions: int) -> None:
         self._functions, self._uses = functions, 1
@@ -107,14 +110,17 @@ class _Work:
         self._progress = progress
         self._lock = threading.Lock()
         self._done = self._compiled = 0
+        self._waiting: deque[str] = deque()
         self._running: set[subprocess.Popen[str]] = set()
         self._is_over = False
 
     def compile(self, names: Sequence[str], environment: Mapping[str, str]) -> int:
         """Compile some uses; returns the number of functions compiled. Raises `TocsinError` if a process fails."""
         self._uses = max(len(names), 1)
+        self._waiting.extend(names)
         with ThreadPoolExecutor(self._processes) as pool:
-            waiting: set[Future[None]] = {pool.submit(self._use, name, environment) for name in names}
+            processes = range(min(self._processes, len(names)))
+            waiting: set[Future[None]] = {pool.submit(self._run, environment) for _ in processes}
             try:
                 while waiting:  # short waits, so that an interruption is noticed between two
                     done, waiting = wait(waiting, 0.2, FIRST_COMPLETED)
@@ -124,25 +130,50 @@ class _Work:
                 self._end()
         return self._compiled
 
-    def _use(self, name: str, environment: Mapping[str, str]) -> None:
-        """Run one use in a process, which prints a line for each function that it compiles."""
-        command = [sys.executable, "-m", "tocsin.warming.worker", name]
+    def _run(self, environment: Mapping[str, str]) -> None:
+        """Start a process, and hand it one use after another until none is left."""
+        command = [sys.executable, "-m", "tocsin.warming.worker"]
         with tempfile.TemporaryFile("w+") as complaints:
             with self._lock:
                 if self._is_over:
                     return
                 process = subprocess.Popen(
-                    command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=complaints, text=True
+                    command,
+                    env={**os.environ, **environment},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=complaints,
+                    text=True,
                 )
                 self._running.add(process)
-            for _ in process.stdout or ():
-                self._tell(compiled=1)
+            assert process.stdin is not None
+            name = ""
+            while process.poll() is None and (name := self._next()) and self._compiles(process, name):
+                self._tell(done=1)
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
             status = process.wait()
             self._running.discard(process)
             if status and not self._is_over:
                 complaints.seek(0)
                 raise TocsinError(f"the process that compiles {name!r} failed:\n{complaints.read()[-2000:]}")
-        self._tell(done=1)
+
+    def _next(self) -> str:
+        """The next use; empty if none is left."""
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return ""
+
+    def _compiles(self, process: subprocess.Popen[str], name: str) -> bool:
+        """Have a process run a use; whether it came to the end."""
+        with contextlib.suppress(BrokenPipeError):
+            print(name, file=process.stdin, flush=True)
+        for line in process.stdout or ():
+            if line == "\n":
+                return True
+            self._tell(compiled=1)
+        return False
 
     def _tell(self, done: int = 0, compiled: int = 0) -> None:
         with self._lock:

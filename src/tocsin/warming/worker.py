@@ -1,4 +1,7 @@
-"""`python -m tocsin.warming.worker USE`: run one use of tocsin, and print a line for each function compiled."""
+"""`python -m tocsin.warming.worker`: run the uses of tocsin that standard input names, a line each.
+
+It prints a line for each function compiled, and an empty line at the end of each use.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,17 @@ class _Listener(event.Listener):  # type: ignore[misc]
 
 
 def run() -> None:
-    """Run the use named on the command line, of tocsin or of another package."""
+    """Run uses of tocsin or of other packages until the end of the input."""
     event.register("numba:compile", _Listener())
     warnings.simplefilter("ignore")  # samples provoke warnings on purpose
     there = dict(uses())
-    if sys.argv[1] not in there:
-        for own in published_uses().values():
-            there |= own
-    there[sys.argv[1]]()
+    for line in sys.stdin:
+        name = line.rstrip("\n")
+        if name not in there:
+            for own in published_uses().values():
+                there |= own
+        there[name]()
+        print(flush=True)
 
 
 if __name__ == "__main__":

@@ -104,8 +104,8 @@ def test_what_takes_long_to_compile_is_said(tmp_path: Path) -> None:
     """On standard error, once a kernel: how long, and what does it ahead."""
     where = package(tmp_path)
     file = where / "somebody" / "kernels.py"
-    steps = [f"@inlined\ndef step{n}(number):\n    return number + {n}\n" for n in range(8)]
-    calls = "\n".join(f"        total += step{n}(i)" for n in range(8))
+    steps = [f"@inlined\ndef step{n}(number):\n    return number + {n}\n" for n in range(24)]
+    calls = "\n".join(f"        total += step{n}(i)" for n in range(24))
     text = file.read_text("utf-8").replace("        total += added(i)", calls)
     file.write_text(text.replace("@kernel", "\n".join(steps) + "\n@kernel"), "utf-8")
 

@@ -24,6 +24,7 @@ from tocsin.kernels.compiling import stores
 from tocsin.kernels.compiling.announcing import Announcement
 from tocsin.kernels.compiling.digests import digest_of, digest_of_layout
 from tocsin.kernels.compiling.interrupting import deferred
+from tocsin.kernels.lowering.libraries import KIND, rebuilt
 from tocsin.locks import Lock
 
 _DAMAGED: Final = (
@@ -178,6 +179,11 @@ class _Serialized(CompileResultCacheImpl):  # type: ignore[misc]
     """Serialises compiled functions."""
 
     _locator_classes: Final = (_Locator,)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        if payload[0][1] == KIND:
+            return rebuilt(target_context, payload)
+        return super().rebuild(target_context, payload)
 
 
 def _layouts(types: Iterable[Any]) -> Iterator[type]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.jit import inlined, part
 from tocsin.kernels.programs.blocks import find_lane
 from tocsin.kernels.programs.layouts import Events, Walk
 
@@ -14,7 +14,7 @@ ONE = np.uint64(1)
 NONE = np.uint64(0)
 
 
-@inner
+@part
 def array_set_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Write the masks of an array function of a list attribute and a constant set."""
     leaves, block, events, bound = walk.leaves, walk.block, walk.events, walk.bound
@@ -42,7 +42,7 @@ def array_set_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = held, known & ~held
 
 
-@inner
+@part
 def array_pair_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Write the masks of an array function of two list attributes. One merge of both counts common elements."""
     leaves, block, events = walk.leaves, walk.block, walk.events

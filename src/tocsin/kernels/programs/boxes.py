@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.jit import inlined, inner, part
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.searching import first_at_least, place_of
 
@@ -14,7 +14,7 @@ ONE = np.uint64(1)
 NONE = np.uint64(0)
 
 
-@inner
+@part
 def box_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Write the masks of S_INTERSECTS with constants, all on one attribute. The block's boxes become columns first."""
     if stop - leaf == 1:

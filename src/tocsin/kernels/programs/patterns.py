@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.jit import inlined, part
 from tocsin.kernels.programs.layouts import Bound, Expressions, Walk
 from tocsin.kernels.searching import place_of
 from tocsin.kernels.text.strings import is_like
@@ -14,7 +14,7 @@ ONE = np.uint64(1)
 NONE = np.uint64(0)
 
 
-@inner
+@part
 def pattern_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Write the masks of a pattern. Values that are not strings are UNKNOWN."""
     leaves, block, bound = walk.leaves, walk.block, walk.bound

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.jit import inlined, part
 from tocsin.kernels.programs.layouts import Expressions, Walk
 
 NONE = np.uint64(0)
@@ -50,7 +50,7 @@ def compute_range(walk: Walk, leaf: int) -> None:
     masks[2 * leaf], masks[2 * leaf + 1] = held, failed
 
 
-@inner
+@part
 def ranged_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Add values that are ranges to the masks of range or set leaves on one attribute.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, lowest_bit
+from tocsin.kernels.jit import inlined, inner, lowest_bit, part
 from tocsin.kernels.numbers import key_of_number, number_of_key
 from tocsin.kernels.programs.layouts import Walk
 
@@ -18,7 +18,7 @@ ONE = np.uint64(1)
 NONE = np.uint64(0)
 
 
-@inner
+@part
 def compare_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Write the masks of a comparison of two terms."""
     leaves, memo = walk.leaves, walk.memo
@@ -39,7 +39,7 @@ def compare_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     walk.memo.masks[2 * leaf], walk.memo.masks[2 * leaf + 1] = held, known & ~held
 
 
-@inner
+@part
 def term_null_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Write the masks of "term IS NULL"."""
     known = evaluate_term(walk, walk.leaves.leaf_attributes[leaf], 0)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.jit import inlined, part
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.programs.lazy import compute_leaf
 
@@ -14,7 +14,7 @@ _NONE = np.uint64(0)
 _DIGITS = codes.COUNTER - 1
 
 
-@inner
+@part
 def truth_part(walk: Walk, leaf: int, stop: int, lanes: int) -> None:
     """Write the masks of a condition that is used as a value."""
     leaves, memo = walk.leaves, walk.memo

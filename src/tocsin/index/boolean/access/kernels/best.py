@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import Scratch, Wants
 from tocsin.kernels.answers.ordering import put_best
-from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.jit import inlined, part
 from tocsin.kernels.packing import view_of
 from tocsin.kernels.programs.parts import BEST, call_address
 
 
-@inner
+@part
 def put_the_best(
     memory: Scratch, wants: Wants, heap: NDArray[np.int32], found: int, out: NDArray[np.int32], written: int
 ) -> None:

@@ -37,7 +37,7 @@ from tocsin.index.boolean.access.kernels.placing_compounds import (
     slot_of,
 )
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.jit import inlined, inner, prefetch
+from tocsin.kernels.jit import inlined, part, prefetch
 from tocsin.kernels.packing import kind_of, view_of
 from tocsin.kernels.programs.blocks import all_lanes
 from tocsin.kernels.programs.boxes import box_number, boxes_meet
@@ -77,7 +77,7 @@ def show_event(memory: Scratch, events: Events, bound: Bound, event: int, first:
             memory.boxes[attribute] = box_number(events.types[i], events.payloads[i], events.list_boxes)
 
 
-@inner
+@part
 def take_compounds(index: Index, memory: Scratch, wants: Wants, walk: Walk, place: Place, is_sure: bool) -> None:
     """Append the owners of the postings that an event reaches and passes, to the hits or to the candidates.
 

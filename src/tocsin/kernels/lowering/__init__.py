@@ -1,0 +1,1 @@
+"""How Numba lowers kernels: its passes and libraries, changed so that kernels compile faster (decision 0071)."""
