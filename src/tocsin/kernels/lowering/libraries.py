@@ -6,14 +6,18 @@ callers. Here only ways in are optimised, with all that they call, and only they
 
 from __future__ import annotations
 
-from typing import Any
+from inspect import signature
+from typing import Any, Final
 
 import llvmlite.binding as llvm
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import CPUCodegen, JITCodeLibrary
 from numba.core.compiler import CompileResult
 
 KIND = "linked"
 """Marks the serialised form of a `Linked`."""
+
+_MAKES_THEM_OF_MODULES: Final = "llvm_module" in signature(CPUCodegen._function_pass_manager).parameters
+"""Whether Numba makes the passes over functions once for each module, as it did before 0.62."""
 
 
 class WayIn(JITCodeLibrary):  # type: ignore[misc]
@@ -21,6 +25,9 @@ class WayIn(JITCodeLibrary):  # type: ignore[misc]
 
     def _optimize_functions(self, module: Any) -> None:
         """Numba's, but with the same passes for all functions, and without those that are only declared."""
+        if _MAKES_THEM_OF_MODULES:
+            super()._optimize_functions(module)
+            return
         module.data_layout = self._codegen._data_layout
         passes, builder = self._codegen._function_pass_manager()
         for function in module.functions:
