@@ -143,6 +143,9 @@ class Snapshots:
 
     def scores_of(self, places: NDArray[Any]) -> NDArray[np.float64]:
         """The subscriptions' scores at this moment."""
+        if len(self._snapshots) == 1:
+            found: NDArray[np.float64] = self._snapshots[0].version.scores[places]
+            return found
         scores = np.empty(len(places))
         for source, own, numbers in self._by_source(places):
             scores[own] = self._snapshots[source].version.scores[numbers]

@@ -16,7 +16,7 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects, plain_list
 from tocsin.columns.events.readings import with_readings
-from tocsin.columns.events.store import ValueStore, build_events
+from tocsin.columns.events.store import Dictionary, ValueStore, build_events
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of
 from tocsin.kernels import codes
@@ -43,6 +43,7 @@ class _Form(NamedTuple):
 
     places: list[int]
     kinds: list[type]
+    has_lists: bool
     starts: NDArray[np.int64]
     attributes: NDArray[np.int32]
     types: NDArray[np.uint8]
@@ -72,14 +73,14 @@ def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> 
     form = _form(record, values, wanted)
     if form is None:
         return None
-    store = ValueStore()
-    number, payloads = store.dictionary.number, []
+    dictionary, payloads = Dictionary(), []
+    store = ValueStore(dictionary) if form.has_lists else None
     for place, kind in zip(form.places, form.kinds, strict=True):
         value = values[place]
         if kind is str:
             if not value.isascii():
                 return None
-            payloads.append(number(value))
+            payloads.append(dictionary.number(value))
         elif kind is float:
             if value - value != 0.0:
                 return None
@@ -90,12 +91,12 @@ def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> 
             if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
                 return None
             payloads.append(key_of(value))
-        elif (members := plain_list(value)) is None:
+        elif store is None or (members := plain_list(value)) is None:
             return None
         else:
             payloads.append(store.entry(members)[1])
     entries = build_events(form.starts, form.attributes, form.types, payloads, store)
-    return EventBatch(entries, wanted.ordered, store.dictionary.texts(), np.array([row]) if row else _FIRST_ROW, [])
+    return EventBatch(entries, wanted.ordered, dictionary.texts(), np.array([row]) if row else _FIRST_ROW, [])
 
 
 def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
@@ -131,4 +132,4 @@ def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _
     names = list(record)
     attributes = frozen([wanted.numbers[names[place]] for place in places], np.int32)
     types = frozen([_CODES[kind] for kind in kinds], np.uint8)
-    return _Form(places, kinds, frozen([0, len(places)], np.int64), attributes, types)
+    return _Form(places, kinds, list in kinds, frozen([0, len(places)], np.int64), attributes, types)

@@ -129,17 +129,17 @@ Integers: TypeAlias = list[int] | NDArray[Any]
 
 
 def build_events(
-    starts: Integers, attributes: Integers, types: Integers, payloads: Integers, store: ValueStore
+    starts: Integers, attributes: Integers, types: Integers, payloads: Integers, store: ValueStore | None
 ) -> Events:
-    """The frozen arrays of a batch."""
+    """The frozen arrays of a batch; without a store, of numbers, strings and booleans alone."""
     entries = (
         frozen(starts, np.int64),
         frozen(attributes, np.int32),
         frozen(types, np.uint8),
         frozen(payloads, np.int64),
     )
-    if not store.list_lengths and not store.bounds and not store.ends:
-        return Events(*entries, *NOTHING_STORED)
+    if store is None or not (store.list_lengths or store.bounds or store.ends):
+        return Events(*entries, *_NOTHING_STORED)
     return Events(
         *entries,
         starts_of(store.list_lengths, len(store.list_lengths)),
@@ -156,7 +156,7 @@ def _copied(values: array[Any], dtype: DTypeLike) -> NDArray[Any]:
     return np.frombuffer(values.tobytes(), dtype)
 
 
-NOTHING_STORED: Final[tuple[Any, ...]] = (
+_NOTHING_STORED: Final[tuple[Any, ...]] = (
     empty_runs(0),
     frozen(np.empty(0), np.uint8),
     frozen(np.empty(0), np.int64),
