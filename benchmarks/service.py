@@ -7,6 +7,7 @@ server of NATS is installed, its rows follow.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import random
 import re
@@ -38,6 +39,8 @@ _LENGTH: Final = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 def rows(subscriptions: int, sync: str = "full") -> Iterator[Row]:
     """All rows, with so many alerts."""
     load = f"{subscriptions // 1000}k"
+    gc.collect()
+    gc.freeze()  # else the client stops for 100 ms now and then, to look at the modules of all benchmarks
     with tempfile.TemporaryDirectory() as folder, _Server(Path(folder) / "alerts", sync) as server:
         asyncio.run(_loaded(server, subscriptions))
         yield asyncio.run(_memory(server, load))
