@@ -89,8 +89,7 @@ class Access:
         self._room = room
         self._cursors_from = cursors_from
         self._binder = Binder(layout.programs_of)
-        self._everyone = everyone(layout.subscriptions)
-        self._everyone.flags.writeable = False
+        self._wants_all = Wants(frozen(everyone(layout.subscriptions), np.uint64), *_ALL, PARTS)
         self._threads = threading.local()
         self._directory = make_directory(layout.lists)
         hashed = new_hashing(layout.lists.sure), new_hashing(layout.lists.likely)
@@ -199,7 +198,9 @@ class Access:
 
     def _wants(self, batch: EventBatch, bound: Bound, alive: Alive, best: Best | None) -> tuple[Wants, int]:
         """What is wanted of a batch's matches, and the number of intervals examined to determine it."""
-        living = self._everyone if alive is None else frozen(alive, np.uint64)
+        if alive is None and best is None:
+            return self._wants_all, 0
+        living = self._wants_all.alive if alive is None else frozen(alive, np.uint64)
         if best is None:
             return Wants(living, *_ALL, PARTS), 0
         ranked = best.k, frozen(best.scores, np.float64), frozen(best.maxima, np.float64)
