@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.lowering.handing import Handed
 from tocsin.kernels.lowering.libraries import Linked, WayIn
+from tocsin.kernels.lowering.pipelines import LinkedPipeline, Pipeline
 from tocsin.kernels.packing import viewed
 
 
@@ -130,9 +132,21 @@ def test_arrays_keep_their_references() -> None:
     assert sys.getrefcount(doubled(numbers)) == 1 + (sys.version_info < (3, 14))
 
 
-def test_only_ways_in_are_machine_code() -> None:
-    items_of(table())
+@numba.njit(pipeline_class=LinkedPipeline, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[misc]
+def uncached_last(numbers: Any) -> Any:
+    return numbers[-1]
 
-    assert type(described(items_of).library) is WayIn
-    assert type(described(last_of).library) is Linked
-    assert described(last_of).library.get_pointer_to_function(described(last_of).fndesc.llvm_func_name) == 0
+
+@numba.njit(pipeline_class=Pipeline, no_cfunc_wrapper=True)  # type: ignore[misc]
+def uncached(numbers: Any) -> Any:
+    return uncached_last(numbers)
+
+
+def test_only_ways_in_are_machine_code() -> None:
+    """Compiled here, and not read from a store."""
+    assert uncached(np.arange(3)) == 2
+
+    inside = described(uncached_last)
+    assert type(described(uncached).library) is WayIn
+    assert type(inside.library) is Linked
+    assert inside.library.get_pointer_to_function(inside.fndesc.llvm_func_name) == 0
