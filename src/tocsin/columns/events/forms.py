@@ -43,7 +43,6 @@ class _Form(NamedTuple):
 
     places: list[int]
     kinds: list[type]
-    has_lists: bool
     starts: NDArray[np.int64]
     attributes: NDArray[np.int32]
     types: NDArray[np.uint8]
@@ -74,7 +73,7 @@ def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> 
     if form is None:
         return None
     dictionary, payloads = Dictionary(), []
-    store = ValueStore(dictionary) if form.has_lists else None
+    store = ValueStore(dictionary) if list in form.kinds else None
     for place, kind in zip(form.places, form.kinds, strict=True):
         value = values[place]
         if kind is str:
@@ -132,4 +131,4 @@ def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _
     names = list(record)
     attributes = frozen([wanted.numbers[names[place]] for place in places], np.int32)
     types = frozen([_CODES[kind] for kind in kinds], np.uint8)
-    return _Form(places, kinds, list in kinds, frozen([0, len(places)], np.int64), attributes, types)
+    return _Form(places, kinds, frozen([0, len(places)], np.int64), attributes, types)
