@@ -27,6 +27,7 @@ from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.index import at_moment, question_of
+from tocsin.kernels.answers.columns import repeated
 from tocsin.model.instants import present
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Notice, Reject
@@ -311,8 +312,7 @@ def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Req
     schema = _schema(snapshots, request, lists=False)
     for batch in batches:
         found = snapshots.find(batch, request.ranking)
-        events = np.repeat(batch.rows, np.diff(found.starts))
-        columns = [pa.array(events), snapshots.ids_column(found.subscriptions)]
+        columns = [pa.array(repeated(batch.rows, found.starts)), snapshots.ids_column(found.subscriptions)]
         if found.scores is not None:
             columns.append(pa.array(found.scores))
         if request.payload:

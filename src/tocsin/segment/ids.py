@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.kernels.answers.merging import count_on
+from tocsin.kernels.answers.columns import counted_on, looked_up
 from tocsin.kernels.text.strings import locate
 from tocsin.model.subscription import SubscriptionId
 
@@ -29,11 +29,12 @@ def as_arrow(ids: Ids) -> pa.Array:
 
 def ids_at(ids: Ids, numbers: NDArray[Any]) -> pa.Array:
     """The ids with some numbers. Consecutive integers are computed instead of looked up."""
-    if isinstance(ids, Texts) or not len(ids) or int(ids[-1]) - int(ids[0]) >= len(ids):
+    if isinstance(ids, Texts):
         return pc.take(as_arrow(ids), pa.array(numbers), boundscheck=False)
-    found = np.empty(len(numbers), np.int64)
-    count_on(numbers.astype(np.int32, copy=False), int(ids[0]), found)
-    return pa.array(found)
+    places = numbers.astype(np.int32, copy=False)
+    if len(ids) and int(ids[-1]) - int(ids[0]) < len(ids):
+        return pa.array(counted_on(places, int(ids[0])))
+    return pa.array(looked_up(ids, places))
 
 
 def id_of(ids: Ids, number: int) -> SubscriptionId:

@@ -30,6 +30,7 @@ from tocsin.index.protocols import (
 from tocsin.index.published import packages
 from tocsin.index.registry import QUESTIONS, built_in
 from tocsin.index.window.registry import DISSEMINATORS
+from tocsin.kernels.answers.columns import MANY
 from tocsin.language import Templates
 from tocsin.model.ranking import RANKINGS, Ranking, Relaxed, Top
 from tocsin.model.values import Range
@@ -107,6 +108,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
         "places": _places,
         "a window that is filled": _filled_window,
         "placements": _placements,
+        "large answers": _large_answers,
         "sources": _sources,
     }
 
@@ -293,6 +295,14 @@ def _changes() -> None:
     numbered.subscribe_many([{"id": n, "where": f"price > {n}"} for n in range(9)])
     numbered.subscribe(100, "price > 1")
     numbered.match_batch(events, ranking=Top(2))
+
+
+def _large_answers() -> None:
+    """So many matches that the columns of the answer are written past the cache, with integer ids of both kinds."""
+    for step in (1, 2):
+        engine = Engine()
+        engine.subscribe_many([{"id": n * step, "where": f"price > {n}"} for n in range(64)])
+        engine.match_batch([{"price": 99}] * (MANY // 16))
 
 
 def _sources() -> None:

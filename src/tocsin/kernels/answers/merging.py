@@ -122,10 +122,3 @@ def merge_found(
             out[at] = others[j]
             j += one
             at += one
-
-
-@kernel
-def count_on(numbers: NDArray[np.int32], first: int, out: NDArray[np.int64]) -> None:
-    """Write `first` plus each number. NumPy takes twice as long, because it converts in a separate pass."""
-    for place in range(len(numbers)):
-        out[place] = first + np.int64(numbers[place])
