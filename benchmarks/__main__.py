@@ -1,4 +1,4 @@
-"""Run the benchmarks and print their rows, with a calibration loop before and after."""
+"""Run the benchmarks and print their rows, with a calibration loop before and after; or two versions in turns."""
 
 from __future__ import annotations
 
@@ -6,73 +6,48 @@ import argparse
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from benchmarks import (
-    b1,
-    b1_ranked,
-    b2,
-    b4,
-    b4_large,
-    b5,
-    b5_long,
-    b5_policies,
-    bulk,
-    changes,
-    cold,
-    dense,
-    durable,
-    ir_tree,
-    paths,
-    patterns,
-    placement,
-    places,
-    public,
-    ranked,
-    rules,
-    saved_searches,
-    service,
-    spark,
-    threads,
-    window_spark,
-)
+from benchmarks import turns
 from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
 
-PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
-    "b1": lambda given: b1.rows(given.subscriptions, given.events),
-    "b2": lambda given: b2.rows(given.subscriptions, given.events),
-    "b4": lambda given: b4.rows(given.subscriptions, given.events),
-    "b4_large": lambda given: b4_large.rows(given.subscriptions, given.events),
-    "b5": lambda given: b5.rows(given.subscriptions, given.size),
-    "b5_long": lambda given: b5_long.rows(min(given.subscriptions, 50_000), given.size),
-    "b5_policies": lambda given: b5_policies.rows(min(given.subscriptions, 100_000), min(given.size, 20_000)),
-    "places": lambda given: places.rows(given.subscriptions),
-    "placement": lambda given: placement.rows(given.subscriptions, given.events),
-    "dense": lambda given: dense.rows(min(given.subscriptions, 200_000), given.events),
-    "public": lambda given: public.rows(given.subscriptions, given.events),
-    "threads": lambda given: threads.rows(given.subscriptions, given.events),
-    "spark": lambda given: spark.rows(given.subscriptions),
-    "window_spark": lambda given: window_spark.rows(given.subscriptions, given.size),
-    "changes": lambda given: changes.rows(given.subscriptions),
-    "patterns": lambda given: patterns.rows(given.subscriptions, given.events),
-    "ranked": lambda given: ranked.rows(given.subscriptions),
-    "b1_ranked": lambda given: b1_ranked.rows(given.subscriptions),
-    "ir_tree": lambda given: ir_tree.rows(given.subscriptions),
-    "durable": lambda given: durable.rows(given.subscriptions),
-    "paths": lambda given: paths.rows(min(given.subscriptions, 100_000)),
-    "searches": lambda given: saved_searches.rows(min(given.subscriptions, 100_000)),
-    "rules": lambda given: rules.rows(),
-    "bulk": lambda given: bulk.rows(given.subscriptions),
-    "service": lambda given: service.rows(given.subscriptions),
-    "cold": lambda given: cold.rows(given.against, given.times, given.wheel, min(given.subscriptions, 100_000)),
+PARTS: dict[str, Callable[[argparse.Namespace], tuple[Any, ...]]] = {
+    "b1": lambda given: (given.subscriptions, given.events),
+    "b2": lambda given: (given.subscriptions, given.events),
+    "b4": lambda given: (given.subscriptions, given.events),
+    "b4_large": lambda given: (given.subscriptions, given.events),
+    "b5": lambda given: (given.subscriptions, given.size),
+    "b5_long": lambda given: (min(given.subscriptions, 50_000), given.size),
+    "b5_policies": lambda given: (min(given.subscriptions, 100_000), min(given.size, 20_000)),
+    "places": lambda given: (given.subscriptions,),
+    "placement": lambda given: (given.subscriptions, given.events),
+    "dense": lambda given: (min(given.subscriptions, 200_000), given.events),
+    "public": lambda given: (given.subscriptions, given.events),
+    "threads": lambda given: (given.subscriptions, given.events),
+    "spark": lambda given: (given.subscriptions,),
+    "window_spark": lambda given: (given.subscriptions, given.size),
+    "changes": lambda given: (given.subscriptions,),
+    "patterns": lambda given: (given.subscriptions, given.events),
+    "ranked": lambda given: (given.subscriptions,),
+    "b1_ranked": lambda given: (given.subscriptions,),
+    "ir_tree": lambda given: (given.subscriptions,),
+    "durable": lambda given: (given.subscriptions,),
+    "paths": lambda given: (min(given.subscriptions, 100_000),),
+    "saved_searches": lambda given: (min(given.subscriptions, 100_000),),
+    "rules": lambda given: (),
+    "bulk": lambda given: (given.subscriptions,),
+    "service": lambda given: (given.subscriptions,),
+    "cold": lambda given: (given.wheel, min(given.subscriptions, 100_000)),
 }
-
+"""The arguments of `rows` in each module. A module is imported only if its part is asked for."""
 
 EXAMPLES = """examples:
 
     python -m benchmarks b1 b2 --subscriptions 100000
-    python -m benchmarks cold --against ../earlier --times 3
+    python -m benchmarks paths --subscriptions 50000 --against ../earlier --times 5
 """
 
 
@@ -87,13 +62,16 @@ def _given() -> argparse.Namespace:
         ("--subscriptions", 1_000_000, "the number of subscriptions"),
         ("--events", 16_384, "the events in a batch, 64 to 16384"),
         ("--size", 100_000, "b5, b5_long, b5_policies, window_spark: the messages in the window"),
-        ("--times", 1, "cold: the number of repetitions"),
+        ("--times", 3, "--against: the turns of each version"),
     ]
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
     for option, default, text in counts:
         parser.add_argument(option, type=int, default=default, metavar="N", help=f"{text} (default: %(default)s)")
-    parser.add_argument("--against", type=Path, metavar="FOLDER", help="cold: a checkout of another version to compare")
+    parser.add_argument(
+        "--against", type=Path, metavar="FOLDER", help="compare with the sources of a checkout of another version"
+    )
     parser.add_argument("--wheel", action="store_true", help="cold: also build a wheel and install it")
+    parser.add_argument("--json", action="store_true", help="print each row as a line of JSON, and nothing else")
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown or not 64 <= given.events <= 16_384:
@@ -103,16 +81,36 @@ def _given() -> argparse.Namespace:
 
 def main() -> int:
     given = _given()
+    if given.json:
+        for row in _rows(given):
+            print(row.json(), flush=True)
+        return 0
     before = calibrate()
     print(f"Python {platform.python_version()}, {platform.machine()}; one thread, CPU time unless wall time is said")
     print(f"{given.subscriptions:,} subscriptions, batches of {given.events:,} events (zipf: a sixteenth)")
-    print(HEADER)
-    for part in given.parts or PARTS:
-        for row in PARTS[part](given):
+    if given.against:
+        _in_turns(given)
+    else:
+        print(HEADER)
+        for row in _rows(given):
             print(row.text(before), flush=True)
     after = calibrate()
     print(f"calibration loop: {before:,.0f} M steps/s before, {after:,.0f} after")
     return 0
+
+
+def _rows(given: argparse.Namespace) -> Iterator[Row]:
+    for part in given.parts or PARTS:
+        yield from import_module(f"benchmarks.{part}").rows(*PARTS[part](given))
+
+
+def _in_turns(given: argparse.Namespace) -> None:
+    options = [f"--{name}={getattr(given, name)}" for name in ("subscriptions", "events", "size")]
+    print(f"medians of {given.times} turns; MB: the most memory, with that of processes it started")
+    print(turns.HEADER)
+    for part in given.parts or PARTS:
+        for line in turns.lines(part, [*options, *(["--wheel"] if given.wheel else [])], given.against, given.times):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

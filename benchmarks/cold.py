@@ -1,13 +1,14 @@
 """The time of a first answer in a new process: with an empty cache, after `tocsin warm`, and from a wheel.
 
-`--against FOLDER` measures the checkout in turns with the sources of another version. `--wheel` builds a wheel and
-installs it in an environment of its own, which takes minutes. Times count from the start of the process.
+`--wheel` builds a wheel and installs it in an environment of its own, which takes minutes. Times count from the start
+of the process.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -15,11 +16,14 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import tocsin
 from benchmarks.boolean_workload import UNI, ZIPF
 from benchmarks.rows import Row
 from tocsin.kernels.compiling import stores
 
 _ROOT = Path(__file__).parents[1]
+_SOURCE = Path(tocsin.__file__).parents[2]
+"""The checkout whose sources are measured."""
 
 _FIRST_ANSWER = """
 import json, re, resource, sys, time
@@ -65,28 +69,14 @@ print(json.dumps(len(batch) / median_seconds(lambda: segment.matcher.match(batch
 """
 
 
-def rows(against: Path | None, times: int = 1, wheel: bool = False, subscriptions: int = 100_000) -> Iterator[Row]:
+def rows(wheel: bool = False, subscriptions: int = 100_000) -> Iterator[Row]:
     """Wall and CPU seconds until each first answer."""
-    yield from _checkouts(against, times)
+    with tempfile.TemporaryDirectory() as cache:
+        yield from _answers("cold", sys.executable, {"PYTHONPATH": str(_SOURCE / "src"), "XDG_CACHE_HOME": cache})
     yield from _answers("warm", sys.executable, {})
     if wheel:
         yield from _installed()
     yield from _levels(subscriptions)
-
-
-def _checkouts(against: Path | None, times: int) -> Iterator[Row]:
-    """First answers with an empty cache, of this checkout and of the other version."""
-    sources = {"here": _ROOT / "src"} | ({} if against is None else {"before": against / "src"})
-    taken: dict[str, list[float]] = {name: [] for name in sources}
-    for _ in range(times):
-        for name, source in sources.items():
-            with tempfile.TemporaryDirectory() as cache:
-                first, *others = _answers(name, sys.executable, {"PYTHONPATH": str(source), "XDG_CACHE_HOME": cache})
-            taken[name].append(first.value)
-            yield from (first, *others)
-    if against:
-        ratio = min(taken["here"]) / min(taken["before"])
-        yield Row("cold", "ratio", "tocsin.match", ratio, "", "least CPU seconds of here by least of before")
 
 
 def _answers(load: str, python: str, changed: Mapping[str, str]) -> Iterator[Row]:
@@ -113,11 +103,13 @@ def _installed() -> Iterator[Row]:
         subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
         python = f"{folder}/venv/bin/python"
         pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        begun = time.perf_counter()
-        subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, str(_ROOT)], check=True)
+        begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, str(_SOURCE)], check=True)
         (built,) = Path(folder).glob("*.whl")
-        note = f"{built.stat().st_size / 1e6:.1f} MB: {built.name}"
-        yield Row("cold", "wheel", "building it", time.perf_counter() - begun, "s", note)
+        wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        note = f"{wall:.0f} s of wall time; {built.stat().st_size / 1e6:.1f} MB: {built.name}"
+        yield Row("cold", "wheel", "building it", used, "CPU s", note)
         begun = time.perf_counter()
         subprocess.run([*pip, "install", str(built)], check=True)
         yield Row("cold", "wheel", "installing it", time.perf_counter() - begun, "s", "with all that it needs")

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import tocsin
+
 ROOT: Final = Path(__file__).parents[1]
 
 
@@ -24,6 +26,6 @@ def job(module: str, name: str, **given: Any) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a process that imports this checkout and limits BLAS to one thread."""
-    paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    """The environment of a process that imports the same tocsin and limits BLAS to one thread."""
+    paths = [str(Path(tocsin.__file__).parents[1]), str(ROOT), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,10 @@ class Row:
         multiple = f"{self.value / calibration:9,.1f}" if self.unit.endswith("/s") else f"{'':9}"
         value = f"{self.value:12,.{digits}f} {self.unit:9} {multiple}"
         return f"{self.what:13} {self.load:5} {self.of:26} {value}  {self.note}"
+
+    def json(self) -> str:
+        """The row as one line of JSON."""
+        return json.dumps(asdict(self))
 
 
 HEADER = f"{'what':13} {'load':5} {'of':26} {'':>12} {'unit':9} {'x calib.':>9}  note"

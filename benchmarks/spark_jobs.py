@@ -7,7 +7,6 @@ Prints one line of JSON. `spark.py` starts them.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import statistics
@@ -22,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.calibration import wall_seconds
+from benchmarks.processes import cpu_seconds
 from tocsin import spark
 from tocsin.demo.pipeline import ATTRIBUTES
 from tocsin.segment import IndexFolder
@@ -118,22 +118,6 @@ def _in_turns(
     if cpu is not None:
         cpu |= {name: statistics.median(seconds) for name, seconds in used.items()}
     return {name: statistics.median(seconds) for name, seconds in taken.items()}
-
-
-def cpu_seconds() -> float:
-    """The CPU seconds of this process and its descendants so far. Workers live as long as their session."""
-    parents, used = {}, {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = stat.read_text().rpartition(")")[2].split()
-            parents[int(stat.parent.name)] = int(fields[1])
-            used[int(stat.parent.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-    below, found = [os.getpid()], 0.0
-    while below:
-        one = below.pop()
-        found += used.get(one, 0.0)
-        below += [child for child, parent in parents.items() if parent == one]
-    return found
 
 
 def joined(master: str, folder: str, index: str, sampled: int) -> dict[str, Any]:
