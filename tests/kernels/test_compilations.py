@@ -77,6 +77,30 @@ def test_only_straight_lines_are_pasted() -> None:
                 assert sum(isinstance(part, ast.Return) for part in parts) == 1, f"{file.name}: {one.name}"
 
 
+DECORATORS = {"kernel", "inner", "inlined", "part", "pasted"}
+COSTLY = {"sort", "argsort", "partition", "median", "max", "min", "sum", "cumsum"}
+"""Of NumPy: each is 4 to 60 functions of Numba to compile, once for each type."""
+
+
+def test_kernels_use_nothing_of_numpy_that_is_many_functions() -> None:
+    """Sorts are in `kernels/sorting.py`; a sum is a loop. To assign a slice or a row compiles 37 functions."""
+    found = []
+    for file in Path(jit.__file__).parents[1].rglob("*.py"):
+        for one in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(one, ast.FunctionDef) and DECORATORS & {ast.unparse(d) for d in one.decorator_list}:
+                found += [f"{file.name}: {ast.unparse(part)}" for part in ast.walk(one) if _is_costly(part)]
+    assert not found
+
+
+def _is_costly(part: ast.AST) -> bool:
+    if isinstance(part, ast.Call):
+        return isinstance(part.func, ast.Attribute) and part.func.attr in COSTLY
+    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
+        is_slice = isinstance(part.value, ast.Subscript) and isinstance(part.value.slice, ast.Slice)
+        return is_slice or isinstance(part.value, ast.Tuple)
+    return False
+
+
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_first_answer_compiles_each_function_once_and_rare_ones_when_they_are_needed(tmp_path: Path) -> None:

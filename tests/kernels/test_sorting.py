@@ -11,12 +11,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.sorting import sort_numbers
+from tocsin.kernels.sorting import sort_numbers, stable_order
 
 
 @kernel
 def _sort(numbers: NDArray[Any], first: int, stop: int) -> None:
     sort_numbers(numbers, np.int64(first), np.int64(stop))
+
+
+@kernel
+def _order(keys: NDArray[Any]) -> NDArray[np.int64]:
+    return stable_order(keys)
 
 
 @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(0, 5), st.sampled_from([np.int32, np.int64]))
@@ -44,3 +49,16 @@ def test_long_runs_of_any_order_are_sorted(order: str) -> None:
     _sort(numbers, 0, count)
 
     assert (numbers == expected).all()
+
+
+@given(st.lists(st.integers(-9, 9), max_size=200), st.sampled_from([np.int32, np.int64, np.float64]))
+def test_equal_keys_keep_their_order(given: list[int], kind: Any) -> None:
+    keys = np.array(given, kind)
+    assert _order(keys).tolist() == np.argsort(keys, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("count", [15, 16, 17, 31, 32, 33, 5_000])
+def test_the_order_of_any_number_of_keys(count: int) -> None:
+    keys = np.random.default_rng(count).integers(0, count, count).astype(np.float64)
+    for arranged in (keys, np.sort(keys), np.sort(keys)[::-1].copy(), np.zeros(count)):
+        assert (_order(arranged) == np.argsort(arranged, kind="stable")).all()

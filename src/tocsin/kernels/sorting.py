@@ -1,4 +1,4 @@
-"""Sorting in kernels. It is one function to compile; Numba's own sort is six for each type."""
+"""Sorting in kernels. Each is one function to compile for a type; Numba's own sorts are four to six."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from tocsin.kernels.jit import inner
 
 _FEW: Final = 24
 """Up to this many numbers are sorted by insertion."""
+
+_RUN: Final = 16
+"""Runs of so many numbers are sorted by insertion before they are merged; a power of two."""
 
 
 @inner
@@ -49,3 +52,31 @@ def sort_numbers(numbers: NDArray[Any], first: int, stop: int) -> None:
                 numbers[place] = numbers[place - 1]
                 place -= 1
             numbers[place] = number
+
+
+@inner
+def stable_order(keys: NDArray[Any]) -> NDArray[np.int64]:
+    """The places of keys in ascending order of the keys; equal ones keep their order. Mergesort: O(n log n)."""
+    count = len(keys)
+    order, other = np.empty(count, np.int64), np.empty(count, np.int64)
+    for i in range(count):
+        at = i
+        while at & (_RUN - 1) and keys[i] < keys[order[at - 1]]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = i
+    width = _RUN
+    while width < count:
+        for first in range(0, count, 2 * width):
+            middle, stop = min(first + width, count), min(first + 2 * width, count)
+            i, j = first, middle
+            for at in range(first, stop):
+                if j == stop or (i < middle and keys[order[i]] <= keys[order[j]]):
+                    other[at] = order[i]
+                    i += 1
+                else:
+                    other[at] = order[j]
+                    j += 1
+        order, other = other, order
+        width *= 2
+    return order

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import count_bits, inlined, inner, kernel, lowest_bit
-from tocsin.kernels.sorting import sort_numbers
+from tocsin.kernels.sorting import sort_numbers, stable_order
 
 DENSE: Final = 8
 """If hits outnumber 1/8 of the words, all words are walked."""
@@ -203,7 +203,7 @@ def best_first(events: NDArray[np.int64], scores: NDArray[np.float64], k: int) -
         stop = first + 1
         while stop < len(events) and events[stop] == events[first]:
             stop += 1
-        order = np.argsort(-scores[first:stop], kind="mergesort")
+        order = stable_order(-scores[first:stop])
         for i in range(min(k, stop - first)):
             out[written] = first + order[i]
             written += 1

@@ -38,5 +38,7 @@ def put_scores(
         if values[i] >= maxima[block]:
             maxima[block] = values[i]
         elif before == maxima[block]:
-            first = block << BITS
-            maxima[block] = scores[first : min(first + 64, len(scores))].max()
+            first, most = block << BITS, -np.inf
+            for other in range(first, min(first + 64, len(scores))):
+                most = max(most, scores[other])
+            maxima[block] = most

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.numbers import scattered
+from tocsin.kernels.sorting import stable_order
 
 BEGIN: Final = 0xFF
 END: Final = 0xFE
@@ -93,7 +94,7 @@ def build_automaton(starts: NDArray[np.int64], data: NDArray[np.uint8]) -> Autom
     failures = np.zeros(count, np.int32)
     reports = np.full(count, NONE, np.int32)
     automaton = Automaton(roots, keys, children, failures, reports, literals[:count].copy(), following)
-    _link(automaton, parents, edges, np.argsort(depths[:count], kind="mergesort"))
+    _link(automaton, parents, edges, stable_order(depths[:count]))
     return automaton
 
 

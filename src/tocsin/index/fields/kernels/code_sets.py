@@ -17,6 +17,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Bound, Events
+from tocsin.kernels.sorting import stable_order
 
 
 class CodeSets(NamedTuple):
@@ -61,7 +62,7 @@ def merge_literals(
     count, at = 0, np.int64(0)
     for conjunction in range(len(starts) - 1):
         part = literals[starts[conjunction] : starts[conjunction + 1]]
-        part = part[np.argsort(keys.present[part >> 1], kind="mergesort")]
+        part = part[stable_order(keys.present[part >> 1])]
         behind = _merge_one(part, keys, operand_starts, room, out, at)
         if behind >= 0:
             at = np.int64(behind)

@@ -111,8 +111,9 @@ def with_boxes(
     at = 0
     for number in range(count):
         place, stop = leaves.program_starts[number], leaves.program_starts[number + 1]
-        program[at : at + stop - place] = leaves.program[place:stop]
-        at += stop - place
+        for i in range(place, stop):
+            program[at] = leaves.program[i]
+            at += 1
         more = unions[number]
         while place < stop:
             code = leaves.program[place]

@@ -74,7 +74,8 @@ def split_plain(
             attribute = attribute_of(leaves, place, stop)
             at = size
             while at > 0 and ranks[parts[at - 1, 0]] > ranks[attribute]:
-                parts[at] = parts[at - 1]
+                for column in range(3):
+                    parts[at, column] = parts[at - 1, column]
                 at -= 1
             parts[at, 0], parts[at, 1], parts[at, 2] = attribute, place, stop
             size += 1

@@ -17,6 +17,7 @@ from tocsin.index.relaxed.kernels.one_by_one import is_alone
 from tocsin.index.relaxed.kernels.weighing import NOTHING, is_alive, keep
 from tocsin.kernels.jit import bits_of_float, inlined, inner, kernel
 from tocsin.kernels.packing import viewed
+from tocsin.kernels.sorting import sort_numbers
 
 TILE: Final = 256
 MOST_EVENTS: Final = 64
@@ -104,7 +105,7 @@ def _number_columns(
                 column_of[field] = 0
                 used[count] = columns.ranks[field]
                 count += 1
-    used[:count].sort()
+    sort_numbers(used, 0, count)
     for i in range(count):
         column = tiles.starts[tile] + i
         tiles.fields[column] = columns.order[used[i]]

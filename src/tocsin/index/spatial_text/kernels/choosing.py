@@ -154,8 +154,9 @@ def without_leaves(
             length = next_place(leaves.program, place) - place
             is_asked = code >= 0 and code & 1 == 0 and (code == 2 * boxes[number] or kinds[code >> 1] > 0)
             if not is_asked:
-                program[at : at + length] = leaves.program[place : place + length]
-                at += length
+                for i in range(place, place + length):
+                    program[at] = leaves.program[i]
+                    at += 1
             place += length
         starts[number + 1] = at
     return starts, program[:at].copy()

@@ -60,7 +60,7 @@ def split(
     count = 0
     for group in range(len(ranges.starts) - 1):
         roots[group] = -1
-        stack[0] = (ranges.starts[group], ranges.starts[group + 1], -1, group)
+        _push(stack, 0, ranges.starts[group], ranges.starts[group + 1], -1, group)
         depth = 1 if ranges.starts[group + 1] > ranges.starts[group] else 0
         while depth > 0:
             depth -= 1
@@ -80,8 +80,10 @@ def split(
                 else:
                     order[kept] = place
                     kept += 1
-            order[kept : kept + below] = left_room[:below]
-            order[kept + below : stop] = right_room[:above]
+            for i in range(below):
+                order[kept + i] = left_room[i]
+            for i in range(above):
+                order[kept + below + i] = right_room[i]
             node = NODE * count
             nodes[node + MEDIAN], nodes[node + BEST] = median, order[first]
             nodes[node + LEFT], nodes[node + RIGHT] = -1, -1
@@ -91,24 +93,45 @@ def split(
             else:
                 nodes[NODE * parent + side] = count
             if above:
-                stack[depth] = (kept + below, stop, count, RIGHT)
+                _push(stack, depth, kept + below, stop, count, RIGHT)
                 depth += 1
             if below:
-                stack[depth] = (kept, kept + below, count, LEFT)
+                _push(stack, depth, kept, kept + below, count, LEFT)
                 depth += 1
             count += 1
     starts[count] = len(order)
     return count
 
 
+@inlined
+def _push(stack: NDArray[np.int64], depth: int, first: int, stop: int, parent: int, side: int) -> None:
+    stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = first, stop, parent, side
+
+
 @inner
 def _median(ranges: Ranges, order: NDArray[np.int32], first: int, stop: int, ends: NDArray[np.int32]) -> int:
-    """The median of the ends of some intervals."""
+    """The median of the ends of some intervals: quickselect, because Numba's own is sixty functions to compile."""
     size = stop - first
     for i in range(size):
         ends[2 * i] = ranges.lows[order[first + i]]
         ends[2 * i + 1] = ranges.highs[order[first + i]]
-    return np.partition(ends[: 2 * size], size)[size]
+    low, high = 0, 2 * size - 1
+    while low < high:
+        pivot = ends[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while ends[i] < pivot:
+                i += 1
+            while pivot < ends[j]:
+                j -= 1
+            if i <= j:
+                ends[i], ends[j] = ends[j], ends[i]
+                i += 1
+                j -= 1
+        if j < size < i:
+            break
+        low, high = (low, j) if size <= j else (i, high)
+    return ends[size]
 
 
 @inlined

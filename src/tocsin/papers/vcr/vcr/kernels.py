@@ -17,6 +17,7 @@ from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, Seen
 from tocsin.index.rectangles.kernels.matching import find_by_scan, register
 from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.numbers import scattered
+from tocsin.kernels.sorting import sort_numbers
 
 ARRAY: Final = 0
 """In place of a prime: the lists of all VCRs of the map are stored, and found by their number."""
@@ -74,7 +75,8 @@ def distance_table(kx: int, ky: int, width: int, closed: bool) -> NDArray[np.int
                     if x + (np.int64(1) << i) >= side_x + edge and y + (np.int64(1) << j) >= side_y + edge:
                         out[count] = number_of(kx, ky, width, x, y, i, j)
                         count += 1
-    return np.sort(out[:count])
+    sort_numbers(out, 0, count)
+    return out[:count]
 
 
 @inlined

@@ -28,6 +28,7 @@ from tocsin.index.spatial_text.token_grid.kernels.lists import (
 from tocsin.kernels.compacting import write_flagged
 from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
+from tocsin.kernels.sorting import stable_order
 
 _ANYWHERE = np.uint64(0xFFFFFFFF)
 _SHARE = np.uint64(0x80) << ABOVE
@@ -48,7 +49,7 @@ def suffix_shares(regions: Regions, counts: NDArray[np.int64], weighed: Weighed)
     for one in range(len(held.owners)):
         first, stop = held.token_starts[one], held.token_starts[one + 1]
         own = held.tokens[first:stop]
-        order = np.argsort(counts[own], kind="mergesort")
+        order = stable_order(counts[own])
         behind, total = 0.0, heavy.totals[one]
         for i in range(len(own) - 1, -1, -1):
             behind += heavy.weights[own[order[i]]]

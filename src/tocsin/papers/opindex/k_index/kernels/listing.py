@@ -36,7 +36,10 @@ def make_lists(pair_starts: NDArray[np.int64], posted: NDArray[np.int32], clause
     on.
     """
     turns, lists = _turns(pair_starts, posted, clauses)
-    places = np.zeros(1 + np.max(turns) if len(turns) > 0 else 1, np.int64)
+    most = np.int64(0)
+    for turn in turns:
+        most = max(most, np.int64(turn))
+    places = np.zeros(1 + most, np.int64)
     out = Listed(
         np.zeros(len(pair_starts), np.int64),
         np.empty(lists, np.int32),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import inlined, kernel
+from tocsin.kernels.sorting import stable_order
 from tocsin.papers.opindex.opindex.kernels.layouts import (
     CLAUSE_BITS,
     CLAUSES,
@@ -111,9 +112,10 @@ def sort_segments(starts: NDArray[np.int64], keys: NDArray[np.int64], pointers: 
                     at -= 1
                 keys[at], pointers[at] = key, pointer
         else:
-            order = np.argsort(keys[first:stop], kind="mergesort")
-            keys[first:stop] = keys[first:stop][order]
-            pointers[first:stop] = pointers[first:stop][order]
+            order = stable_order(keys[first:stop])
+            before, pointed = keys[first:stop].copy(), pointers[first:stop].copy()
+            for i in range(stop - first):
+                keys[first + i], pointers[first + i] = before[order[i]], pointed[order[i]]
 
 
 @kernel
