@@ -1,4 +1,4 @@
-"""The paths around the kernels that users meet: one event, areas, answers, loading texts, dicts, wide tables, a CSV.
+"""The paths around the kernels that users meet: one event, areas, answers, texts, dicts, wide tables, a CSV, memory.
 
 Each row with a share compares two paths of one run, which alternate; the ratio of medians is its value.
 """
@@ -44,6 +44,7 @@ def rows(subscriptions: int) -> Iterator[Row]:
     yield from _texts(draw, subscriptions)
     yield from _forms(engine, offers)
     yield from _command(engine, offers)
+    yield _memory(subscriptions)
 
 
 def _sound(row: dict[str, str]) -> dict[str, Any] | None:
@@ -113,6 +114,17 @@ def _areas(draw: random.Random) -> Iterator[Row]:
         taken[kind] = _median(lambda engine=engine: engine.match_batch(table, threads=1)) / len(events)
         note = f"{count:,} in one place, each for another carrier; {taken[kind] / taken['boxes']:.1f} times boxes"
         yield Row("areas", kind, "match_batch", taken[kind] * 1e6, "us an event", note)
+        first = statistics.median(_first_batch(engine, table) for _ in range(_ROUNDS))
+        yield Row("areas", kind, "the first batch after load", first / count * 1e6, "us", "each area")
+
+
+def _first_batch(engine: tocsin.Engine, table: pa.Table) -> float:
+    """The seconds that the first batch takes longer than the second, in an engine that was saved and loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine.save(folder)
+        with tocsin.Engine.load(folder) as loaded:
+            first, second = (wall_seconds(lambda: loaded.match_batch(table, threads=1)) for _ in range(2))
+    return first - second
 
 
 def _answers(draw: random.Random) -> Iterator[Row]:
@@ -196,6 +208,32 @@ def _command(engine: tocsin.Engine, offers: list[dict[str, Any]]) -> Iterator[Ro
 def _match(folder: Path, file: str) -> None:
     command = [sys.executable, "-m", "tocsin", "match", "index", file, "--out", "matches.csv", "--no-warnings"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
+_LOADER = """
+import ctypes, gc, random, sys, tocsin
+draw = random.Random(1)
+def load(count):
+    texts = (f"model = 'm{draw.randint(1, 999)}' AND price <= {draw.randint(1, 999)}" for _ in range(count))
+    engine = tocsin.Engine()
+    engine.subscribe_many({"id": f"s{i:07}", "where": text} for i, text in enumerate(texts))
+    engine.match_batch([{"model": "m1", "price": 3}] * 10)
+    return engine
+def resident():
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+load(1_000)
+before = resident()
+engine = load(int(sys.argv[1]))
+print(resident() - before)
+"""
+
+
+def _memory(count: int) -> Row:
+    """What a process grows by for each text: an id of 8 characters, a text of 31, and the index."""
+    shown = subprocess.run([sys.executable, "-c", _LOADER, str(count)], capture_output=True, text=True, check=True)
+    return Row("memory", "texts", "resident, with the index", int(shown.stdout) / count, "bytes", "each")
 
 
 def _median(work: Callable[[], object], times: int = _ROUNDS) -> float:

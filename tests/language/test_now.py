@@ -162,7 +162,7 @@ def test_what_is_no_present(now: Any) -> None:
     engine = Engine()
     engine.subscribe("s", "t > NOW()")
     for ask in (engine.match, engine.match_batch):
-        with pytest.raises(InvalidInput, match=r"now is .*give a datetime"):
+        with pytest.raises(InvalidInput, match=r"now is .*give a date and time"):
             ask({"t": NOW}, now=now)
 
 

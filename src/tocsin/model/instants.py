@@ -47,7 +47,7 @@ def given_moment(given: object, name: str = "now") -> Instant | None:
         return Instant.of(given)
     moment = read_instant(given) if isinstance(given, str) else None
     if moment is None:
-        raise InvalidInput(f"{name} is {given!r:.40}; give a datetime, or a text such as '2024-05-31T08:15:00Z'")
+        raise InvalidInput(f"{name} is {given!r:.40}; give a date and time, such as '2024-05-31T08:15:00Z'")
     return moment
 
 
