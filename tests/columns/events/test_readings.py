@@ -195,3 +195,16 @@ def test_epoch_numbers_are_instants_where_a_schema_says_so(unit: str, number: in
         assert pairs(tocsin.match(asked, source, schema={"ts": f"instant({unit})"})) == [(0, "same")]
     refused = tocsin.match(asked, [{"ts": 1e300}, {"ts": True}], schema={"ts": f"instant({unit})"})
     assert pairs(refused) == [] and [error.row for error in refused.errors] == [0, 1]
+
+
+def test_names_that_are_asked_for_later_have_no_reading() -> None:
+    """The readings of a batch are remembered by its names, of which there may be more for the next one."""
+    engine = tocsin.Engine()
+    engine.subscribe("since", "ts - was >= 20")
+    events = [{"ts": 50, "was": row % 60, "size": row} for row in range(300)]
+    expected = [(row, "since") for row in range(300) if 50 - row % 60 >= 20]
+    assert pairs(engine.match_batch(events)) == expected
+    engine.subscribe("size", "size > 290")
+    assert pairs(engine.match_batch(events)) == sorted([*expected, *((row, "size") for row in range(291, 300))])
+    texts = [{**event, "ts": "2024-06-01T00:01:00Z", "was": "2024-06-01"} for event in events]
+    assert [one for one in pairs(engine.match_batch(texts)) if one[1] == "since"] == [(n, "since") for n in range(300)]

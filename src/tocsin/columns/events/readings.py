@@ -29,14 +29,15 @@ def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
     if is_few(batch):
         return _few_with_readings(batch, readings)
     arrays = batch.arrays
-    at = np.searchsorted(readings.attributes, arrays.attributes)
-    at[at == len(readings.attributes)] = 0
-    has_reading = (readings.attributes[at] == arrays.attributes) & np.isin(arrays.types, _READABLE)
-    places = np.flatnonzero(has_reading)
+    places = np.flatnonzero(_IS_READABLE[arrays.types])
+    numbers = readings.by_number[arrays.attributes[places]]
+    places, numbers = places[numbers >= 0], numbers[numbers >= 0]
     types, payloads, is_instant = _read(arrays.types[places], arrays.payloads[places], batch.strings)
-    places, types, payloads = places[is_instant], types[is_instant], payloads[is_instant]
+    if not is_instant.any():
+        return replace(batch, attributes=readings.names)
+    places, numbers = places[is_instant], numbers[is_instant]
+    types, payloads = types[is_instant], payloads[is_instant]
     owners = np.searchsorted(arrays.starts, places, side="right") - 1
-    numbers = readings.numbers[at[places]]
     return replace(batch, arrays=inserted(arrays, owners, numbers, types, payloads), attributes=readings.names)
 
 
@@ -90,15 +91,16 @@ def without_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
 
 
 _READABLE = (codes.STRING, codes.INSTANT, codes.RANGED + codes.INSTANT)
+_IS_READABLE = np.isin(np.arange(256), _READABLE)
 
 
 class _Readings(NamedTuple):
     """The attributes of a batch that are also read as instants. R attributes."""
 
-    attributes: NDArray[np.int32]  # (R,) their numbers, ascending
     numbers: NDArray[np.int32]  # (R,) the numbers of their readings
     names: list[str]  # names of all attributes and readings
-    by_attribute: dict[int, int]  # the same numbers
+    by_attribute: dict[int, int]  # the number of a reading, by its attribute's
+    by_number: NDArray[np.int32]  # (A,) the same for all A names; -1 without a reading
 
 
 def _readings(names: list[str], wanted: Wanted) -> _Readings | None:
@@ -108,13 +110,13 @@ def _readings(names: list[str], wanted: Wanted) -> _Readings | None:
     """
     if not wanted.readings:
         return None
-    asked = len(wanted.readings)
+    asked, count = len(wanted.readings), len(names)
     known = wanted.kept.get("readings")
-    if known is None or known[0] is not names or known[1] != asked:
+    if known is None or known[0] is not names or known[1:3] != (asked, count):
         pairs = list(wanted.readings.copy().items())  # a copy, since other threads may add readings meanwhile
         made = _shared(pairs, wanted) if names is wanted.ordered else _own(pairs, names)
-        known = wanted.kept["readings"] = names, len(pairs), made
-    made_before: _Readings | None = known[2]
+        known = wanted.kept["readings"] = names, len(pairs), count, made
+    made_before: _Readings | None = known[3]
     return made_before
 
 
@@ -138,7 +140,10 @@ def _own(pairs: list[tuple[str, int]], names: list[str]) -> _Readings | None:
 
 
 def _of(attributes: NDArray[np.int32], numbers: NDArray[np.int32], names: list[str]) -> _Readings:
-    return _Readings(attributes, numbers, names, dict(zip(attributes.tolist(), numbers.tolist(), strict=True)))
+    by_number = np.full(len(names), -1, np.int32)
+    by_number[attributes] = numbers
+    by_attribute = dict(zip(attributes.tolist(), numbers.tolist(), strict=True))
+    return _Readings(numbers, names, by_attribute, by_number)
 
 
 def _read(
