@@ -370,10 +370,12 @@ def walk(root: Expression) -> Iterator[Expression]:
 
 def walk_all(root: Expression) -> Iterator[Expression]:
     """Like `walk`, but yields the nodes of inner expressions too, after the node that holds them."""
-    for node in walk(root):
+    stack = [root]
+    while stack:
+        node = stack.pop()
         yield node
-        for inner in node.inner():
-            yield from walk_all(inner)
+        stack.extend(reversed(node.children()))
+        stack.extend(reversed(node.inner()))
 
 
 def attributes(root: Expression) -> list[str]:

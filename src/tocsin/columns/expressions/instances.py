@@ -6,6 +6,7 @@ gathers its values from them by its recipe.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,11 +36,12 @@ def compile_instances(given: Sequence[Expression | Instance], book: RecipeBook) 
     values: list[Values] = []
     trees: list[Expression] = []
     has_recipe = np.zeros(len(given), bool)
+    counts = Counter(where.template for where in given if isinstance(where, Instance))
     for number, where in enumerate(given):
         if not isinstance(where, Instance):
             trees.append(where)
             continue
-        one, recipe = book.read(where)
+        one, recipe = book.read(where, is_alone=counts[where.template] == 1)
         if recipe is None:
             trees.append(one.tree())
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, cast
 
@@ -26,11 +26,12 @@ def learn(example: str, marks: list[str]) -> Reader | None:
         template = Template(parse(example), kinds)
     except ValueError:  # InvalidInput is one; `POINT(1 - -2)` makes `parse` raise a plain one
         return None
-    if _slots_in(template.tree) != list(range(len(slots))):
+    scalars = _scalars_in(template.tree)
+    if _slots_of(scalars) != list(range(len(slots))):
         return None  # a value computed from several slots, as in an array, is not in any of them
     # The same tree without spans, since those would not fit any user's text.
     tree = template.fill([placeholder(kind, slot) for slot, kind in enumerate(kinds)])
-    if _scalars_in(tree) != _scalars_in(template.tree):  # to compare whole trees would recurse
+    if _scalars_in(tree) != scalars:  # to compare whole trees would recurse
         return None
 
     def marked(mark: str) -> list[int]:
@@ -70,9 +71,9 @@ def with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
     return " ".join([*pieces, text[end:]])
 
 
-def _slots_in(tree: Expression) -> list[int]:
-    """The slots whose placeholders occur in a tree, with repetitions, in ascending order; -1 for a name of several."""
-    found = [-1 if _has_several(scalar) else slot_of(scalar) for scalar in _scalars_in(tree)]
+def _slots_of(scalars: Sequence[Scalar]) -> list[int]:
+    """The slots whose placeholders these are, with repetitions, in ascending order; -1 for a name of several."""
+    found = [-1 if _has_several(scalar) else slot_of(scalar) for scalar in scalars]
     return sorted([slot for slot in found if slot is not None])
 
 

@@ -10,8 +10,9 @@ from tocsin.language import Instance, Template
 class RecipeBook:
     """The recipes of the templates that had more than one instance. It forgets all of them when there are many.
 
-    Making a recipe costs more than compiling one instance, so the first instance of a template is compiled alone. A
-    template with TEXT has no recipe; the template that its instances expand to may have one.
+    Making a recipe costs more than compiling one instance, so the first instance of a template is compiled alone,
+    unless others come with it. A template with TEXT has no recipe; the template that its instances expand to may have
+    one.
     """
 
     _MOST = 100_000
@@ -21,9 +22,12 @@ class RecipeBook:
         self._seen: set[Template] = set()  # templates of one instance so far
         self._spelling = Spelling()
 
-    def read(self, given: Instance) -> tuple[Instance, Recipe | None]:
-        """An instance, with TEXT expanded if possible, and the recipe of its template; None if it has none."""
-        if self._is_new(given.template):
+    def read(self, given: Instance, *, is_alone: bool) -> tuple[Instance, Recipe | None]:
+        """An instance, with TEXT expanded if possible, and the recipe of its template; None if it has none.
+
+        `is_alone` says that no other instance of the template is compiled with it.
+        """
+        if is_alone and self._is_new(given.template):
             return given, None
         recipe = self._recipe(given.template)
         if recipe is not None:
