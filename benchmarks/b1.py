@@ -100,7 +100,11 @@ def _packed(workload: Workload, count: int, wanted: Wanted) -> EventBatch:
 def _sizes(segment: Segment) -> str:
     sizes = segment.matcher.sizes()
     own = {"ids": segment.ids, "texts": segment.sources}
-    others = {name: texts.starts.nbytes + texts.data.nbytes for name, texts in own.items() if hasattr(texts, "starts")}
+    others = {
+        name: texts.starts.nbytes + memoryview(texts.data).nbytes
+        for name, texts in own.items()
+        if hasattr(texts, "starts")
+    }
     shown = {**sizes, **others, "scores": segment.scores.nbytes}
     return ", ".join(f"{name} {size / len(segment):.0f}" for name, size in shown.items()) + " B/subscription"
 
