@@ -125,3 +125,10 @@ def test_a_box_beyond_180_degrees_lies_on_both_sides() -> None:
     assert sorted(found.leaves[found.owners == 0].tolist()) == sorted({*east.tolist(), *west.tolist()})
     assert sorted(found.leaves[found.owners == 1].tolist()) == list(range(64))
     assert (np.diff(found.owners) >= 0).all()
+
+
+@pytest.mark.parametrize("placement", sorted(PLACEMENTS))
+def test_more_terms_than_attributes_beside_shapes(placement):
+    """A comparison of terms has the number of a term where other leaves have that of an attribute."""
+    area = "S_INTERSECTS(at, POLYGON(({0} 0, {1} 0, {0} 2, {0} 0))) AND a - b > {0} AND a + {0} * b > 2"
+    planned(part_of([area.format(i, i + 2) for i in range(24)]), placement, 2)

@@ -208,3 +208,16 @@ def test_boxes_that_expressions_have_are_not_copied():
     assert len(other.regions.boxes) == 51
     assert other.regions.boxes[50].tolist() == [7, 0, 8, 1]
     assert one.nbytes() + 32 * 50 < other.nbytes()
+
+
+@pytest.mark.parametrize("structure", ["token_grid", "rt_tree", "rt_plus_plus_tree", "inverted_r_tree"])
+@pytest.mark.parametrize("terms", ["", " AND a - b > {0}", " AND a - b > {0} AND a + {0} * b > 2 AND a / {1} < 30"])
+def test_a_number_of_a_term_is_not_that_of_an_attribute(structure, terms):
+    """Shapes get boxes around them by the number of their attribute; a comparison of terms has a term's there."""
+    area = "S_INTERSECTS(at, POLYGON(({0} 0, {1} 0, {0} 2, {0} 0))) AND A_CONTAINS(tags, ('x'))"
+    texts = [(area + (terms if i % 4 else "")).format(i, i + 2) for i in range(24)]
+    records = [{"id": i, "where": text} for i, text in enumerate(texts)]
+    events = [{"at": [i % 25 + 0.3, 0.5], "tags": ["x", "y"], "a": i, "b": i % 7} for i in range(100)]
+    expected = tocsin.match(records, events, index="scan").table
+    assert len(expected)
+    assert tocsin.match(records, events, index=structure).table.equals(expected)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions, leaf_arrays
+from tocsin.columns.expressions.leaf_kinds import ATTRIBUTES, refers
 from tocsin.columns.expressions.programs import depths, leaf_places
 from tocsin.errors import ExpressionError, SegmentError
 from tocsin.index.filtering.kernels.verifying import with_boxes
@@ -45,9 +46,11 @@ def with_boxes_around(compiled: CompiledExpressions, *, goes_on: bool = False) -
     attributes = list(dict.fromkeys([*compiled.attributes, *shapes.names]))
     numbers = {name: number for number, name in enumerate(attributes)}
     arrays, names = compiled.arrays, np.array([numbers[name] for name in shapes.names], np.int64)
-    of_shapes = np.full(len(compiled.attributes), -1, np.int64)
-    of_shapes[shapes.attributes] = np.arange(len(names))
-    of_shapes = of_shapes[arrays.leaf_attributes]
+    by_attribute = np.full(len(compiled.attributes), -1, np.int64)
+    by_attribute[shapes.attributes] = np.arange(len(names))
+    has_attribute = refers(arrays.leaf_kinds, "leaf_attributes", ATTRIBUTES)  # others may refer to a term
+    of_shapes = np.full(len(arrays.leaf_kinds), -1, np.int64)
+    of_shapes[has_attribute] = by_attribute[arrays.leaf_attributes[has_attribute]]
     places, boxes = boxes_met(arrays)
     own = of_shapes >= 0
     places[own], boxes[own] = names[of_shapes[own]], shapes.boxes[of_shapes[own]]

@@ -1,0 +1,53 @@
+"""Each part of the benchmarks runs, with few subscriptions, and two versions can be compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from benchmarks.__main__ import PARTS
+
+ROOT = Path(__file__).parents[1]
+QUICK = ("b1", "b2", "b4", "b4_large", "b5", "bulk", "dense", "ir_tree", "patterns", "public", "ranked")
+LONG = ("b1_ranked", "b5_long", "b5_policies", "changes", "durable", "paths", "placement", "rules", "threads")
+
+
+def run(*arguments: str) -> str:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [*QUICK, *(pytest.param(part, marks=pytest.mark.long) for part in LONG)])
+def test_a_part_runs(part: str) -> None:
+    rows = [
+        json.loads(line)
+        for line in run(part, "--subscriptions=2000", "--events=64", "--size=2000", "--json").splitlines()
+    ]
+    assert rows
+    assert all(set(row) == {"what", "load", "of", "value", "unit", "note"} for row in rows)
+
+
+def test_the_parts_are_known() -> None:
+    """The rest needs Spark, a server, a wheel, a peer or many minutes."""
+    others = {"cold", "places", "saved_searches", "service", "spark", "window_spark"}
+    assert set(PARTS) == {*QUICK, *LONG, *others}
+
+
+@pytest.mark.slow
+def test_two_versions_take_turns() -> None:
+    """Here the same one twice: the gain of a rate is near 1, and memory is seen."""
+    shown = run("patterns", "--subscriptions=2000", "--events=64", f"--against={ROOT}", "--times=1").splitlines()
+    (line,) = [one for one in shown if one.startswith("access") and "parse and build" in one]
+    before, here, unit, gain, held, holds = line[46:].split()[:6]
+    assert unit == "s"
+    assert float(before) > 0 and float(here) > 0
+    assert 0.02 < float(gain) < 50
+    assert 50 < float(held) < 5000 and 50 < float(holds) < 5000
