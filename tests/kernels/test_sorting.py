@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tocsin.kernels.jit import kernel
-from tocsin.kernels.sorting import sort_numbers, stable_order
+from tocsin.kernels.sorting import select, sort_numbers, stable_order
 
 
 @kernel
@@ -22,6 +22,18 @@ def _sort(numbers: NDArray[Any], first: int, stop: int) -> None:
 @kernel
 def _order(keys: NDArray[Any]) -> NDArray[np.int64]:
     return stable_order(keys)
+
+
+@kernel
+def _select(numbers: NDArray[Any], count: int, place: int) -> Any:
+    return select(numbers, count, place)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1, max_size=100), st.data())
+def test_one_number_in_order(given: list[int], data: st.DataObject) -> None:
+    numbers, place = np.array([*given, 99], np.int32), data.draw(st.integers(0, len(given) - 1))
+    assert _select(numbers, len(given), place) == sorted(given)[place]
+    assert sorted(numbers[:-1].tolist()) == sorted(given) and numbers[-1] == 99
 
 
 @given(st.lists(st.integers(-(2**31), 2**31 - 1)), st.integers(0, 5), st.sampled_from([np.int32, np.int64]))

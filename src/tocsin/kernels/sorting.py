@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inner
+from tocsin.kernels.jit import inlined, inner
 
 _FEW: Final = 24
 """Up to this many numbers are sorted by insertion."""
@@ -26,18 +26,7 @@ def sort_numbers(numbers: NDArray[Any], first: int, stop: int) -> None:
         depth -= 1
         low, high = lows[depth], highs[depth]
         while high - low > _FEW:
-            left, middle, right = numbers[low], numbers[(low + high) >> 1], numbers[high - 1]
-            pivot = max(min(left, middle), min(max(left, middle), right))
-            i, j = low, high - 1
-            while i <= j:
-                while numbers[i] < pivot:
-                    i += 1
-                while pivot < numbers[j]:
-                    j -= 1
-                if i <= j:
-                    numbers[i], numbers[j] = numbers[j], numbers[i]
-                    i += 1
-                    j -= 1
+            i, j = _divide(numbers, low, high)
             if j + 1 - low < high - i:
                 lows[depth], highs[depth] = i, high
                 high = j + 1
@@ -52,6 +41,36 @@ def sort_numbers(numbers: NDArray[Any], first: int, stop: int) -> None:
                 numbers[place] = numbers[place - 1]
                 place -= 1
             numbers[place] = number
+
+
+@inner
+def select(numbers: NDArray[Any], count: int, place: int) -> Any:
+    """The number that would be at a place if the first `count` were sorted. Moves them. Cost: O(n) expected."""
+    low, high = np.int64(0), np.int64(count)
+    while high - low > 1:
+        i, j = _divide(numbers, low, high)
+        if j < place < i:
+            break
+        low, high = (low, j + 1) if place <= j else (i, high)
+    return numbers[place]
+
+
+@inlined
+def _divide(numbers: NDArray[Any], low: int, high: int) -> tuple[int, int]:
+    """Move numbers[low:high] so that those before j + 1 are at most those from i on; those between are the pivot."""
+    left, middle, right = numbers[low], numbers[(low + high) >> 1], numbers[high - 1]
+    pivot = max(min(left, middle), min(max(left, middle), right))
+    i, j = low, high - 1
+    while i <= j:
+        while numbers[i] < pivot:
+            i += 1
+        while pivot < numbers[j]:
+            j -= 1
+        if i <= j:
+            numbers[i], numbers[j] = numbers[j], numbers[i]
+            i += 1
+            j -= 1
+    return i, j
 
 
 @inner

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, Ranges, least, register, state_width
 from tocsin.index.scored.r_trees.kernels import ENTRY, RTrees, next_in_tree, open_tree, place_of_entry
 from tocsin.kernels.jit import inlined, inner, kernel, prefetch
+from tocsin.kernels.sorting import select
 
 MEDIAN: Final = 0  # the code that every interval of the node contains
 LEFT: Final = 1  # the node of the intervals below it, or -1
@@ -110,28 +111,12 @@ def _push(stack: NDArray[np.int64], depth: int, first: int, stop: int, parent: i
 
 @inner
 def _median(ranges: Ranges, order: NDArray[np.int32], first: int, stop: int, ends: NDArray[np.int32]) -> int:
-    """The median of the ends of some intervals: quickselect, because Numba's own is sixty functions to compile."""
+    """The median of the ends of some intervals."""
     size = stop - first
     for i in range(size):
         ends[2 * i] = ranges.lows[order[first + i]]
         ends[2 * i + 1] = ranges.highs[order[first + i]]
-    low, high = 0, 2 * size - 1
-    while low < high:
-        pivot = ends[(low + high) >> 1]
-        i, j = low, high
-        while i <= j:
-            while ends[i] < pivot:
-                i += 1
-            while pivot < ends[j]:
-                j -= 1
-            if i <= j:
-                ends[i], ends[j] = ends[j], ends[i]
-                i += 1
-                j -= 1
-        if j < size < i:
-            break
-        low, high = (low, j) if size <= j else (i, high)
-    return ends[size]
+    return select(ends, 2 * size, size)
 
 
 @inlined
