@@ -117,7 +117,7 @@ class _Changes:
         for text in self._texts:  # an engine that has run for an hour knows the templates of new texts
             instance = engine._templates.instance(text)
             if instance is not None:
-                engine._store.book.read(instance, is_alone=False)
+                engine._store.book.read(instance)
 
     def __iter__(self) -> Iterator[None]:
         number = 0

@@ -116,6 +116,7 @@ def test_most_templates_have_a_recipe() -> None:
     assert one is not None
     assert book.read(one)[1] is None, "a template that was seen once has none"
     assert book.read(one)[1] is not None
+    assert RecipeBook().read(one, is_alone=False)[1] is not None
     folded = templates.instance("CASEI(brand) = CASEI('NOKIA') AND price < 5")
     assert folded is not None
     book.read(folded)

@@ -59,7 +59,7 @@ class ExpressionWriter:
     def add(self, where: Expression | Instance) -> list[int]:
         """Compile one more expression; returns its program. Cost: some microseconds a predicate."""
         if isinstance(where, Instance):
-            instance, recipe = self._book.read(where, is_alone=True)
+            instance, recipe = self._book.read(where)
             if recipe is None:
                 program = program_of(instance.tree(), self.pools)
             else:

@@ -22,7 +22,7 @@ class RecipeBook:
         self._seen: set[Template] = set()  # templates of one instance so far
         self._spelling = Spelling()
 
-    def read(self, given: Instance, *, is_alone: bool) -> tuple[Instance, Recipe | None]:
+    def read(self, given: Instance, *, is_alone: bool = True) -> tuple[Instance, Recipe | None]:
         """An instance, with TEXT expanded if possible, and the recipe of its template; None if it has none.
 
         `is_alone` says that no other instance of the template is compiled with it.
