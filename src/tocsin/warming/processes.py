@@ -36,7 +36,7 @@ _FUNCTIONS_OF_PAPERS: Final = 440
 _PLAIN: Final = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
 """Numba colours the message of each implementation that does not fit, if the package colorama is there."""
 
-_SECONDS_A_FUNCTION: Final = 0.09
+_SECONDS_A_FUNCTION: Final = 0.1
 """CPU seconds for each function: `tocsin warm` into an empty store."""
 
 
@@ -75,7 +75,7 @@ def warm(
     folder is one that `TOCSIN_KERNELS` may name; its content is complete or absent. `level` is one of `LEVELS`, or None
     for this processor alone. Returns the number of functions compiled; 0 if nothing was missing. Raises `InvalidInput`
     for an unknown level, a level that this processor does not reach, or less than one process (None: one a core). Cost:
-    about 70 seconds of CPU, 100 with papers.
+    about 80 seconds of CPU, 110 with papers.
     """
     if level is not None and level not in set(LEVELS) & set(levels()):
         known = ", ".join(one for one in levels() if one in LEVELS) or "none of them"

@@ -5,7 +5,6 @@ It prints a line for each function compiled, and an empty line at the end of eac
 
 from __future__ import annotations
 
-import gc
 import sys
 import warnings
 from typing import Any
@@ -25,7 +24,6 @@ class _Listener(event.Listener):  # type: ignore[misc]
 
 def run() -> None:
     """Run uses of tocsin or of other packages until the end of the input."""
-    gc.disable()  # Numba makes many objects and few cycles: collecting them is a twentieth of the time
     event.register("numba:compile", _Listener())
     warnings.simplefilter("ignore")  # samples provoke warnings on purpose
     there = dict(uses())
