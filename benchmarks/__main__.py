@@ -67,15 +67,18 @@ def _given() -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
     for option, default, text in counts:
         parser.add_argument(option, type=int, default=default, metavar="N", help=f"{text} (default: %(default)s)")
-    parser.add_argument(
+    parser.add_argument("--wheel", action="store_true", help="cold: also build a wheel and install it")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
         "--against", type=Path, metavar="FOLDER", help="compare with the sources of a checkout of another version"
     )
-    parser.add_argument("--wheel", action="store_true", help="cold: also build a wheel and install it")
-    parser.add_argument("--json", action="store_true", help="print each row as a line of JSON, and nothing else")
+    how.add_argument("--json", action="store_true", help="print each row as a line of JSON, and nothing else")
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown or not 64 <= given.events <= 16_384:
         parser.error(f"there is no part {unknown[0]!r}" if unknown else "--events must be from 64 to 16384")
+    if given.against and not (given.against / "src" / "tocsin").is_dir():
+        parser.error(f"--against is {given.against}, which is no checkout of tocsin")
     return given
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -16,14 +15,11 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import tocsin
 from benchmarks.boolean_workload import UNI, ZIPF
+from benchmarks.jobs import ROOT, SOURCE
+from benchmarks.processes import cpu_seconds
 from benchmarks.rows import Row
 from tocsin.kernels.compiling import stores
-
-_ROOT = Path(__file__).parents[1]
-_SOURCE = Path(tocsin.__file__).parents[2]
-"""The checkout whose sources are measured."""
 
 _FIRST_ANSWER = """
 import json, re, resource, sys, time
@@ -72,7 +68,7 @@ print(json.dumps(len(batch) / median_seconds(lambda: segment.matcher.match(batch
 def rows(wheel: bool = False, subscriptions: int = 100_000) -> Iterator[Row]:
     """Wall and CPU seconds until each first answer."""
     with tempfile.TemporaryDirectory() as cache:
-        yield from _answers("cold", sys.executable, {"PYTHONPATH": str(_SOURCE / "src"), "XDG_CACHE_HOME": cache})
+        yield from _answers("cold", sys.executable, {"PYTHONPATH": str(SOURCE), "XDG_CACHE_HOME": cache})
     yield from _answers("warm", sys.executable, {})
     if wheel:
         yield from _installed()
@@ -84,7 +80,7 @@ def _answers(load: str, python: str, changed: Mapping[str, str]) -> Iterator[Row
     environment = {**os.environ, **changed, "TOCSIN_KERNELS": ""}
     environment.pop("NUMBA_CACHE_DIR", None)
     for what in _ANSWERS:
-        command = [python, "-c", _FIRST_ANSWER, str(_ROOT / "README.md"), what]
+        command = [python, "-c", _FIRST_ANSWER, str(ROOT / "README.md"), what]
         out = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
         wall, used, compilations = json.loads(out)
         yield Row("cold", load, what, used, "CPU s", f"{wall:.2f} s of wall time; {compilations:,} compilations")
@@ -103,11 +99,10 @@ def _installed() -> Iterator[Row]:
         subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
         python = f"{folder}/venv/bin/python"
         pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, str(_SOURCE)], check=True)
+        begun, before = time.perf_counter(), cpu_seconds()
+        subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, str(SOURCE.parent)], check=True)
         (built,) = Path(folder).glob("*.whl")
-        wall, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        wall, used = time.perf_counter() - begun, cpu_seconds() - before
         note = f"{wall:.0f} s of wall time; {built.stat().st_size / 1e6:.1f} MB: {built.name}"
         yield Row("cold", "wheel", "building it", used, "CPU s", note)
         begun = time.perf_counter()
@@ -125,7 +120,7 @@ def _levels(subscriptions: int) -> Iterator[Row]:
             for target in targets:
                 environment = {**os.environ, **stores.environment_of(target)}
                 command = [sys.executable, "-c", _RATE, workload.name, str(subscriptions), str(events)]
-                out = subprocess.run(command, env=environment, cwd=_ROOT, capture_output=True, text=True, check=True)
+                out = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
                 rates[target].append(json.loads(out.stdout))
         for target in targets:
             note = f"{max(rates[target]) / max(rates['own']):.2f} of this processor's; the best of three processes"

@@ -15,6 +15,8 @@ from typing import Any, Final
 import tocsin
 
 ROOT: Final = Path(__file__).parents[1]
+SOURCE: Final = Path(tocsin.__file__).parents[1]
+"""The sources that are measured: those of this checkout, or of another one that comes first in `PYTHONPATH`."""
 
 
 def job(module: str, name: str, **given: Any) -> dict[str, Any]:
@@ -25,7 +27,7 @@ def job(module: str, name: str, **given: Any) -> dict[str, Any]:
     return found
 
 
-def environment() -> dict[str, str]:
-    """The environment of a process that imports the same tocsin and limits BLAS to one thread."""
-    paths = [str(Path(tocsin.__file__).parents[1]), str(ROOT), os.environ.get("PYTHONPATH", "")]
+def environment(source: Path = SOURCE) -> dict[str, str]:
+    """The environment of a process that imports tocsin from some sources and limits BLAS to one thread."""
+    paths = [str(source), str(ROOT), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}

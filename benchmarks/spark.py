@@ -8,7 +8,6 @@ many subscriptions as requested.
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from benchmarks.boolean_workload import UNI
 from benchmarks.calibration import wall_seconds
 from benchmarks.flights_workload import alerts, flights
 from benchmarks.jobs import ROOT, environment, job
+from benchmarks.processes import cpu_seconds
 from benchmarks.rows import Row
 from benchmarks.spark_jobs import BY_SPARK, ID
 from tocsin.demo.pipeline import ATTRIBUTES
@@ -173,10 +173,9 @@ def _command(index: Path, events: Path) -> tuple[float, float]:
     command = [sys.executable, "-m", "tocsin", "match", str(index), str(events), "--threads", "2", "--out", str(out)]
     wall, cpu = [], []
     for _ in range(_ROUNDS):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before = cpu_seconds()
         wall.append(
             wall_seconds(lambda: subprocess.run(command, check=True, cwd=ROOT, env=environment(), capture_output=True))
         )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        cpu.append(cpu_seconds() - before)
     return statistics.median(wall), statistics.median(cpu)

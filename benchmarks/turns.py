@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from benchmarks.jobs import ROOT
+from benchmarks.jobs import ROOT, environment
 from benchmarks.processes import memory
 from benchmarks.rows import Row
 
@@ -45,9 +44,8 @@ def lines(part: str, options: Sequence[str], against: Path, times: int) -> Itera
 def _turn(part: str, options: Sequence[str], source: Path) -> Iterator[tuple[tuple[str, ...], Taken]]:
     """The rows of a part in a process of its own, by what they measure."""
     command = [sys.executable, "-m", "benchmarks", part, *options, "--json"]
-    paths = {"PYTHONPATH": f"{source}{os.pathsep}{ROOT}"}
     seen: dict[tuple[str, ...], int] = defaultdict(int)
-    with subprocess.Popen(command, cwd=ROOT, env={**os.environ, **paths}, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment(source), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         watch = _Watch(process.pid)
         for line in process.stdout:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from benchmarks.__main__ import PARTS
+from benchmarks.jobs import ROOT, environment
 
-ROOT = Path(__file__).parents[1]
 QUICK = ("b1", "b2", "b4", "b4_large", "b5", "bulk", "dense", "ir_tree", "patterns", "public", "ranked")
 LONG = ("b1_ranked", "b5_long", "b5_policies", "changes", "durable", "paths", "placement", "rules", "threads")
 
 
 def run(*arguments: str) -> str:
     command = [sys.executable, "-m", "benchmarks", *arguments]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -51,3 +49,11 @@ def test_two_versions_take_turns() -> None:
     assert float(before) > 0 and float(here) > 0
     assert 0.02 < float(gain) < 50
     assert 50 < float(held) < 5000 and 50 < float(holds) < 5000
+
+
+def test_another_version_is_a_checkout(tmp_path: Path) -> None:
+    """Its sources would not be found, and this version compared with itself."""
+    command = [sys.executable, "-m", "benchmarks", "patterns", "--against", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"--against is {tmp_path}, which is no checkout of tocsin" in done.stderr

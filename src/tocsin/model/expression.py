@@ -370,12 +370,10 @@ def walk(root: Expression) -> Iterator[Expression]:
 
 def walk_all(root: Expression) -> Iterator[Expression]:
     """Like `walk`, but yields the nodes of inner expressions too, after the node that holds them."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
+    for node in walk(root):
         yield node
-        stack.extend(reversed(node.children()))
-        stack.extend(reversed(node.inner()))
+        for inner in node.inner():
+            yield from walk_all(inner)
 
 
 def attributes(root: Expression) -> list[str]:

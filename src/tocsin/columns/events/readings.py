@@ -31,7 +31,8 @@ def with_readings(batch: EventBatch, wanted: Wanted) -> EventBatch:
     arrays = batch.arrays
     places = np.flatnonzero(_IS_READABLE[arrays.types])
     numbers = readings.by_number[arrays.attributes[places]]
-    places, numbers = places[numbers >= 0], numbers[numbers >= 0]
+    has_reading = numbers >= 0
+    places, numbers = places[has_reading], numbers[has_reading]
     types, payloads, is_instant = _read(arrays.types[places], arrays.payloads[places], batch.strings)
     if not is_instant.any():
         return replace(batch, attributes=readings.names)
