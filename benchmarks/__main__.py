@@ -28,6 +28,8 @@ PARTS: dict[str, Callable[[argparse.Namespace], tuple[Any, ...]]] = {
     "public": lambda given: (given.subscriptions, given.events),
     "threads": lambda given: (given.subscriptions, given.events),
     "spark": lambda given: (given.subscriptions,),
+    "spark_join": lambda given: (min(given.subscriptions, 100_000),),
+    "spark_latency": lambda given: (given.subscriptions,),
     "window_spark": lambda given: (given.subscriptions, given.size),
     "changes": lambda given: (given.subscriptions,),
     "patterns": lambda given: (given.subscriptions, given.events),
@@ -40,6 +42,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], tuple[Any, ...]]] = {
     "rules": lambda given: (),
     "bulk": lambda given: (given.subscriptions,),
     "service": lambda given: (given.subscriptions,),
+    "warm": lambda given: (given.wheel,),
     "cold": lambda given: (given.wheel, min(given.subscriptions, 100_000)),
 }
 """The arguments of `rows` in each module. A module is imported only if its part is asked for."""
@@ -67,7 +70,7 @@ def _given() -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
     for option, default, text in counts:
         parser.add_argument(option, type=int, default=default, metavar="N", help=f"{text} (default: %(default)s)")
-    parser.add_argument("--wheel", action="store_true", help="cold: also build a wheel and install it")
+    parser.add_argument("--wheel", action="store_true", help="warm: also build a wheel; cold: also install it")
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
         "--against", type=Path, metavar="FOLDER", help="compare with the sources of a checkout of another version"

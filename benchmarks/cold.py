@@ -17,8 +17,8 @@ from pathlib import Path
 
 from benchmarks.boolean_workload import UNI, ZIPF
 from benchmarks.jobs import ROOT, SOURCE
-from benchmarks.processes import cpu_seconds
 from benchmarks.rows import Row
+from benchmarks.warm import wheel
 from tocsin.kernels.compiling import stores
 
 _FIRST_ANSWER = """
@@ -65,12 +65,12 @@ print(json.dumps(len(batch) / median_seconds(lambda: segment.matcher.match(batch
 """
 
 
-def rows(wheel: bool = False, subscriptions: int = 100_000) -> Iterator[Row]:
+def rows(with_wheel: bool = False, subscriptions: int = 100_000) -> Iterator[Row]:
     """Wall and CPU seconds until each first answer."""
     with tempfile.TemporaryDirectory() as cache:
         yield from _answers("cold", sys.executable, {"PYTHONPATH": str(SOURCE), "XDG_CACHE_HOME": cache})
     yield from _answers("warm", sys.executable, {})
-    if wheel:
+    if with_wheel:
         yield from _installed()
     yield from _levels(subscriptions)
 
@@ -98,15 +98,11 @@ def _installed() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
         python = f"{folder}/venv/bin/python"
-        pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        begun, before = time.perf_counter(), cpu_seconds()
-        subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", folder, str(SOURCE.parent)], check=True)
-        (built,) = Path(folder).glob("*.whl")
-        wall, used = time.perf_counter() - begun, cpu_seconds() - before
-        note = f"{wall:.0f} s of wall time; {built.stat().st_size / 1e6:.1f} MB: {built.name}"
-        yield Row("cold", "wheel", "building it", used, "CPU s", note)
+        built, row = wheel(python, folder)
+        yield row
         begun = time.perf_counter()
-        subprocess.run([*pip, "install", str(built)], check=True)
+        install = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", str(built)]
+        subprocess.run(install, check=True)
         yield Row("cold", "wheel", "installing it", time.perf_counter() - begun, "s", "with all that it needs")
         yield from _answers("wheel", python, {"PYTHONPATH": "", "XDG_CACHE_HOME": f"{folder}/cache"})
 

@@ -1,13 +1,11 @@
-"""Spark: the flights from Parquet to Parquet, a join in SQL, and the latency from event to sink.
+"""Spark: the flights from Parquet to Parquet.
 
 Times are wall time. Two Spark workers are compared with two threads of `tocsin match`, on the same files and the same
-compiled index. The join runs on a sample, because it examines every pair. The latency of a stream is measured with as
-many subscriptions as requested.
+compiled index.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 import sys
@@ -15,13 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.boolean_workload import UNI
 from benchmarks.calibration import wall_seconds
 from benchmarks.flights_workload import alerts, flights
 from benchmarks.jobs import ROOT, environment, job
@@ -34,43 +30,24 @@ from tocsin.engine.loading import build_from
 from tocsin.index import choose
 from tocsin.segment import write_index
 
-_JOBS = "benchmarks.spark_jobs"
-_ROW_GROUP = 20_000
+JOBS = "benchmarks.spark_jobs"
+ROW_GROUP = 20_000
 _ALERTS = (20_000, 200_000)
-_JOINED = 100_000
-_SAMPLED = 1_000
-_RATE = 1_000
-_BATCHES = 240
 _ROUNDS = 3
 
-DEFAULTS = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
-    ),
-    "spark.python.unix.domain.socket.enabled": "false",
-    "spark.sql.streaming.pollingDelay": "10ms",
-    "spark.sql.streaming.noDataMicroBatches.enabled": "true",
-}
-"""Spark's own settings, for comparison with those of `local_session`."""
 
-
-def rows(subscriptions: int, parts: str = "batch join latency") -> Iterator[Row]:
+def rows(subscriptions: int) -> Iterator[Row]:
     """Measure with at most this many subscriptions."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        pq.write_table(_events(), folder / "events.parquet", row_group_size=_ROW_GROUP)
-        pq.write_table(_events().slice(0, 0), folder / "nothing.parquet")
-        if "batch" in parts:
-            for count in dict.fromkeys(min(count, subscriptions) for count in _ALERTS):
-                yield from _batch(folder, count)
-        if "join" in parts:
-            yield _join(folder, min(_JOINED, subscriptions))
-        if "latency" in parts:
-            yield from _latency(folder, subscriptions)
+        pq.write_table(flight_events(), folder / "events.parquet", row_group_size=ROW_GROUP)
+        pq.write_table(flight_events().slice(0, 0), folder / "nothing.parquet")
+        for count in dict.fromkeys(min(count, subscriptions) for count in _ALERTS):
+            yield from _batch(folder, count)
 
 
 @cache
-def _events() -> pa.Table:
+def flight_events() -> pa.Table:
     """All flights, numbered."""
     table = flights().select(ATTRIBUTES)
     return table.append_column(ID, pa.array(np.arange(len(table))))
@@ -80,10 +57,10 @@ def _batch(folder: Path, count: int) -> Iterator[Row]:
     """Parquet to Parquet on one core and two, and with the command line."""
     load, index = f"{count // 1000}k", folder / f"index-{count}"
     pq.write_table(pa.Table.from_pylist(list(alerts(count))), folder / "alerts.parquet")
-    _compile(folder / "alerts.parquet", index)
+    compile_index(folder / "alerts.parquet", index)
     (command, busy), (start, idle) = (_command(index, folder / name) for name in ("events.parquet", "nothing.parquet"))
     given = {"folder": str(folder), "index": str(index)}
-    two, one = (job(_JOBS, "batch", master=f"local[{cores}]", cores=cores, **given) for cores in (2, 1))
+    two, one = (job(JOBS, "batch", master=f"local[{cores}]", cores=cores, **given) for cores in (2, 1))
     events = two["events"]
     line = events / (command - start)
     cpu = busy - idle
@@ -103,66 +80,9 @@ def _batch(folder: Path, count: int) -> Iterator[Row]:
         yield Row("spark", load, f"{cores}, stages", taken["match"], "s", stages)
 
 
-def _join(folder: Path, count: int) -> Row:
-    """The conditions of simple alerts as columns, joined by SQL on a sample."""
-    columns, simple = _simple(count)
-    pq.write_table(columns, folder / "simple_columns.parquet")
-    pq.write_table(simple, folder / "simple.parquet")
-    pq.write_table(_events().slice(0, _SAMPLED), folder / "sample.parquet")
-    index = folder / "index-simple"
-    _compile(folder / "simple.parquet", index)
-    found = job(_JOBS, "joined", master="local[2]", folder=str(folder), index=str(index), sampled=_SAMPLED)
-    theirs, ours = found["sampled"] / found["sql"], found["events"] / found["match"]
-    same = "the same counts" if found["same"] else "OTHER COUNTS"
-    note = f"{ours / theirs:,.0f} x a join, {theirs:,.0f} events/s ({found['pairs']:,} matches of {_SAMPLED:,}, {same})"
-    return Row("spark", f"{count // 1000}k", "match, all pairs counted", ours, "events/s", note)
-
-
-def _simple(count: int) -> tuple[pa.Table, pa.Table]:
-    """Alerts with a minimum delay and some with a route, carrier or maximum, as columns and as texts."""
-    random, table = np.random.default_rng(7), flights()
-    drawn = table.take(pa.array(random.integers(0, len(table), count)))
-    columns: dict[str, Any] = {ID: [f"s{number}" for number in range(count)]}
-    for name, share in (("origin", 0.97), ("dest", 0.99), ("carrier", 0.95)):
-        columns[name] = _some(random, drawn[name].to_pylist(), share)
-    by_arrival = random.random(count) < 0.7
-    for name, is_bound in (("dep_delay", ~by_arrival), ("arr_delay", by_arrival)):
-        least = np.round(random.exponential(20, count)) + 15
-        columns[f"least_{name}"] = np.where(is_bound, least, None).tolist()
-        columns[f"most_{name}"] = _some(random, (least + 60).tolist(), 0.1)
-    texts = [_text(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
-    return pa.table(columns), pa.table({"id": columns[ID], "where": texts})
-
-
-def _some(random: np.random.Generator, values: list[Any], share: float) -> list[Any]:
-    return [value if kept else None for value, kept in zip(values, random.random(len(values)) < share, strict=True)]
-
-
-def _text(row: dict[str, Any]) -> str:
-    """An alert's columns as CQL2 text."""
-    equal = [f"{name} = '{row[name]}'" for name in ("origin", "dest", "carrier") if row[name] is not None]
-    least = [f"{name[6:]} >= {row[name]:g}" for name in row if name.startswith("least_") and row[name] is not None]
-    most = [f"{name[5:]} <= {row[name]:g}" for name in row if name.startswith("most_") and row[name] is not None]
-    return " AND ".join([*equal, *least, *most])
-
-
-def _latency(folder: Path, count: int) -> Iterator[Row]:
-    """The latency from event to sink, with Spark's own settings and with those of `local_session`."""
-    index = folder / "index-uni"
-    segment, _ = build_from(UNI.conjunctions(count), choose("auto"))
-    write_index(index, segment)
-    (folder / "lines.txt").write_text("\n".join(json.dumps(event) for event in UNI.events(4096)), encoding="utf-8")
-    given = {"master": "local[2]", "folder": str(folder), "index": str(index), "batches": _BATCHES, "rate": _RATE}
-    for of, conf in {"Spark's settings": DEFAULTS, "local_session's": {}}.items():
-        found = job(_JOBS, "latency", **given, conf=conf)
-        stages = ", ".join(f"{name} {value:.0f}" for name, value in found["stages"].items())
-        note = f"99 %: {found['p99']:.0f} ms; {found['batches']} batches, {found['matches']:.0f} matches each; {stages}"
-        yield Row("event to sink", f"{found['subscriptions'] // 1000}k", of, found["median"], "ms", note)
-
-
-def _compile(subscriptions: Path, index: Path) -> None:
+def compile_index(subscriptions: Path, index: Path) -> None:
     """Compile one segment with statistics of some flights, like `tocsin compile --sample`."""
-    segment, rejects = build_from(str(subscriptions), choose("auto", sample(_events().slice(0, 10_000))))
+    segment, rejects = build_from(str(subscriptions), choose("auto", sample(flight_events().slice(0, 10_000))))
     assert not rejects
     write_index(index, segment)
 

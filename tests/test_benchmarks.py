@@ -35,7 +35,8 @@ def test_a_part_runs(part: str) -> None:
 
 def test_the_parts_are_known() -> None:
     """The rest needs Spark, a server, a wheel, a peer or many minutes."""
-    others = {"cold", "places", "saved_searches", "service", "spark", "window_spark"}
+    spark = {"spark", "spark_join", "spark_latency", "window_spark"}
+    others = {"cold", "places", "saved_searches", "service", "warm", *spark}
     assert set(PARTS) == {*QUICK, *LONG, *others}
 
 
