@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tqdm import tqdm
+
 from benchmarks.jobs import ROOT, environment
 from benchmarks.processes import memory
 from benchmarks.rows import Row
@@ -33,10 +35,10 @@ def lines(part: str, options: Sequence[str], against: Path, times: int) -> Itera
     """The medians of each row with the other version's sources and with these, and how many times better these are."""
     sources = {"before": against.resolve() / "src", "here": ROOT / "src"}
     taken: dict[str, dict[tuple[str, ...], list[Taken]]] = {name: defaultdict(list) for name in sources}
-    for _ in range(times):
-        for name, source in sources.items():
-            for key, one in _turn(part, options, source):
-                taken[name][key].append(one)
+    turns = [*sources] * times
+    for name in tqdm(turns, desc=part, unit="turn", leave=False, disable=None):  # None: not in a pipe
+        for key, one in _turn(part, options, sources[name]):
+            taken[name][key].append(one)
     for key, here in taken["here"].items():
         yield _line(taken["before"].get(key, []), here)
 
