@@ -6,9 +6,9 @@ A type that cannot match (`1 = 'a'`) is not an error. Such a condition is UNKNOW
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.language.functions import unknown_function
@@ -46,6 +46,16 @@ def call(name: str, arguments: Sequence[Expression], *, span: Span | None = None
     if function is None:
         raise Misplaced(unknown_function(name))
     return function.call(name, arguments, span=span)
+
+
+def placed(make: Callable[..., Expression], *parts: Any, span: Span) -> Expression:
+    """Call `make(*parts)`; an error about the whole gets the position `span`."""
+    try:
+        return make(*parts, span=span)
+    except Misplaced as error:
+        if error.node is None:
+            error.node = Constant(False, span=span)
+        raise
 
 
 # ---- constants

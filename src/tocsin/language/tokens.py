@@ -79,10 +79,12 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Split a text into tokens. Raises `ExpressionError` for parentheses nested too deep, or too many values.
+    """Split a text into tokens.
 
-    Cost: linear in the length of the text.
+    Raises `ExpressionError` for invalid Unicode, parentheses nested too deep, or too many values. Cost: linear in the
+    length of the text.
     """
+    _refuse_surrogates(text)
     tokens: list[Token] = []
     depth = values = 0
     matches = _TOKEN.finditer(text)
@@ -126,6 +128,16 @@ def tokenize(text: str) -> list[Token]:
         if kind in _ENDS_THE_LIST:
             break
     return tokens
+
+
+def _refuse_surrogates(text: str) -> None:
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        reason = "half of a surrogate pair is not a character; the text is not valid Unicode"
+        raise ExpressionError(reason, text, error.start) from None
 
 
 def _signed(tokens: list[Token], number: str, start: int) -> tuple[str, int]:

@@ -56,18 +56,18 @@ def filled(node: Expression, parts: Sequence[Expression], values: Values) -> Exp
         return node.with_children(parts).with_inner(inner)
     if isinstance(node, Attribute):
         own = attribute_of(node.name) if PART in node.name[1:] else node.name
-        return Attribute(cast(str, _value(own, values)) + node.name[len(own) :])
+        return Attribute(cast(str, value_for(own, values)) + node.name[len(own) :])
     if not isinstance(node, Constant):
         return node.with_children(())  # an empty array, or a call without arguments
     if isinstance(node.value, str | float | Instant | Shape):
-        return Constant(_value(node.value, values))
+        return Constant(value_for(node.value, values))
     if isinstance(node.value, Point | Box):
-        coordinates = [cast(float, _value(scalar, values)) for scalar in scalars_of(node)]
+        coordinates = [cast(float, value_for(scalar, values)) for scalar in scalars_of(node)]
         return Constant(type(node.value)(*coordinates))
     return Constant(node.value)
 
 
-def _value(scalar: Scalar, values: Values) -> Scalar:
+def value_for(scalar: Scalar, values: Values) -> Scalar:
     """The value for a placeholder; any other scalar is returned as it is."""
     slot = slot_of(scalar)
     if slot is None:

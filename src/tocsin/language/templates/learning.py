@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, cast
 
 from tocsin.errors import InvalidInput
 from tocsin.language.operators.operator import operator_of
-from tocsin.language.templates.filling import Template, filled, scalars_of
+from tocsin.language.templates.filling import Template, filled, scalars_of, value_for
 from tocsin.language.templates.placeholders import MARK, Scalar, Values, placeholder, placeholder_text, slot_of
 from tocsin.language.templates.reading import Check, Reader, picker
 from tocsin.language.text import parse
@@ -23,22 +23,24 @@ def learn(example: str, marks: list[str]) -> Reader | None:
     slots = [at for at, mark in enumerate(marks) if mark in KINDS]
     kinds = "".join([KINDS[marks[at]] for at in slots])
     try:
-        template = Template(parse(example), kinds)
+        tree = parse(example)
     except ValueError:  # InvalidInput is one; `POINT(1 - -2)` makes `parse` raise a plain one
         return None
-    scalars = _scalars_in(template.tree)
+    nodes = list(walk_all(tree))
+    scalars = [scalar for node in nodes for scalar in scalars_of(node)]
     if _slots_of(scalars) != list(range(len(slots))):
         return None  # a value computed from several slots, as in an array, is not in any of them
-    # The same tree without spans, since those would not fit any user's text.
-    tree = template.fill([placeholder(kind, slot) for slot, kind in enumerate(kinds)])
-    if _scalars_in(tree) != scalars:  # to compare whole trees would recurse
+    values = [placeholder(kind, slot) for slot, kind in enumerate(kinds)]
+    if [value_for(scalar, values) for scalar in scalars] != scalars:
         return None
+    for node in nodes:  # nothing else refers to them, and their spans would not fit any user's text
+        object.__setattr__(node, "span", None)
 
     def marked(mark: str) -> list[int]:
         return [at for at in slots if marks[at] == mark]
 
     instants = [(at, marks[at]) for at in slots if KINDS[marks[at]] == "i"]
-    read = marked("n"), marked("s"), marked("q"), instants, marked("g"), picker(slots), _checks(tree)
+    read = marked("n"), marked("s"), marked("q"), instants, marked("g"), picker(slots), _checks(nodes)
     return Reader(Template(tree, kinds), *read)
 
 
@@ -77,19 +79,14 @@ def _slots_of(scalars: Sequence[Scalar]) -> list[int]:
     return sorted([slot for slot in found if slot is not None])
 
 
-def _scalars_in(tree: Expression) -> list[Scalar]:
-    """The names and constants of a tree, in the order of its nodes."""
-    return [scalar for node in walk_all(tree) for scalar in scalars_of(node)]
-
-
 def _has_several(scalar: Scalar) -> bool:
     """Whether a string has placeholders in it, but is not one: SOME joins the names of an object and its field."""
     return isinstance(scalar, str) and MARK in scalar and slot_of(scalar) is None and scalar != EVERYTHING
 
 
-def _checks(tree: Expression) -> list[Check]:
-    """The rules of a tree about the values in its slots, except those about numbers."""
-    return [check for node in walk_all(tree) if (check := _check_of(node)) is not None]
+def _checks(nodes: Iterable[Expression]) -> list[Check]:
+    """The rules of the nodes of a tree about the values in its slots, except those about numbers."""
+    return [check for node in nodes if (check := _check_of(node)) is not None]
 
 
 def _check_of(node: Expression) -> Check | None:
