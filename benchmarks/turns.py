@@ -32,15 +32,25 @@ class Taken(NamedTuple):
 
 
 def lines(part: str, options: Sequence[str], against: Path, times: int) -> Iterator[str]:
-    """The medians of each row with the other version's sources and with these, and how many times better these are."""
+    """The medians of each row with the other version's sources and with these, and how many times better these are.
+
+    After Ctrl-C, they are those of the turns so far, and then the process ends with status 130.
+    """
     sources = {"before": against.resolve() / "src", "here": ROOT / "src"}
     taken: dict[str, dict[tuple[str, ...], list[Taken]]] = {name: defaultdict(list) for name in sources}
-    turns = [*sources] * times
-    for name in tqdm(turns, desc=part, unit="turn", leave=False, disable=None):  # None: not in a pipe
-        for key, one in _turn(part, options, sources[name]):
-            taken[name][key].append(one)
+    is_interrupted = False
+    try:
+        for name in tqdm([*sources] * times, desc=part, unit="turn", leave=False, disable=None):  # None: not in a pipe
+            for key, one in _turn(part, options, sources[name]):
+                taken[name][key].append(one)
+    except KeyboardInterrupt:
+        is_interrupted = True
     for key, here in taken["here"].items():
         yield _line(taken["before"].get(key, []), here)
+    if is_interrupted:
+        done = max((len(rows) for rows in taken["here"].values()), default=0)
+        print(f"{part}: interrupted; medians of at most {done} of {times} turns", file=sys.stderr)
+        raise SystemExit(130)
 
 
 def _turn(part: str, options: Sequence[str], source: Path) -> Iterator[tuple[tuple[str, ...], Taken]]:

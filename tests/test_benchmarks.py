@@ -6,10 +6,13 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from benchmarks import turns
 from benchmarks.__main__ import PARTS
 from benchmarks.jobs import ROOT, environment
+from benchmarks.rows import Row
 
 QUICK = ("b1", "b2", "b4", "b4_large", "b5", "bulk", "dense", "ir_tree", "patterns", "public", "ranked")
 LONG = ("b1_ranked", "b5_long", "b5_policies", "changes", "durable", "paths", "placement", "rules", "threads")
@@ -58,3 +61,23 @@ def test_another_version_is_a_checkout(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert f"--against is {tmp_path}, which is no checkout of tocsin" in done.stderr
+
+
+def test_an_interrupted_comparison_shows_what_it_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = iter([4.0, 2.0, 6.0])
+
+    def turn(part: str, options: Any, source: Path) -> Any:
+        value = next(values, None)
+        if value is None:
+            raise KeyboardInterrupt
+        yield ("one", "", "work", "1"), turns.Taken(Row("one", "", "work", value, "s"), 10.0)
+
+    monkeypatch.setattr(turns, "_turn", turn)
+    shown = turns.lines("part", [], ROOT, 5)
+    assert next(shown).split()[2:6] == ["5.00", "2.00", "s", "2.50"]
+    with pytest.raises(SystemExit) as ended:
+        next(shown)
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.endswith("part: interrupted; medians of at most 1 of 5 turns\n")
