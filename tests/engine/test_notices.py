@@ -22,6 +22,7 @@ from tests.strategies.events import json_events, with_lists
 from tocsin.cli.main import main
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.engine.notices.case import but_for_case
+from tocsin.engine.notices.exchanged import exchanged
 from tocsin.engine.seen import Seen
 from tocsin.language import parse, to_text
 from tocsin.model.expression import AnyElement, Attribute, Between, Constant, Expression, In, walk
@@ -381,9 +382,10 @@ def test_a_date_that_is_compared_with_another_type(where: str, tmp_path: Path) -
     assert [one.reason.partition("; ")[2] for one in answer.warnings] == ["write a constant such as DATE('2024-05-31')"]
 
 
-def test_no_condition_is_read_for_letter_case_without_a_string() -> None:
+def test_no_condition_is_read_if_no_event_came() -> None:
     def texts() -> Iterator[tuple[str, str]]:
         raise AssertionError
         yield "a", "city = 'Oslo'"
 
     assert list(but_for_case(texts(), Seen())) == []
+    assert list(exchanged(texts(), {"place": ("lon", "lat")}, Seen())) == []

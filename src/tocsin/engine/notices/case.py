@@ -25,7 +25,7 @@ def but_for_case(subscriptions: Iterable[tuple[SubscriptionId, str]], seen: Seen
 
     Only the first subscriptions are examined. Conditions below NOT, and about elements, are not.
     """
-    if seen is None or not any(map(seen.first_strings, seen.names())):
+    if seen is None or seen.first is None:
         return
     found: dict[str, tuple[Expression, SubscriptionId, int]] = {}
     for id, text in islice(subscriptions, _MOST_SUBSCRIPTIONS):

@@ -49,7 +49,7 @@ def exchanged(
     Nothing is said if there are too many subscriptions or conditions to examine all, or if names say it.
     """
     chosen = {name: pair for name, pair in (points or {}).items() if not is_latitude_first(*pair)}
-    if seen is None or not chosen:
+    if seen is None or seen.first is None or not chosen:
         return
     texts = [text for _, text in islice(subscriptions, _MOST_SUBSCRIPTIONS + 1)]
     for name, pair in chosen.items() if len(texts) <= _MOST_SUBSCRIPTIONS else ():
