@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.boolean_workload import UNI, ZIPF
 from benchmarks.jobs import ROOT, SOURCE
 from benchmarks.rows import Row
-from benchmarks.warm import wheel
+from benchmarks.warm import pip, wheel
 from tocsin.kernels.compiling import stores
 
 _FIRST_ANSWER = """
@@ -101,8 +101,7 @@ def _installed() -> Iterator[Row]:
         built, row = wheel(python, folder)
         yield row
         begun = time.perf_counter()
-        install = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", str(built)]
-        subprocess.run(install, check=True)
+        subprocess.run([*pip(python), "install", str(built)], check=True)
         yield Row("cold", "wheel", "installing it", time.perf_counter() - begun, "s", "with all that it needs")
         yield from _answers("wheel", python, {"PYTHONPATH": "", "XDG_CACHE_HOME": f"{folder}/cache"})
 

@@ -17,9 +17,9 @@ from benchmarks.rows import Row
 def rows(with_wheel: bool = False) -> Iterator[Row]:
     """CPU seconds of all processes, with wall time."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "tocsin", "warm", "--papers"]
-        for of, given in (("tocsin warm", command[:-1]), ("tocsin warm --papers, then", command)):
-            used, wall, out = _timed(given, {"XDG_CACHE_HOME": folder, "TOCSIN_KERNELS": ""})
+        command = [sys.executable, "-m", "tocsin", "warm"]
+        for of, more in (("tocsin warm", []), ("tocsin warm --papers, then", ["--papers"])):
+            used, wall, out = _timed([*command, *more], {"XDG_CACHE_HOME": folder, "TOCSIN_KERNELS": ""})
             yield Row("compile", "", of, used, "CPU s", f"{wall:.0f} s of wall time; {out.strip()}")
     if with_wheel:
         with tempfile.TemporaryDirectory() as folder:
@@ -28,11 +28,15 @@ def rows(with_wheel: bool = False) -> Iterator[Row]:
 
 def wheel(python: str, folder: str) -> tuple[Path, Row]:
     """Build a wheel of the sources into a folder, and measure that."""
-    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    used, wall, _ = _timed([*pip, "wheel", "--no-deps", "--wheel-dir", folder, str(SOURCE.parent)], {})
+    used, wall, _ = _timed([*pip(python), "wheel", "--no-deps", "--wheel-dir", folder, str(SOURCE.parent)], {})
     (built,) = Path(folder).glob("*.whl")
     note = f"{wall:.0f} s of wall time; {built.stat().st_size / 1e6:.1f} MB: {built.name}"
     return built, Row("compile", "", "pip wheel --no-deps", used, "CPU s", note)
+
+
+def pip(python: str) -> list[str]:
+    """The command pip, of an interpreter."""
+    return [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 
 def _timed(command: Sequence[str], changed: dict[str, str]) -> tuple[float, float, str]:
