@@ -3,7 +3,7 @@
     python -m tests.segment.extremes FOLDER LOAD TRIALS
 
 A load is an index (`scan`, `access`, ...); `dense`, alerts on flights, which `access` keeps under several attributes;
-or `regions`, regions with keywords in `token_grid`.
+or `regions`, regions with keywords in `token_grid`. The texts of the last two are compressed.
 
 Each trial puts the least, the greatest or an odd value into the first, the last, some or all places of one array, with
 checksums that fit. The segment is then refused, or every question, a merge and every text of it must go well. Trials
@@ -15,6 +15,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from tests.index.boolean.access.test_compounds import alert, flight
 from tests.segment.regions import message, region
 from tests.segment.samples import Damaged, build
 from tests.segment.spoiling import ASKED, RECORDS, Spoil, one_of, report
+from tocsin.columns.compressed import CompressedTexts
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
 from tocsin.engine.sources import SegmentSource
@@ -61,6 +63,8 @@ class Planted(Damaged):
         index, records, self.events = LOADS.get(load, (load, RECORDS, ASKED))
         self.plan = choose(index)
         segment = build([_rich(number, record) for number, record in enumerate(records) if self._holds(record)], index)
+        if load in LOADS:
+            segment = replace(segment, sources=CompressedTexts.of_arrow(segment.sources.arrow()))
         store = Store([SegmentSource(segment)])
         store.remove(segment.id_of(3))
         with store.reading() as snapshots:

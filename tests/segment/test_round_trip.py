@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,12 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.segment.samples import EVENTS, SUBSCRIPTIONS, asked, build
+from tocsin.columns.compressed import CompressedTexts
 from tocsin.errors import InvalidInput
-from tocsin.index import Plan
+from tocsin.index import Plan, choose
 from tocsin.model.subscription import Subscription
-from tocsin.segment import Snapshots, build_segment, open_segment, write_segment
-from tocsin.segment.storage import ARRAYS, MANIFEST
+from tocsin.segment import Snapshots, build_segment, merged, open_segment, write_segment
+from tocsin.segment.storage import ARRAYS, MANIFEST, write_manifest
 
 trees = st.lists(own.expressions(max_depth=5), min_size=1, max_size=8)
 string_ids = st.lists(st.text(st.characters(codec="utf-8"), max_size=4), unique=True, min_size=8, max_size=8)
@@ -54,6 +57,36 @@ def test_a_written_segment_answers_like_the_one_in_memory(names, expressions, ev
         for name, array in mine.items():
             assert array.dtype == other[name].dtype
             assert np.array_equal(array, other[name])
+
+
+@pytest.mark.parametrize("count", [1, 256, 600])
+def test_compressed_texts_are_saved_as_they_are_held(tmp_path: Path, count: int) -> None:
+    """They are not decompressed on the way to the file, nor when it is opened; a merge reads them all."""
+    built = build([{"id": number, "where": f"n = {number} AND s = 'text {number}'"} for number in range(count)])
+    segment = replace(built, sources=CompressedTexts.of_arrow(built.sources.arrow()))
+    write_segment(segment, tmp_path / "s")
+    opened = open_segment(tmp_path / "s")
+
+    assert isinstance(opened.sources, CompressedTexts)
+    assert opened.sources.data.tobytes() == segment.sources.data.tobytes()
+    assert opened.sources.arrow() == built.sources.arrow()
+    assert asked(Snapshots.of([opened]), EVENTS) == asked(Snapshots.of([built]), EVENTS)
+    assert merged(Snapshots.of([opened]), choose("auto"))[0].sources.arrow() == built.sources.arrow()
+
+
+def test_a_segment_of_the_version_before_is_read(tmp_path: Path) -> None:
+    """Version 9 had no compressed texts, and is like version 10 in all else."""
+    segment = build(SUBSCRIPTIONS)
+    write_segment(segment, tmp_path / "s")
+    for version in (9, 8, 11):
+        manifest = json.loads((tmp_path / "s" / MANIFEST).read_text())
+        del manifest["crc32"]
+        write_manifest(tmp_path / "s" / MANIFEST, manifest | {"version": version})
+        if version == 9:
+            assert asked(Snapshots.of([open_segment(tmp_path / "s")]), EVENTS) == asked(Snapshots.of([segment]), EVENTS)
+        else:
+            with pytest.raises(tocsin.SegmentError, match=f"has version {version}; this tocsin reads 9 and 10"):
+                open_segment(tmp_path / "s")
 
 
 def test_every_kind_of_predicate_survives(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 
 import tocsin
 from tests.segment.samples import Damaged, asked, build
-from tocsin.segment import open_index, open_segment, write_index
+from tocsin.columns.compressed import CompressedTexts
+from tocsin.segment import open_index, open_segment, write_index, write_segment
 from tocsin.segment.publishing import Publication
+from tocsin.segment.storage import segment_manifest
 
 GOOD = {"id": "good", "where": "n = 1"}
 
@@ -50,6 +53,29 @@ def test_spoilt_numbers_are_refused(damaged: Damaged, what: str) -> None:
 
     with pytest.raises(tocsin.SegmentError):
         open_segment(damaged.folder)
+
+
+BLOCKS: dict[str, tuple[str, int | slice, Any]] = {  # an array of compressed texts, where in it, and what
+    "a size": ("sizes", 0, 3),
+    "a size beyond memory": ("sizes", 0, 2**60),
+    "a negative size": ("sizes", 0, -1),
+    "an offset": ("starts", 1, 2**40),
+    "bytes": ("data", slice(3, 9), 255),
+}
+
+
+@pytest.mark.parametrize("what", BLOCKS)
+def test_spoilt_blocks_of_texts_are_refused_when_they_are_read(damaged: Damaged, what: str) -> None:
+    name, at, value = BLOCKS[what]
+    segment = build()
+    write_segment(replace(segment, sources=CompressedTexts.of_arrow(segment.sources.arrow())), damaged.folder)
+    damaged.manifest = segment_manifest(damaged.folder)
+    array = damaged.array(f"sources.blocks.{name}")
+    array[at] = value
+    damaged.put(f"sources.blocks.{name}", array)
+
+    with pytest.raises(tocsin.SegmentError, match="Compile the index again"):
+        open_segment(damaged.folder).sources.text(0)
 
 
 SHAPES: dict[str, tuple[str, dict[str, Any] | None]] = {  # the array, and its new entry; None adds a dimension

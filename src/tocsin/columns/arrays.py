@@ -161,10 +161,6 @@ class Texts:
         """The first bytes of each text as a number, for `rank_codes`. Cost: linear."""
         return frozen(heads_of(self.starts, self.data), np.uint64)
 
-    def plain(self) -> Texts:
-        """Themselves: other texts are compressed."""
-        return self
-
     def to_list(self) -> list[str]:
         strings: list[str] = self.arrow().to_pylist()
         return strings

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import Texts, starts_of
+from tocsin.columns.arrays import Texts, frozen, starts_of
+from tocsin.errors import SegmentError
 
 _BLOCK: Final = 256
 """Strings in a block. Blocks of 64 are a quarter larger together, and of 1024 read in four times the time."""
@@ -26,7 +27,7 @@ class CompressedTexts:
     count: int
     sizes: NDArray[np.int64]  # (B,) bytes of each block before compression
     starts: NDArray[np.int64]  # (B + 1,) where each block begins in `data`
-    data: bytes  # of each block: the lengths of its strings as int32, then the strings
+    data: NDArray[np.uint8]  # of each block: the lengths of its strings as int32, then the strings
     _last: dict[int, Texts] = field(default_factory=dict, repr=False)  # the block that was read last
 
     @classmethod
@@ -40,7 +41,14 @@ class CompressedTexts:
             sizes.append(len(block))
             blocks.append(_CODEC.compress(block, asbytes=True))
         starts = starts_of(list(map(len, blocks)), len(blocks))
-        return cls(len(texts), np.array(sizes, np.int64), starts, b"".join(blocks))
+        return cls(len(texts), frozen(sizes, np.int64), starts, np.frombuffer(b"".join(blocks), np.uint8))
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` unless the blocks are as many as the strings need."""
+        if not len(self.starts) - 1 == len(self.sizes) == -(-self.count // _BLOCK):
+            raise ValueError(f"{len(self.sizes)} blocks cannot hold {self.count} texts")
+        if len(self.sizes) and self.sizes.min() < 0:
+            raise ValueError("the size of a block is negative")
 
     def __len__(self) -> int:
         return self.count
@@ -55,18 +63,20 @@ class CompressedTexts:
             self._last[block] = found
         return found.text(place)
 
-    def plain(self) -> Texts:
-        """All strings, uncompressed. Cost: linear, some 500 MB a second."""
-        return Texts.of_arrow(self.arrow())
-
     def arrow(self) -> pa.Array:
-        """All strings as an Arrow array."""
+        """All strings as an Arrow array. Cost: linear, some 500 MB a second."""
         blocks = [self._read(block).arrow() for block in range(len(self.sizes))]
         return pa.concat_arrays(blocks) if blocks else pa.array([], pa.large_string())
 
     def _read(self, block: int) -> Texts:
+        """The strings of a block. Raises `SegmentError` if it is damaged: blocks from a file are not checked before."""
         count = min(_BLOCK, self.count - block * _BLOCK)
-        packed = memoryview(self.data)[self.starts[block] : self.starts[block + 1]]
-        raw = np.frombuffer(_CODEC.decompress(packed, int(self.sizes[block])), np.uint8)
-        lengths = raw[: 4 * count].view(np.int32)
-        return Texts(starts_of(lengths, count), raw[4 * count :])
+        packed = self.data[self.starts[block] : self.starts[block + 1]].data
+        try:
+            raw = np.frombuffer(_CODEC.decompress(packed, int(self.sizes[block])), np.uint8)
+            lengths = raw[: 4 * count].view(np.int32)
+            texts = Texts(starts_of(lengths, count), raw[4 * count :])
+            texts.arrow().validate(full=True)  # the offsets, too
+        except (OSError, ValueError, OverflowError, MemoryError) as error:
+            raise SegmentError(f"a saved text cannot be read ({error}). Compile the index again.") from None
+        return texts

@@ -23,9 +23,14 @@ from tocsin.segment.folder import IndexFolder
 from tocsin.segment.placed import Signs, read_signs, routed_by
 from tocsin.segment.refolding import folded_otherwise
 from tocsin.segment.segment import Segment
-from tocsin.segment.storage import ARRAYS, MANIFEST, open_segment, read_manifest, stored_bytes, write_manifest
-from tocsin.segment.storage import FORMAT as SEGMENT
-from tocsin.segment.storage import VERSION as SEGMENT_VERSION
+from tocsin.segment.storage import (
+    ARRAYS,
+    open_segment,
+    read_manifest,
+    segment_manifest,
+    stored_bytes,
+    write_manifest,
+)
 
 ATTRIBUTES: Final = "attributes.json"
 _FORMAT: Final = "tocsin attributes"
@@ -61,7 +66,7 @@ def outline_of(folder: IndexFolder) -> Outline:
 def _signs(path: Path) -> Signs | None:
     """The routing keys of a part. None (all events) if its texts were folded differently, since its keys were, too."""
     signs = read_signs(path)
-    if signs is None or read_manifest(path / MANIFEST, SEGMENT, SEGMENT_VERSION).get("folding") == FOLDING:
+    if signs is None or segment_manifest(path).get("folding") == FOLDING:
         return signs
     return None if folded_otherwise(open_segment(path)) else signs
 

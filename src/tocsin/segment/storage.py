@@ -18,7 +18,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
-from tocsin.columns.expressions.checks import ascending, require, require_type
+from tocsin.columns.compressed import CompressedTexts
+from tocsin.columns.expressions.checks import ascending, check_starts, require, require_type
 from tocsin.columns.expressions.stored import restored_texts, stored_texts
 from tocsin.errors import SegmentError
 from tocsin.index import Chosen, Plan, Question, index_builder, matcher_builder, questions
@@ -28,7 +29,9 @@ from tocsin.segment.segment import Segment
 from tocsin.writing import aside
 
 FORMAT: Final = "tocsin segment"
-VERSION: Final = 9
+VERSION: Final = 10
+_OLDER: Final = 9
+"""The earlier version that is still read. It has no compressed texts."""
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.bin"
 _HOW: Final = {"tocsin index": "; `tocsin compile SUBSCRIPTIONS FOLDER` or Engine.save makes one"}
@@ -79,7 +82,7 @@ def open_segment(folder: Path) -> Segment:
 
     All checksums and offsets are checked first, because kernels check nothing. Cost: one read of the files.
     """
-    manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
+    manifest = segment_manifest(folder)
     try:
         data = _map(folder / ARRAYS, whole_number(manifest["size"]))
         arrays = {name: _array(folder, name, entry, data) for name, entry in manifest["arrays"].items()}
@@ -90,6 +93,11 @@ def open_segment(folder: Path) -> Segment:
         what = f"its files do not describe a segment ({error!r})"
         raise SegmentError(f"{folder} is damaged: {what}. Compile the index again.") from None
     return segment
+
+
+def segment_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a segment; raises `SegmentError` as `read_manifest` does."""
+    return read_manifest(folder / MANIFEST, FORMAT, VERSION, _OLDER)
 
 
 def _check_segment(segment: Segment) -> None:
@@ -119,8 +127,8 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
         beside.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
-    """Read a manifest; checks its format, version and checksum."""
+def read_manifest(path: Path, form: str, version: int, older: int | None = None) -> dict[str, Any]:
+    """Read a manifest; checks its format, its version (`version`, or `older` if given) and its checksum."""
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         if _is_foreign(manifest):
@@ -138,8 +146,9 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
         raise SegmentError(f"{path} is damaged: {reason}. Compile the index again.") from None
     if found_form != form:
         raise SegmentError(f"{path.parent} is a {found_form}, not a {form}")
-    if found_version != version:
-        raise SegmentError(f"{path.parent} has version {found_version}; this tocsin reads {version}. Compile it again.")
+    if found_version not in (version, older):
+        reads = version if older is None else f"{older} and {version}"
+        raise SegmentError(f"{path.parent} has version {found_version}; this tocsin reads {reads}. Compile it again.")
     if claimed != _checksum(manifest):
         raise SegmentError(f"{path} is damaged: its checksum does not match. Compile the index again.")
     return dict(manifest)
@@ -205,7 +214,7 @@ def _array(folder: Path, name: str, entry: Mapping[str, Any], data: NDArray[np.u
 def _arrays_of(segment: Segment) -> dict[str, NDArray[Any]]:
     """Every array of a segment, under its name in the file."""
     arrays: dict[str, NDArray[Any]] = {"scores": segment.scores}
-    arrays |= stored_texts("sources", segment.sources.plain())
+    arrays |= _stored_sources(segment.sources)
     arrays |= stored_texts("ids", segment.ids) if isinstance(segment.ids, Texts) else {"ids": segment.ids}
     arrays |= {} if segment.payloads is None else stored_texts("payloads", segment.payloads)
     arrays |= {} if segment.weights is None else stored_texts("weights", segment.weights)
@@ -237,10 +246,31 @@ def _assemble(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     weights = restored_texts("weights", arrays) if "weights.starts" in arrays else None
     if "alive" in arrays:
         require_type("alive", arrays["alive"], np.dtype(np.uint64), 1)
-    sources = restored_texts("sources", arrays)
+    sources = _restored_sources(arrays, len(ids))
     alive = arrays.get("alive")
     folding = manifest.get("folding")
     return Segment(ids, arrays["scores"], sources, plan, matcher, payloads, weights, alive, folding, saved)
+
+
+def _stored_sources(sources: Texts | CompressedTexts) -> dict[str, NDArray[Any]]:
+    """Texts as they are held: compressed ones are not decompressed."""
+    if isinstance(sources, Texts):
+        return stored_texts("sources", sources)
+    blocks = Texts(sources.starts, sources.data)
+    return {**stored_texts("sources.blocks", blocks), "sources.blocks.sizes": sources.sizes}
+
+
+def _restored_sources(arrays: Mapping[str, NDArray[Any]], count: int) -> Texts | CompressedTexts:
+    """The texts of `count` subscriptions; compressed ones are checked when they are read."""
+    sizes = arrays.get("sources.blocks.sizes")
+    if sizes is None:
+        return restored_texts("sources", arrays)
+    starts, data = arrays["sources.blocks.starts"], arrays["sources.blocks.data"]
+    require_type("sources.blocks.sizes", sizes, np.dtype(np.int64), 1)
+    require_type("sources.blocks.starts", starts, np.dtype(np.int64), 1)
+    require_type("sources.blocks.data", data, np.dtype(np.uint8), 1)
+    check_starts("sources.blocks", starts, len(data))
+    return CompressedTexts(count, sizes, starts, data)
 
 
 def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
