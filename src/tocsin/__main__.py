@@ -7,6 +7,7 @@ from typing import Any
 
 from tocsin.cli import INTERRUPTED, TERMINATED
 from tocsin.cli.stopping import Terminated, ending_at_once, terminating
+from tocsin.garbage import setting_aside
 
 _SPARK_RUNS_IN = {"pipeline", "demo"}
 _INTERRUPTED = "tocsin: interrupted", INTERRUPTED
@@ -30,7 +31,8 @@ def run() -> None:
             with ending_at_once({signal.SIGINT: _INTERRUPTED, signal.SIGTERM: _TERMINATED}):
                 if not _SPARK_RUNS_IN & set(sys.argv[1:2]):
                     _keep_pandas_out()
-                from tocsin.cli.main import main
+                with setting_aside():
+                    from tocsin.cli.main import main
             status = main()
     except KeyboardInterrupt as ended:
         how, status = _TERMINATED if isinstance(ended, Terminated) else _INTERRUPTED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import ipaddress
 import logging
 import socket
@@ -17,6 +16,7 @@ import uvicorn
 from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.errors import InvalidInput
+from tocsin.garbage import collect_rarely, set_aside
 from tocsin.service.access.authentication import Authentication
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.api import Shared
@@ -33,7 +33,6 @@ _KEEP_ALIVE_S: Final = 75
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
 _USES_S: Final = 60.0
-_COLLECTOR: Final = (50_000, 20, 50)
 
 
 class Options(NamedTuple):
@@ -136,16 +135,10 @@ def serve(options: Options, ready: Callable[[Server], None]) -> None:
     with listening:
         engine = Engine.open(options.folder, sync=options.sync)
         with engine:
-            _spare_collector()
+            set_aside()  # the subscriptions, too, which are not garbage of any request
+            collect_rarely()
             with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended in order
                 _runner()(serving(engine, options, listening, ready))
-
-
-def _spare_collector() -> None:
-    """Let Python's collector of cycles look at what requests leave, and not at all subscriptions again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_COLLECTOR)
 
 
 def _runner() -> Callable[..., None]:

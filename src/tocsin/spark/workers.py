@@ -6,10 +6,11 @@ libraries brought along, which takes 60 to 100 ms, longer than many tasks. They 
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
+
+from tocsin.garbage import set_aside
 
 Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]
@@ -25,8 +26,7 @@ def settle() -> None:
     global _done
     if _done < _TASKS:
         _done += 1
-        gc.collect()
-        gc.freeze()
+        set_aside()
 
 
 def settling(task: Task) -> Task:

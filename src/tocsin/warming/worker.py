@@ -5,16 +5,16 @@ It prints a line for each function compiled, and an empty line at the end of eac
 
 from __future__ import annotations
 
-import gc
 import sys
 import warnings
 from typing import Any, Final
 
 from numba.core import event
 
+from tocsin.garbage import collect_rarely, set_aside
 from tocsin.warming.samples import published_uses, uses
 
-_COLLECTOR: Final = (200_000, 5, 5)
+_THRESHOLDS: Final = (200_000, 5, 5)
 """Thresholds of the garbage collector: with Python's own, it takes a tenth of the time of a compilation."""
 
 
@@ -30,7 +30,7 @@ def run() -> None:
     """Run uses of tocsin or of other packages until the end of the input."""
     event.register("numba:compile", _Listener())
     warnings.simplefilter("ignore")  # samples provoke warnings on purpose
-    gc.set_threshold(*_COLLECTOR)
+    collect_rarely(_THRESHOLDS)
     there = dict(uses())
     for line in sys.stdin:
         name = line.rstrip("\n")
@@ -38,14 +38,8 @@ def run() -> None:
             for own in published_uses().values():
                 there |= own
         there[name]()
-        _settle()
+        set_aside()  # modules, and compiled functions that later uses call
         print(flush=True)
-
-
-def _settle() -> None:
-    """Collect garbage, and look no more at what is left: modules, and compiled functions that later uses call."""
-    gc.collect()
-    gc.freeze()
 
 
 if __name__ == "__main__":
