@@ -41,9 +41,10 @@ def rows(subscriptions: int, sync: str = "full") -> Iterator[Row]:
     load = f"{subscriptions // 1000}k"
     gc.collect()
     gc.freeze()  # else the client stops for 100 ms now and then, to look at the modules of all benchmarks
+    with tempfile.TemporaryDirectory() as folder, _Server(Path(folder) / "none", sync) as server:
+        yield asyncio.run(_memory(server, load))
     with tempfile.TemporaryDirectory() as folder, _Server(Path(folder) / "alerts", sync) as server:
         asyncio.run(_loaded(server, subscriptions))
-        yield asyncio.run(_memory(server, load))
         for rate in _RATES:
             yield from asyncio.run(_latency(server, rate, subscriptions, load))
         yield asyncio.run(_bulk(server, subscriptions, load))
@@ -242,7 +243,8 @@ async def _lines(server: _Server, subscriptions: int, load: str) -> Row:
 
 
 async def _memory(server: _Server, load: str) -> Row:
-    """Of the second half: the first one takes memory that loading has left."""
+    """Of the second half, in a server without subscriptions: else streams take memory that loading has left."""
+    await (await _Connection.to(server)).ask("PUT", "/v1/destinations/d", b'{"kind": "stream"}')
     loop, made, sizes = asyncio.get_running_loop(), [], []
     for _ in range(2):
         for _ in range(_STREAMS):
