@@ -6,6 +6,7 @@ import gc
 import statistics
 import sys
 from collections.abc import Iterator
+from itertools import chain, count
 
 import numpy as np
 
@@ -112,7 +113,8 @@ class _Changes:
     def __init__(self, workload: Workload, engine: tocsin.Engine, subscriptions: int) -> None:
         self._engine = engine
         self._texts = workload.texts(200_000, seed=7)
-        self._victims = iter(np.random.default_rng(3).permutation(subscriptions).tolist())
+        first = np.random.default_rng(3).permutation(subscriptions).tolist()
+        self._victims = chain((f"s{number:07d}" for number in first), (f"new{number}" for number in count()))
         self._times: list[float] = []
         for text in self._texts:  # an engine that has run for an hour knows the templates of new texts
             instance = engine._templates.instance(text)
@@ -125,7 +127,7 @@ class _Changes:
             text = self._texts[number % len(self._texts)]
             self._time(lambda n=number, text=text: self._engine.subscribe(f"new{n}", text))
             yield
-            self._time(lambda: self._engine.unsubscribe(f"s{next(self._victims):07d}"))
+            self._time(lambda: self._engine.unsubscribe(next(self._victims)))
             yield
             self._time(lambda n=number: self._engine.rescore(f"new{n}", n % 7))
             yield
