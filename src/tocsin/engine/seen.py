@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -137,12 +137,12 @@ class Seen:
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))
         return sorted(found - {EVERYTHING})
 
-    def first_strings(self, attribute: str) -> list[str]:
-        """The strings of an attribute in the first events."""
+    def first_strings(self, attributes: Collection[str]) -> dict[str, list[str]]:
+        """The strings of each of some attributes in the first events."""
         if self.first is None:
-            return []
-        first = self.first.part(0, min(len(self.first), _FIRST))
-        return [text for batch in encode_chunk(first, Wanted([attribute]))[0] for text in _texts_of(batch, attribute)]
+            return {name: [] for name in attributes}
+        batches = encode_chunk(self.first.part(0, min(len(self.first), _FIRST)), Wanted(attributes))[0]
+        return {name: [text for batch in batches for text in _texts_of(batch, name)] for name in attributes}
 
     def first_values(self, attributes: Sequence[str], most: int) -> list[Values]:
         """The values of some attributes in each of the first events."""
@@ -154,7 +154,7 @@ class Seen:
 
     def unreadable(self, attribute: str, kind: str) -> str | None:
         """A text of the attribute that is not a value of a type, if most of its first texts are not."""
-        texts = self.first_strings(attribute)
+        texts = self.first_strings([attribute])[attribute]
         _, problems = convert_column(pa.array([text.encode() for text in texts], pa.binary()), kind)
         return texts[problems[0][0]] if 2 * len(problems) > len(texts) else None
 

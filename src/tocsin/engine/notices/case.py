@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from tocsin.engine.seen import Seen
@@ -54,20 +54,17 @@ class _Strings:
     """The strings of the first events, and which texts of subscriptions may be met by them if case is ignored."""
 
     def __init__(self, seen: Seen) -> None:
-        self._seen = seen
-        self._of: dict[str, list[str]] = {}
         seen.finish()
-        every = dict.fromkeys(text for name in set(map(attribute_of, seen.types)) for text in self.of(name))
+        found = seen.first_strings(set(map(attribute_of, seen.types)))
+        self._of = {name: list(dict.fromkeys(texts))[:_MOST_STRINGS] for name, texts in found.items()}
         self._spellings: dict[str, list[str]] = {}
-        for text in every:
+        for text in chain.from_iterable(self._of.values()):
             self._spellings.setdefault(fold_case(text), []).append(text)
         self._folded = "\0".join(self._spellings)
 
     def of(self, name: str) -> list[str]:
         """The first distinct strings of an attribute."""
-        if name not in self._of:
-            self._of[name] = list(dict.fromkeys(self._seen.first_strings(name)))[:_MOST_STRINGS]
-        return self._of[name]
+        return self._of.get(name, [])
 
     def may_meet(self, text: str) -> bool:
         """False if no string satisfies a condition of the text only if case is ignored. Does not parse the text."""
