@@ -10,7 +10,7 @@ import pytest
 
 import tocsin
 from tests.segment.samples import Damaged
-from tocsin.segment.storage import FORMAT, VERSION, read_manifest
+from tocsin.segment.storage import segment_manifest
 
 RECORD = {"id": "a", "where": "price > 5", "payload": {"to": "ann"}, "weights": {"price": 2}}
 
@@ -22,7 +22,7 @@ def edited(folder: Path, name: str, old: str, new: str) -> tocsin.Engine:
     engine.save(folder)
     part = Damaged.__new__(Damaged)
     part.folder = next(folder.glob("version-*/part-00000"))
-    part.manifest = read_manifest(part.folder / "manifest.json", FORMAT, VERSION)
+    part.manifest = segment_manifest(part.folder)
     data = part.array(f"{name}.data")
     data[:] = list(data.tobytes().replace(old.encode(), new.encode()))
     part.put(f"{name}.data", data)

@@ -35,7 +35,7 @@ from tocsin.errors import SegmentError
 from tocsin.index import choose
 from tocsin.records import subscription_of
 from tocsin.segment import Segment, Snapshots, merged, open_segment, require_suitable, write_segment
-from tocsin.segment.storage import FORMAT, VERSION, read_manifest
+from tocsin.segment.storage import segment_manifest
 
 ODD: Final = (0, 1, -1, -2, -3, 2, 3, 5, 7, 8, 255, 2**15, 2**31 - 1, 2**31, 2**32 - 1, 2**40)
 FLOATS: Final = (np.nan, np.inf, -np.inf, 1e308, -1e308, 0.0, -0.0, 5e-324)
@@ -70,7 +70,7 @@ class Planted(Damaged):
         with store.reading() as snapshots:
             snapshots.find(self._batch(snapshots), tocsin.Relaxed(3))  # so that its structure is saved, too
             write_segment(next(iter(snapshots)).as_segment(self.plan), folder)
-        self.manifest = read_manifest(folder / "manifest.json", FORMAT, VERSION)
+        self.manifest = segment_manifest(folder)
         self.other = build(OTHERS)
 
     def _holds(self, record: Any) -> bool:

@@ -14,7 +14,7 @@ from tocsin.engine.loading import build_from
 from tocsin.index import choose
 from tocsin.model.ranking import Top
 from tocsin.segment import Segment, Snapshots, write_segment
-from tocsin.segment.storage import FORMAT, VERSION, read_manifest, write_manifest
+from tocsin.segment.storage import segment_manifest, write_manifest
 
 SUBSCRIPTIONS: Final = (
     {"id": "a", "where": "n = 1 AND s LIKE 'a%b_'"},
@@ -54,7 +54,7 @@ class Damaged:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         write_segment(build(), folder)
-        self.manifest = read_manifest(folder / "manifest.json", FORMAT, VERSION)
+        self.manifest = segment_manifest(folder)
 
     def array(self, name: str) -> np.ndarray:
         entry = self.manifest["arrays"][name]

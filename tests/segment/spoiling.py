@@ -28,7 +28,7 @@ from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.access.kernels.layouts import ANY, AT_LEAST
 from tocsin.index.fields.kernels.layouts import ELEMENT
 from tocsin.segment import Segment, open_segment, storage, write_segment
-from tocsin.segment.storage import FORMAT, VERSION, read_manifest
+from tocsin.segment.storage import segment_manifest
 
 COUNT: Final = 60  # more than a short list has
 ARRAY: Final = [*range(-1, COUNT), *(f"w{k}" for k in range(COUNT)), True, "W1", "w1\u0301"]
@@ -66,7 +66,7 @@ class AccessDamaged(Damaged):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         write_segment(self.built, folder)
-        self.manifest = read_manifest(folder / "manifest.json", FORMAT, VERSION)
+        self.manifest = segment_manifest(folder)
 
 
 def batch(segment: Segment = AccessDamaged.built) -> EventBatch:

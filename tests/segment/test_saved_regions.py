@@ -16,7 +16,7 @@ from tocsin.errors import SegmentError
 from tocsin.index.spatial_text.token_grid import index as token_grid
 from tocsin.index.spatial_text.token_grid.layout import PREFIX
 from tocsin.segment import Snapshots, open_segment, write_segment
-from tocsin.segment.storage import FORMAT, VERSION, read_manifest
+from tocsin.segment.storage import segment_manifest
 
 DICE = random.Random(2015)
 SUBSCRIPTIONS = [{"id": f"s{number:04}", "where": region(DICE)} for number in range(1500)]
@@ -31,7 +31,7 @@ class Saved(Damaged):
     def __init__(self, folder: Path, index: str = "token_grid", more: list[dict[str, str]] | None = None) -> None:
         self.folder = folder
         write_segment(build([*SUBSCRIPTIONS, *(more or [])], index), folder)
-        self.manifest = read_manifest(folder / "manifest.json", FORMAT, VERSION)
+        self.manifest = segment_manifest(folder)
 
 
 def answers(folder: Path) -> list[tuple]:

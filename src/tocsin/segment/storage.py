@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.compressed import CompressedTexts
-from tocsin.columns.expressions.checks import ascending, check_starts, require, require_type
-from tocsin.columns.expressions.stored import restored_texts, stored_texts
+from tocsin.columns.expressions.checks import ascending, require, require_type
+from tocsin.columns.expressions.stored import restored_pieces, restored_texts, stored_texts
 from tocsin.errors import SegmentError
 from tocsin.index import Chosen, Plan, Question, index_builder, matcher_builder, questions
 from tocsin.index.protocols import ALL_MATCHES
@@ -265,12 +265,9 @@ def _restored_sources(arrays: Mapping[str, NDArray[Any]], count: int) -> Texts |
     sizes = arrays.get("sources.blocks.sizes")
     if sizes is None:
         return restored_texts("sources", arrays)
-    starts, data = arrays["sources.blocks.starts"], arrays["sources.blocks.data"]
     require_type("sources.blocks.sizes", sizes, np.dtype(np.int64), 1)
-    require_type("sources.blocks.starts", starts, np.dtype(np.int64), 1)
-    require_type("sources.blocks.data", data, np.dtype(np.uint8), 1)
-    check_starts("sources.blocks", starts, len(data))
-    return CompressedTexts(count, sizes, starts, data)
+    blocks = restored_pieces("sources.blocks", arrays)
+    return CompressedTexts(count, sizes, blocks.starts, blocks.data)
 
 
 def _under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

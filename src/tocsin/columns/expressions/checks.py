@@ -30,13 +30,6 @@ def require_type(name: str, array: NDArray[Any], dtype: DTypeLike, dimensions: i
         raise ValueError(f"array {name} is {array.ndim}-dimensional {array.dtype}")
 
 
-def checked_texts(name: str, texts: Texts) -> Texts:
-    """Check that the offsets of strings lie within their bytes and these are UTF-8; raises `ValueError`."""
-    check_starts(name, texts.starts, len(texts.data))
-    texts.arrow().validate(full=True)
-    return texts
-
-
 def ascending(keys: Texts | NDArray[Any]) -> bool:
     """Whether each key is larger than the one before it."""
     if not isinstance(keys, Texts):

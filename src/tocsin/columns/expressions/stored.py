@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
-from tocsin.columns.expressions.checks import check_expressions, checked_texts, require_type
+from tocsin.columns.expressions.checks import check_expressions, check_starts, require_type
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions
 from tocsin.kernels.programs.layouts import Expressions
 
@@ -48,6 +48,14 @@ def stored_texts(name: str, texts: Texts) -> dict[str, NDArray[Any]]:
 
 def restored_texts(name: str, arrays: Mapping[str, NDArray[Any]]) -> Texts:
     """Load strings from their arrays, and check them."""
+    texts = restored_pieces(name, arrays)
+    texts.arrow().validate(full=True)
+    return texts
+
+
+def restored_pieces(name: str, arrays: Mapping[str, NDArray[Any]]) -> Texts:
+    """Load pieces of bytes from the arrays of strings, and check where they begin and end, but not what they are."""
     require_type(name + ".starts", arrays[name + ".starts"], np.dtype(np.int64), 1)
     require_type(name + ".data", arrays[name + ".data"], np.dtype(np.uint8), 1)
-    return checked_texts(name, Texts(arrays[name + ".starts"], arrays[name + ".data"]))
+    check_starts(name, arrays[name + ".starts"], len(arrays[name + ".data"]))
+    return Texts(arrays[name + ".starts"], arrays[name + ".data"])
