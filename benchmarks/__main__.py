@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
@@ -87,6 +88,7 @@ def _given() -> argparse.Namespace:
 
 def main() -> int:
     given = _given()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # for all processes: an installed tocsin has its bytecode
     if given.json:
         for row in _rows(given):
             print(row.json(), flush=True)

@@ -28,8 +28,6 @@ def job(module: str, name: str, **given: Any) -> dict[str, Any]:
 
 
 def environment(source: Path = SOURCE) -> dict[str, str]:
-    """The environment of a process with the tocsin of a source. It keeps bytecode, and limits BLAS to one thread."""
+    """The environment of a process that imports tocsin from some sources and limits BLAS to one thread."""
     paths = [str(source), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    given = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}
-    given.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed tocsin has its bytecode
-    return given
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "OMP_NUM_THREADS": "1"}

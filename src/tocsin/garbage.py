@@ -1,7 +1,7 @@
 """Python's garbage collector in a process that keeps most of what it makes: modules, kernels and subscriptions.
 
 The collector examines all objects again and again as more of them are made. Objects that are set aside, or frozen, are
-never examined again; they stay until nothing refers to them, as all objects do.
+never examined again. They are freed when nothing refers to them, but not if they refer to each other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def setting_aside() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        collect_rarely()
+        gc.set_threshold(*_RARELY)
         gc.enable()
 
 
@@ -33,8 +33,3 @@ def set_aside() -> None:
     """Collect garbage, and never examine what is left. Cost: all objects are examined once, some 100 ms."""
     gc.collect()
     gc.freeze()
-
-
-def collect_rarely(thresholds: tuple[int, int, int] = _RARELY) -> None:
-    """Collect after more new objects than Python does, by its three thresholds (`gc.set_threshold`)."""
-    gc.set_threshold(*thresholds)

@@ -16,7 +16,7 @@ import uvicorn
 from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.errors import InvalidInput
-from tocsin.garbage import collect_rarely, set_aside
+from tocsin.garbage import set_aside
 from tocsin.service.access.authentication import Authentication
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.api import Shared
@@ -136,7 +136,6 @@ def serve(options: Options, ready: Callable[[Server], None]) -> None:
         engine = Engine.open(options.folder, sync=options.sync)
         with engine:
             set_aside()  # the subscriptions, too, which are not garbage of any request
-            collect_rarely()
             with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended in order
                 _runner()(serving(engine, options, listening, ready))
 

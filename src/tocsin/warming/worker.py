@@ -5,13 +5,14 @@ It prints a line for each function compiled, and an empty line at the end of eac
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from typing import Any, Final
 
 from numba.core import event
 
-from tocsin.garbage import collect_rarely, set_aside
+from tocsin.garbage import set_aside
 from tocsin.warming.samples import published_uses, uses
 
 _THRESHOLDS: Final = (200_000, 5, 5)
@@ -30,7 +31,7 @@ def run() -> None:
     """Run uses of tocsin or of other packages until the end of the input."""
     event.register("numba:compile", _Listener())
     warnings.simplefilter("ignore")  # samples provoke warnings on purpose
-    collect_rarely(_THRESHOLDS)
+    gc.set_threshold(*_THRESHOLDS)
     there = dict(uses())
     for line in sys.stdin:
         name = line.rstrip("\n")
