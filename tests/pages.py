@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.waiting import HANG_S
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
     r"^```(python|sh)\n(.*?)^```\n(?:(?:\n[^`\n]+(?:\n[^`\n]+)*\n)?\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE
@@ -103,7 +105,7 @@ def _shell(code: str) -> str:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = ["bash", "-ec", COMMANDS + code]
     done = subprocess.run(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S
     )
     assert done.returncode in (0, 1), f"{code}\nexit status {done.returncode}\n{done.stdout}"
     return PASSING.sub("", done.stdout)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import tocsin
+from tests.waiting import HANG_S
 from tocsin import errors
 
 NAMES = [
@@ -218,7 +219,7 @@ def test_importing_tocsin_needs_no_extra() -> None:
     """`import tocsin` alone pulls in neither Spark nor Polars nor Matplotlib."""
     code = "import sys, tocsin; print([m for m in ('pyspark', 'polars', 'matplotlib') if m in sys.modules])"
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True)
 
     assert done.stdout.strip() == "[]"
 
@@ -228,4 +229,4 @@ def test_what_a_task_does_needs_no_pyspark() -> None:
     modules = ("answering", "visits", "workers", "windows.answering", "windows.keeping")
     lines = ["import sys", "sys.modules['pyspark'] = None", *(f"import tocsin.spark.{name}" for name in modules)]
 
-    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True, timeout=HANG_S)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import tocsin
+from tests.waiting import HANG_S
 from tocsin.cli import fencing
 from tocsin.cli.main import main
 
@@ -85,7 +86,7 @@ def test_a_lone_line_is_answered_before_the_next_one_comes() -> None:
         process.stdin.write(b"}\n")
 
     process.stdin.close()
-    assert process.wait(60) == 0
+    assert process.wait(HANG_S) == 0
 
 
 def test_lines_are_numbered_through(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import tocsin
+from tests.waiting import HANG_S, awaited
 from tocsin.cli.fence_saving import Saving
 from tocsin.cli.main import main
 from tocsin.cli.stopping import Stop, stopping
@@ -52,7 +53,7 @@ class Stream:
 
     def end(self, number: signal.Signals) -> tuple[int, str, str]:
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=HANG_S)
         return self.process.returncode, out, err
 
 
@@ -102,9 +103,7 @@ def test_the_state_is_saved_while_the_stream_is_silent() -> None:
     stream = Stream("--state", "f.jsonl", "--save-every", "50ms")
     stream.send(v="a", x=9)
     assert stream.change() == "enter"
-    deadline = time.monotonic() + 60
-    while not Path("f.jsonl").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    awaited(Path("f.jsonl").exists)
 
     assert stream.end(signal.SIGKILL)[0] == -signal.SIGKILL
     assert inside() == {"a": ["zone"]}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANG_S, awaited
 from tocsin.__main__ import INTERRUPTED, TERMINATED
 
 
@@ -49,7 +50,7 @@ def compiled(folder: Path) -> list[str]:
 )
 def test_what_needs_no_kernel_compiles_none(folder: Path, arguments: tuple[str, ...], status: int, said: str) -> None:
     process = started(folder, *arguments)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=HANG_S)
 
     assert process.returncode == status
     assert said in out
@@ -68,7 +69,7 @@ def test_a_command_does_without_pandas(folder: Path) -> None:
         "sys.argv = ['tocsin', 'match', 's.jsonl', 'e.jsonl']\n"
         "runpy.run_module('tocsin', run_name='__main__')\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=HANG_S)
 
     assert [json.loads(line)["subscription"] for line in done.stdout.splitlines()[:1]] == ["b"], done.stderr
     assert done.stdout.splitlines()[1:] == ["False", "pandas"]
@@ -89,16 +90,13 @@ def test_a_signal_is_one_line_whenever_it_comes(
     """While modules are imported (-1), and while kernels are compiled, so many of them done."""
     status, said = (INTERRUPTED, "interrupted") if number == signal.SIGINT else (TERMINATED, "terminated")
     process = started(folder, command[0], "s.jsonl", "e.jsonl", *command[1:])
-    until = time.monotonic() + 120
     maps = Path(f"/proc/{process.pid}/maps")  # where there is none, it is begun after a second
-    while maps.exists() and "numpy" not in maps.read_text() and time.monotonic() < until:
-        time.sleep(0.01)
+    awaited(lambda: not maps.exists() or "numpy" in maps.read_text(), step_s=0.01)
     time.sleep(0 if maps.exists() else 1)
-    while len(compiled(folder)) < compiled_first and time.monotonic() < until:
-        time.sleep(0.01)
+    awaited(lambda: len(compiled(folder)) >= compiled_first, step_s=0.01)
     process.send_signal(number)
 
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=HANG_S)
 
     lines = [line for line in err.splitlines() if "compiling" not in line]
     assert process.returncode == status
@@ -120,7 +118,7 @@ def test_an_import_that_loses_exceptions_loses_no_signal(folder: Path, number: s
         "sys.argv = ['tocsin', 'match', 's.jsonl', 'e.jsonl']\n"
         "runpy.run_module('tocsin', run_name='__main__')\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=HANG_S)
 
     assert done.returncode == status
     assert len(done.stderr.splitlines()) == 1

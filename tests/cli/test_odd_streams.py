@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tocsin
+from tests.waiting import HANG_S
 from tocsin.cli.main import main
 
 TOCSIN = f"{sys.executable} -m tocsin"
@@ -32,7 +33,7 @@ def shell(command: str, folder: Path, **environment: str) -> subprocess.Complete
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tocsin
+from tests.waiting import HANG_S
 from tocsin.cli.main import main
 
 SUBSCRIPTIONS = [
@@ -171,6 +172,6 @@ def test_a_pipe_is_written_to(folder: Path) -> None:
     with ThreadPoolExecutor() as pool:
         reading = pool.submit(lambda: READERS["jsonl"](Path("pipe.jsonl")))
         assert main(["match", "s.jsonl", "e.jsonl", "--out", "pipe.jsonl"]) == 0
-        assert len(reading.result(timeout=30)) == 8
+        assert len(reading.result(timeout=HANG_S)) == 8
 
     assert Path("pipe.jsonl").is_fifo()

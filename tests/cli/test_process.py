@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANG_S, awaited
+
 TOCSIN = f"{sys.executable} -m tocsin"
 
 
@@ -30,7 +32,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -134,13 +136,11 @@ def test_a_stream_that_is_stopped_completes_its_output(folder: Path, number: int
     process.stdin.write('{"n": 1}\n' * 40_000 + "bad\n")
     process.stdin.flush()
     written = (lambda: (folder / "std.jsonl").stat().st_size) if not out else (lambda: _size(folder, "errors.jsonl.*"))
-    until = time.monotonic() + 60
-    while not written() and time.monotonic() < until:
-        time.sleep(0.05)
+    awaited(written)
     time.sleep(1)
 
     process.send_signal(number)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=HANG_S)
 
     assert process.returncode == status
     assert (folder / ("out.jsonl" if out else "std.jsonl")).read_text().count("\n") == 40_000
@@ -164,15 +164,11 @@ def test_a_file_that_is_interrupted_leaves_no_half_written_file(folder: Path, nu
         cwd=folder,
         stderr=subprocess.PIPE,
     )
-    until = time.monotonic() + 60
-    while not any(folder.glob("out.jsonl.*.part")) and time.monotonic() < until:
-        time.sleep(0.01)
-    begun = any(folder.glob("out.jsonl.*.part"))
+    awaited(lambda: any(folder.glob("out.jsonl.*.part")), step_s=0.01)
 
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=HANG_S)
 
-    assert begun
     assert process.returncode == status
     assert b"no incomplete output is left" in err
     assert err.count(b"\n") == 1
@@ -222,7 +218,7 @@ def test_what_is_read_from_a_pipe_follows_the_index(folder: Path, command: str) 
     assert '"subscription": "c"' in process.stdout.readline()
     (folder / "index" / "manifest.json").write_text("damaged")
     assert '"subscription": "b"' in answered('{"n": 8}')
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=HANG_S)
 
     assert process.returncode == 0
     assert told.count("the earlier version stays in use") == 1

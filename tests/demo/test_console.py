@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 from tocsin import Client, InvalidInput
 from tocsin.demo import console
 

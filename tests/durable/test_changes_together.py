@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 import tocsin
 from tests.durable.test_stores import ids
+from tests.waiting import awaited
 from tocsin import DuplicateSubscription, RecordError, StoreError
 from tocsin.engine.loading import collect
 
@@ -106,10 +106,7 @@ def test_recent_changes_are_compiled_when_no_more_come(tmp_path: Path) -> None:
     """Not before, so that they are acknowledged sooner."""
     with tocsin.Engine.open(tmp_path) as engine:
         engine.subscribe("s", "n = 1")
-        until = time.monotonic() + 30
-        while list(engine._store.delta.attributes) != ["n"]:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        awaited(lambda: list(engine._store.delta.attributes) == ["n"])
 
 
 class Blocked:

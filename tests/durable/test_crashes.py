@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests.durable.killing import FORK, KILLED, Subject, at_a_statement, killed_at_each_step
+from tests.waiting import awaited
 from tocsin.store.database import Database
 
 EVENT: Final = {"n": 1}
@@ -173,9 +174,7 @@ def test_a_writer_that_is_killed_under_load(times: int, tmp_path: Path) -> None:
         counts = FORK.Array("q", 8, lock=False)
         child = FORK.Process(target=writing, args=(tmp_path, counts, number))
         child.start()
-        until = time.monotonic() + 30
-        while not any(counts) and time.monotonic() < until:
-            time.sleep(0.005)
+        awaited(lambda counts=counts: any(counts), step_s=0.005)
         time.sleep(0.01 + 0.03 * (number % 7))
         child.kill()
         child.join()

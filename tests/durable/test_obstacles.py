@@ -20,6 +20,7 @@ import pytest
 import tocsin
 from tests.durable.killing import FORK
 from tests.durable.test_stores import filled, ids
+from tests.waiting import awaited
 from tocsin import StoreError
 from tocsin.store import database as stores
 
@@ -37,18 +38,11 @@ def test_a_reader_that_never_ends_makes_no_change_wait(tmp_path: Path, monkeypat
         reader.execute("SELECT count(*) FROM subscriptions").fetchall()
         for number in range(10):
             engine.subscribe(f"long {number}", "n = 1", payload="x" * 100_000)
-        until_true(lambda: "has grown to" in (engine.log_error or ""))
+        awaited(lambda: "has grown to" in (engine.log_error or ""))
         assert engine.log_bytes > 1 << 18 and set(waited[::2]) == {0}
         reader.execute("COMMIT")
-        until_true(lambda: engine.log_bytes == 0 and engine.log_error is None)
+        awaited(lambda: engine.log_bytes == 0 and engine.log_error is None)
     assert len(ids(tmp_path)) == 13
-
-
-def until_true(happens: Any) -> None:
-    until = time.monotonic() + 30
-    while not happens():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def without_rights(folder: Path, told: Any) -> None:

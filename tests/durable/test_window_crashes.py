@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests.durable.killing import FORK, Subject, at_a_statement, first_loss, killed_at_each_step
 from tests.durable.windows import BOUNDS, state, stored
+from tests.waiting import awaited
 
 OPTIONS: Final = {"size": 4, "time": 10.0, "bounds": BOUNDS}
 PLACE: Final = (1.0, 1.0)
@@ -137,9 +138,7 @@ def test_a_window_that_is_killed_under_load(times: int, tmp_path: Path) -> None:
         before = list(counts)
         child = FORK.Process(target=pushing, args=(tmp_path, counts))
         child.start()
-        until = time.monotonic() + 30
-        while list(counts) == before and time.monotonic() < until:
-            time.sleep(0.005)
+        awaited(lambda before=before: list(counts) != before, step_s=0.005)
         time.sleep(0.01 + 0.03 * (number % 7))
         child.kill()
         child.join()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tocsin
+from tests.waiting import HANG_S
 
 WINDOW: Final = 20
 CHANGES: Final = 250
@@ -20,7 +21,6 @@ MOST_CHANGES: Final = 20_000
 ROUNDS: Final = 25
 READERS: Final = 3
 BATCH: Final = [{"n": 1}] * 1200  # more than one piece of events
-DEADLOCK_S: Final = 300
 
 
 @pytest.fixture(autouse=True)
@@ -83,14 +83,14 @@ class Crew:
             yield turn
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
-        end = time.monotonic() + DEADLOCK_S
+        end = time.monotonic() + HANG_S
         while not condition() and not self.stopped.is_set():
             assert time.monotonic() < end, "a thread hangs"
             time.sleep(0.001)
 
     def wait_for(self, threads: list[threading.Thread]) -> None:
         for thread in threads:
-            thread.join(DEADLOCK_S)
+            thread.join(HANG_S)
             assert self._errors or not thread.is_alive(), "a thread hangs"
 
     def finish(self) -> None:

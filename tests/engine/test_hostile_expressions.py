@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANG_S
+
 HOSTILE = {
     "100,000 parentheses": ("'(' * 100_000 + 'n = 1' + ')' * 100_000", "deep"),
     "100,000 open parentheses": ("'(' * 100_000", "deep"),
@@ -44,7 +46,7 @@ def told() -> dict[str, str]:
     """What a process says of each, as far as it lives."""
     given = json.dumps({kind: where for kind, (where, _) in HOSTILE.items()})
     command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=HANG_S, check=False)
     reasons = dict(json.loads(line) for line in done.stdout.splitlines())
     assert (done.returncode, done.stderr) == (0, ""), f"it ended after {list(reasons)}"
     return reasons
@@ -78,11 +80,11 @@ def test_the_command_line_lives_on_too(kind: str, tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
     checked = subprocess.run(
-        [*command, "check", "s.jsonl"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [*command, "check", "s.jsonl"], cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False
     )
 
     assert matched.returncode == checked.returncode == 1

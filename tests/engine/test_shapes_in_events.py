@@ -21,6 +21,7 @@ from tests.encoding import encoded
 from tests.engine.test_places import GEOJSON, SHAPES, events, texts
 from tests.naive import match as naive
 from tests.naive.flatten import flatten
+from tests.waiting import HANG_S
 from tocsin.columns.arrays import frozen
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.writer import compile_expressions
@@ -261,6 +262,8 @@ assert not differ
 
 def test_threads_that_ask_about_shapes_at_once_do_not_meet() -> None:
     """GEOS writes into a geometry that is prepared; two threads in one of these end the process, or worse."""
-    ran = subprocess.run([sys.executable, "-c", MANY_THREADS], capture_output=True, text=True, timeout=300, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", MANY_THREADS], capture_output=True, text=True, timeout=HANG_S, check=False
+    )
 
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -12,6 +12,7 @@ from textwrap import dedent
 import pytest
 
 import tocsin
+from tests.waiting import HANG_S
 from tocsin.cli.main import main
 
 SRC = Path(tocsin.__file__).parents[1]
@@ -59,7 +60,7 @@ def python(code: str, folder: Path, *arguments: str, isolated: bool = False) -> 
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANG_S,
         check=False,
     )
 

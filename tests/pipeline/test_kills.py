@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import HANG_S
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 EVENTS, FILES = 120, 4
@@ -174,7 +176,7 @@ def run(folder: Path, *stages: str) -> int:
     for stage in stages:
         (folder / stage).touch()
     command = [sys.executable, __file__, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr[-3000:]
     assert not any((folder / stage).exists() for stage in stages), done.stderr[-3000:]
     return done.returncode

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from tests.waiting import HANG_S, awaited
 from tocsin.cli.main import main
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.locks import Lock
@@ -117,16 +118,9 @@ def test_it_runs_until_it_is_asked_to_end_and_goes_on_from_there(spark: Any, tmp
     assert matches(tmp_path, "parquet") == sorted([*FIRST, ("live0", "live0"), ("live1", "live1")])
 
 
-def wait_for(condition: Any, patience_s: float = 90.0) -> None:
-    until = time.monotonic() + patience_s
-    while time.monotonic() < until:
-        try:
-            if condition():
-                return
-        except (OSError, ValueError):  # a file that is being written
-            pass
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass")
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait until files hold what they should; one that is being written can be in no order."""
+    awaited(condition, OSError, ValueError)
 
 
 def test_columns_rankings_and_lists(spark: Any, tmp_path: Path) -> None:
@@ -281,7 +275,7 @@ def test_a_spark_that_does_not_start_is_told(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("[spark]\n", '[spark]\n"spark.driver.memory" = "much"\n'))
     command = [sys.executable, "-m", "tocsin", "pipeline", "run", "--once", str(path)]
 
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
 
     assert done.returncode == 2
     assert "Traceback" not in done.stderr

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.pipeline.test_running import add, matches, wait_for
+from tests.waiting import HANG_S
 from tocsin.errors import TocsinError
 from tocsin.pipeline.example import write_example
 from tocsin.pipeline.streams import Streams
@@ -30,7 +31,7 @@ def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> Non
     wait_for(lambda: len(matches(tmp_path)) == 5)
 
     process.send_signal(number)
-    _, told = process.communicate(timeout=90)
+    _, told = process.communicate(timeout=HANG_S)
 
     assert process.returncode == 0
     lines = told.splitlines()
@@ -53,7 +54,7 @@ def test_two_signals_at_once_end_it_quietly(tmp_path: Path, to_java: bool) -> No
 
     for number in (signal.SIGINT, signal.SIGTERM):
         os.killpg(process.pid, number) if to_java else process.send_signal(number)
-    _, told = process.communicate(timeout=90)
+    _, told = process.communicate(timeout=HANG_S)
 
     assert process.returncode == 130
     assert "Traceback" not in told

@@ -14,6 +14,7 @@ import pytest
 
 import tocsin
 from tests.segment.samples import Damaged, asked, build
+from tests.waiting import HANG_S
 from tocsin.errors import SegmentError
 from tocsin.kernels import codes
 from tocsin.segment import Snapshots, open_segment, write_index, write_segment
@@ -260,7 +261,7 @@ def test_no_extreme_in_any_array_harms_the_process(load: str, tmp_path: Path) ->
     """Each array of each index: what opens can be matched, ranked, relaxed, merged and told of, or is refused."""
     command = [sys.executable, "-m", "tests.segment.extremes", str(tmp_path / "s"), load, "150"]
 
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, check=False)
 
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == ""

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import httpx
 
+from tests.waiting import HANG_S, awaited
+
 _PUBLISHERS: Final = 3
 
 
@@ -51,7 +53,7 @@ class Publishing:
 
     def _run(self, publisher: int) -> None:
         draw, count = random.Random(publisher), 0
-        with httpx.Client(base_url=self._address, timeout=30, trust_env=False) as client:
+        with httpx.Client(base_url=self._address, timeout=HANG_S, trust_env=False) as client:
             while not self._stop.is_set():
                 some = draw.choice((1, 1, 1, 20))
                 events = [{"id": f"{publisher}-{count + one}", "n": draw.randrange(1000)} for one in range(some)]
@@ -75,10 +77,8 @@ class Publishing:
 
     def await_more(self, count: int) -> None:
         """Wait until so many more events are acknowledged."""
-        least, deadline = len(self.acknowledged) + count, time.monotonic() + 60
-        while len(self.acknowledged) < least:
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        least = len(self.acknowledged) + count
+        awaited(lambda: len(self.acknowledged) >= least, step_s=0.002)
 
     def stop(self) -> None:
         self._stop.set()

@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from tests.service.served import Served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 from tocsin.service.times import now_ms
 
 

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import httpx
 
 from tests.service.served import events_of
+from tests.waiting import HANG_S
 
 
 def pulled(client: httpx.Client, name: str) -> Iterator[dict[str, Any]]:
@@ -51,5 +52,5 @@ def receive(kind: str, client: httpx.Client, name: str, out: TextIO) -> None:
 
 if __name__ == "__main__":
     _, what, address, destination, file = sys.argv
-    with httpx.Client(base_url=address, timeout=30, trust_env=False) as http, open(file, "w") as stream:  # noqa: PTH123
+    with httpx.Client(base_url=address, timeout=HANG_S, trust_env=False) as http, open(file, "w") as stream:  # noqa: PTH123
         receive(what, http, destination, stream)

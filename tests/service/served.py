@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import httpx
 
 import tocsin
+from tests.waiting import HANG_S
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.access.tokens import SCOPES
 from tocsin.service.limits import Limits, TenantLimits
@@ -42,7 +43,7 @@ class Served:
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
-        has_started.wait(30)
+        has_started.wait(HANG_S)
         self._server = started[0]
         self.service: Service = self._server.service
         self.server = self._server
@@ -52,7 +53,9 @@ class Served:
     def client_of(self, token: str = "") -> httpx.Client:
         """A client that shows a token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._clients.append(httpx.Client(base_url=self._server.address, timeout=30, trust_env=False, headers=headers))
+        self._clients.append(
+            httpx.Client(base_url=self._server.address, timeout=HANG_S, trust_env=False, headers=headers)
+        )
         return self._clients[-1]
 
     def token(self, *scopes: str, tenant: str = "") -> str:

@@ -16,7 +16,7 @@ import pytest
 import tocsin
 from tests.service.receivers import Reply, receiver
 from tests.service.served import Served, served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 from tocsin import DuplicateSubscription, InvalidInput, RecordError, ServiceError, UnknownSubscription
 from tocsin.service.service import Limits
 

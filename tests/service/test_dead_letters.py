@@ -11,7 +11,7 @@ import pytest
 
 from tests.service.receivers import Clock, Reply, dead_letters, hook, receiver, shown
 from tests.service.served import Served, served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 from tocsin.errors import StoreError
 from tocsin.service import retention
 from tocsin.service.service import Limits

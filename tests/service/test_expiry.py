@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.served import Served, served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 from tocsin.errors import StoreError
 from tocsin.service.outbox import Publish
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ import pytest
 
 from tests.pages import ROOT
 from tests.service.killed import Killed, Publishing, check, received
+from tests.waiting import HANG_S, awaited
 
 NAMES: Final = {"pulled": ("pull", 0), "streamed": ("stream", 0), "half": ("stream", 500)}
 """Destinations: how they are received, and from which value on they match."""
@@ -32,7 +32,7 @@ def missing(publishing: Publishing, folder: Path) -> dict[str, list[str]]:
 def test_what_was_acknowledged_is_delivered(tmp_path: Path, kills: int) -> None:
     draw = random.Random(kills)
     server = Killed(tmp_path / "alerts")
-    with httpx.Client(base_url=server.address, timeout=30, trust_env=False) as client:
+    with httpx.Client(base_url=server.address, timeout=HANG_S, trust_env=False) as client:
         for name, (_, least) in NAMES.items():
             client.put(f"/v1/destinations/{name}", json={"kind": "stream"}).raise_for_status()
             record = {"where": f"n >= {least}", "destination": name}
@@ -50,9 +50,7 @@ def test_what_was_acknowledged_is_delivered(tmp_path: Path, kills: int) -> None:
             server.start()
         publishing.await_more(20)
         publishing.stop()
-        deadline = time.monotonic() + 60
-        while any(missing(publishing, tmp_path).values()) and time.monotonic() < deadline:
-            time.sleep(0.2)
+        awaited(lambda: not any(missing(publishing, tmp_path).values()), step_s=0.2)
     finally:
         publishing.stop()
         for one in receivers:

@@ -10,7 +10,7 @@ import pytest
 import tocsin
 from tests.service.receivers import Reply, receiver
 from tests.service.served import Served, events_of, served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 
 WHERE = "NAMED('cheap', price < 5) OR NAMED('tagged', ANY(tags, element = 'sale'))"
 EVENT = {"price": 9, "tags": ["new", "sale"]}

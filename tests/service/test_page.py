@@ -16,7 +16,7 @@ import pytest
 from tests.pages import ROOT
 from tests.service.receivers import hook
 from tests.service.served import Served
-from tests.service.waiting import awaited
+from tests.waiting import HANG_S, awaited
 
 PAGE: Final = (ROOT / "docs" / "service.md").read_text("utf-8")
 _BLOCK: Final = re.compile(
@@ -35,7 +35,7 @@ def test_the_page_shows_what_curl_prints(server: Served) -> None:
         commands = re.sub(r"--json", "-H 'Content-Type: application/json' --data", commands)  # for older releases
         commands = commands.replace("localhost:8470", address).replace("curl", "curl -sS -w '\\n'")
         printed = subprocess.run(
-            ["bash", "-ec", commands], capture_output=True, text=True, timeout=30, check=True
+            ["bash", "-ec", commands], capture_output=True, text=True, timeout=HANG_S, check=True
         ).stdout
         assert doctest.OutputChecker().check_output(shown, printed, _OPTIONS), f"{commands}\nprints\n{printed}"
         compared += 1

@@ -13,6 +13,7 @@ import pytest
 
 import tocsin
 from tests.service.served import events_of
+from tests.waiting import HANG_S
 
 
 def started(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
@@ -41,7 +42,7 @@ def test_a_folder_that_another_process_writes_is_refused_in_words_of_the_command
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> None:
     process, address = started(tmp_path, "--sync", "relaxed")
-    with httpx.Client(base_url=address, timeout=30, trust_env=False) as client:
+    with httpx.Client(base_url=address, timeout=HANG_S, trust_env=False) as client:
         client.put("/v1/destinations/d", json={"kind": "stream"})
         client.put("/v1/subscriptions/s", json={"where": "n >= 0", "destination": "d"})
         client.post("/v1/events", json={"n": 1})
@@ -50,7 +51,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> No
             assert [next(events).kind, next(events).kind] == ["open", "message"]
             process.send_signal(number)
             assert list(events) == []  # the stream ends as it should
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=HANG_S)
 
     assert (process.returncode, errors) == (0, "")
     assert not (tmp_path / "store.db-wal").exists()
@@ -68,7 +69,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> No
 )
 def test_what_it_refuses(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
     command = [sys.executable, "-m", "tocsin", "serve", str(tmp_path / "alerts"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
 
     assert done.returncode == 2 and message in done.stderr
     assert not (tmp_path / "alerts").exists()
@@ -78,7 +79,7 @@ def test_a_second_process_names_the_first(tmp_path: Path) -> None:
     process, _ = started(tmp_path)
     try:
         command = [sys.executable, "-m", "tocsin", "serve", str(tmp_path), "--port", "0"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
         assert done.returncode == 2 and f"process {process.pid}" in done.stderr
     finally:
         process.kill()

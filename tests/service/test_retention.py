@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.served import Served, events_of, served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 from tocsin.service import retention
 from tocsin.service.limits import Limits
 

@@ -7,12 +7,12 @@ import socket
 import threading
 import time
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.service.served import Sent, Served, events_of, served
+from tests.waiting import HANG_S, awaited
 from tocsin.service import streaming
 
 PATH = "/v1/destinations/d/stream"
@@ -136,13 +136,13 @@ def test_wrong_beginnings_are_refused(ready: Served, query: str) -> None:
 
 
 def test_streams_end_with_the_server_and_with_the_destination(tmp_path: Path) -> None:
-    ended: dict[str, Any] = {}
+    ended: set[str] = set()
 
     def follow(server: Served, name: str) -> None:
         with server.client.stream("GET", f"/v1/destinations/{name}/stream") as response:
             for _ in response.iter_lines():
-                ended.setdefault(f"{name} began", True)
-        ended[name] = time.monotonic()
+                ended.add(f"{name} began")
+        ended.add(name)
 
     with served(tmp_path) as server:
         for name in "de":
@@ -150,15 +150,13 @@ def test_streams_end_with_the_server_and_with_the_destination(tmp_path: Path) ->
         followers = [threading.Thread(target=follow, args=(server, name)) for name in "de"]
         for one in followers:
             one.start()
-        while len(ended) < 2:
-            time.sleep(0.01)
+        awaited(lambda: len(ended) == 2)
         assert server.client.delete("/v1/destinations/e").status_code == 204
-        followers[1].join(10)
+        followers[1].join(HANG_S)
         assert "e" in ended and "d" not in ended
-        begun = time.monotonic()
-    followers[0].join(10)
+    followers[0].join(HANG_S)
 
-    assert ended["d"] - begun < 5
+    assert "d" in ended
 
 
 def test_a_stream_that_is_gone_is_forgotten(ready: Served) -> None:
@@ -166,11 +164,9 @@ def test_a_stream_that_is_gone_is_forgotten(ready: Served) -> None:
         events = events_of(response)
         next(events)
         assert ready.service.streams == 1
-    deadline = time.monotonic() + 10
-    while ready.service.streams and time.monotonic() < deadline:
-        time.sleep(0.02)
+    awaited(lambda: ready.service.streams == 0)
 
-    assert ready.service.streams == 0 and not ready.service.hub._watches
+    assert not ready.service.hub._watches
 
 
 def test_a_quiet_stream_is_kept_alive(ready: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,10 +182,6 @@ def test_a_client_that_does_not_read_is_given_up(ready: Served, monkeypatch: pyt
     url = urlsplit(str(ready.client.base_url))
     with socket.create_connection((url.hostname, url.port)) as one:
         one.sendall(f"GET {PATH}?from=earliest HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        deadline = time.monotonic() + 20
         time.sleep(0.2)
-        while ready.service.streams and time.monotonic() < deadline:
-            time.sleep(0.02)
-
-        assert ready.service.streams == 0
+        awaited(lambda: ready.service.streams == 0)
     assert numbers(taken(ready, 1000, f"{PATH}?from=earliest")) == list(range(1, 1001))

@@ -9,7 +9,7 @@ import httpx
 
 from tests.service.receivers import Reply, receiver
 from tests.service.served import Served, events_of, served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 
 
 def filled(client: httpx.Client, secret: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.service.served import Served, events_of
+from tests.waiting import HANG_S
 from tocsin.cli.main import main
 from tocsin.errors import InvalidInput, StoreError
 from tocsin.service.access import authentication, tokens
@@ -180,7 +181,7 @@ def test_open_streams_and_polls_end_when_the_token_is_revoked(server: Served) ->
         assert admin.post("/v1/events", json={"n": 1}).status_code == 202
 
         assert list(events) == []  # it ends, and tells nothing of what came after
-    polling.join(10)
+    polling.join(HANG_S)
     assert polled == [401]
 
 

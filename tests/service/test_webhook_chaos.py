@@ -11,6 +11,7 @@ import pytest
 
 from tests.service.receivers import Clock, Posted, Reply, dead_letters, hook, receiver, shown
 from tests.service.served import Served, served
+from tests.waiting import awaited
 
 PATH = "/v1/destinations/w"
 _COUNT = 300
@@ -50,11 +51,13 @@ def meddle(server: Served, draw: random.Random) -> None:
 
 def settled(server: Served, clock: Clock) -> None:
     """Wait until nothing waits any more."""
-    deadline = time.monotonic() + 60
-    while (now := shown(server))["acknowledged"] < now["newest"] or now["waiting"]:
-        assert time.monotonic() < deadline, now
+
+    def are_all_done() -> bool:
         clock.advance(3600)
-        time.sleep(0.05)
+        now = shown(server)
+        return now["acknowledged"] == now["newest"] and not now["waiting"]
+
+    awaited(are_all_done, step_s=0.05)
 
 
 @pytest.mark.parametrize("seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 40))])

@@ -10,7 +10,7 @@ from standardwebhooks import Webhook
 
 from tests.service.receivers import Clock, Reply, hook, publish, receiver, shown
 from tests.service.served import Served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 from tocsin.service.kinds import checked_options
 from tocsin.service.problems import Problem
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.service.killed import Killed
+from tests.waiting import HANG_S, awaited
 
 PATH: Final = "/v1/windows/news"
 SIZE: Final = 50
@@ -29,7 +30,7 @@ class Pushing:
 
     def _run(self, thread: int) -> None:
         count = 0
-        with httpx.Client(base_url=self._address, timeout=30, trust_env=False) as client:
+        with httpx.Client(base_url=self._address, timeout=HANG_S, trust_env=False) as client:
             while not self._stop.is_set():
                 key = f"{thread}-{count}"
                 message = {"words": ["a"], "location": [1, 1], "key": key}
@@ -43,10 +44,8 @@ class Pushing:
                     count += 1
 
     def await_more(self, count: int) -> None:
-        least, deadline = len(self.acknowledged) + count, time.monotonic() + 60
-        while len(self.acknowledged) < least:
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        least = len(self.acknowledged) + count
+        awaited(lambda: len(self.acknowledged) >= least, step_s=0.002)
 
     def stop(self) -> None:
         self._stop.set()
@@ -58,7 +57,7 @@ class Pushing:
 def test_each_message_and_each_change_is_there_once(tmp_path: Path, kills: int) -> None:
     draw = random.Random(kills)
     server = Killed(tmp_path / "alerts")
-    with httpx.Client(base_url=server.address, timeout=30, trust_env=False) as client:
+    with httpx.Client(base_url=server.address, timeout=HANG_S, trust_env=False) as client:
         client.put("/v1/destinations/d", json={"kind": "stream"}).raise_for_status()
         client.put(PATH, json={"size": SIZE, "bounds": [0, 0, 8, 4]}).raise_for_status()
         record = {"words": ["a"], "location": [1, 1], "k": 1000, "destination": "d"}
@@ -73,7 +72,7 @@ def test_each_message_and_each_change_is_there_once(tmp_path: Path, kills: int) 
         pushing.await_more(SIZE)
     finally:
         pushing.stop()
-    with httpx.Client(base_url=server.address, timeout=30, trust_env=False) as client:
+    with httpx.Client(base_url=server.address, timeout=HANG_S, trust_env=False) as client:
         taken = client.get(PATH).json()["next"]
         found = deliveries(client, taken)
     server.kill()

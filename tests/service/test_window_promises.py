@@ -12,8 +12,8 @@ import pytest
 
 from tests.service.receivers import Reply, receiver
 from tests.service.served import Served, served
-from tests.service.waiting import awaited
 from tests.service.windowed import BOUNDS, LINES, PATH, interest, push, told
+from tests.waiting import awaited
 from tocsin.errors import StoreError
 from tocsin.service.limits import Limits
 from tocsin.service.windows.batches import Batch, HandOver

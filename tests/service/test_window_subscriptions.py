@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from tests.service.served import Served, served
-from tests.service.waiting import awaited
 from tests.service.windowed import BOUNDS, PATH, interest, push, results
+from tests.waiting import awaited
 from tocsin.service.limits import Limits
 from tocsin.service.windows import batches as windows_batches
 

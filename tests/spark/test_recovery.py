@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import HANG_S
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SUBSCRIPTIONS = [(number, f"n >= {number} AND n < {number + 3}", float(number % 5)) for number in range(60)]
@@ -65,7 +67,7 @@ def outcome(master: str, folder: Path, *, kill: bool) -> dict[str, Any]:
         flag.touch() if kill else flag.unlink(missing_ok=True)
     arguments = [sys.executable, __file__, master, str(folder / "index"), str(folder / "flag"), json.dumps(QUICK)]
 
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=HANG_S, check=False)
 
     assert done.returncode == 0, done.stderr[-3000:]
     assert not any(flag.exists() for flag in flags)

@@ -10,13 +10,15 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
+from tests.waiting import HANG_S
+
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TROUBLES: Final = ("error", "warning")
 
 
 @pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
-    expect.set_options(timeout=15_000)
+    expect.set_options(timeout=HANG_S * 1000)
     with sync_playwright() as one:
         yield one
 
@@ -34,6 +36,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
     one = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    one.set_default_timeout(HANG_S * 1000)
     yield one
     one.close()
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.service.receivers import Reply, dead_letters, hook, receiver
 from tests.service.served import Served, served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 
 VIEWS = {
     "overview": "Overview",
@@ -23,7 +23,20 @@ VIEWS = {
     "deliveries": "Deliveries",
     "windows": "Windows",
 }
-PLACES = [*VIEWS, "subscriptions?id=s", "subscriptions?new=1", "deliveries?destination=w", 'explain?event={"n":1}']
+PLACES = {
+    "overview": "1 subscription of 3 matched nothing",
+    "live": "Every delivery is shown",
+    "map": "1 region",
+    "subscriptions": "3 conditions wait for events",
+    "explain": "Paste an event",
+    "deliveries": "2 destinations",
+    "windows": "No window yet",
+    "subscriptions?id=s": "understood",
+    "subscriptions?new=1": "For example",
+    "deliveries?destination=w": "Last deliveries",
+    'explain?event={"n":1}': "1 subscription matches",
+}
+"""Views, and what they say once they show what the server answered."""
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +65,13 @@ def test_axe_finds_nothing_serious(browser: Browser, filled: Served, theme: Any)
     context = browser.new_context(color_scheme=theme, reduced_motion="reduce", viewport={"width": 1280, "height": 800})
     page = context.new_page()
     found = {}
-    for place in PLACES:
+    for place, shown in PLACES.items():
         page.goto(f"{filled.server.address}/#/{place}")
-        page.wait_for_timeout(400)
+        expect(page.get_by_text(shown).first).to_be_visible()
         if place == "live":
             filled.publish({"n": 1, "place": [1, 2]})
             page.locator(".ring-row").first.click()
-            page.wait_for_timeout(300)
+            expect(page.get_by_label("The event", exact=True)).to_be_visible()
         found[place] = serious(page)
     page.keyboard.press("Escape")
     page.keyboard.press("p")

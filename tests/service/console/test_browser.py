@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.service.console.conftest import Watched
 from tests.service.receivers import Reply, dead_letters, hook, receiver
 from tests.service.served import Served, served
-from tests.service.waiting import awaited
+from tests.waiting import awaited
 from tocsin.service.access.token_file import TokenFile
 
 PLACE = [13.4, 52.5]

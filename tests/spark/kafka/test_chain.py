@@ -20,8 +20,8 @@ import pytest
 from tests.pages import ROOT
 from tests.service.receivers import Reply, receiver
 from tests.service.served import Served, served
-from tests.service.waiting import awaited
 from tests.spark.kafka.conftest import Topic
+from tests.waiting import awaited
 from tocsin.pipeline import read_pipeline
 from tocsin.pipeline.running import run
 
@@ -109,14 +109,14 @@ def test_each_match_arrives_though_the_deliverer_is_killed(
 
         with delivering(matches, server, log) as killed, ThreadPoolExecutor(1) as beside:
             put(events, range(EVENTS // 2))
-            killing = beside.submit(lambda: (awaited(lambda: published() >= 10, 120), killed.kill()))
+            killing = beside.submit(lambda: (awaited(lambda: published() >= 10), killed.kill()))
             run(pipeline, once=True)
             killing.result()
         assert 10 <= published() < len(half)  # it was killed in the middle
         put(events, range(EVENTS // 2, EVENTS))
         run(pipeline, once=True)
         with delivering(matches, server, log):
-            awaited(lambda: published() >= len(every), 120)
+            awaited(lambda: published() >= len(every))
             awaited(lambda: server.client.get("/v1/destinations/phones").json()["waiting"] == 0)
 
         got = [one.delivery for one in list(hook.got)]

@@ -12,6 +12,7 @@ import pytest
 
 from tests.segment.samples import Damaged, asked
 from tests.segment.spoiling import ASKED, AccessDamaged, Spoil, all_of, one_of
+from tests.waiting import HANG_S
 from tocsin.errors import SegmentError
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.access.kernels.layouts import NARROW, WIDE
@@ -249,7 +250,7 @@ def test_no_spoilt_number_harms_the_process(group: str, trials: int, tmp_path: P
     """Whatever is spoilt, it is refused, or else asking does not crash, stays in its memory and finds what exists."""
     command = [sys.executable, "-m", "tests.segment.spoiling", str(tmp_path / "s"), group, str(trials)]
 
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, check=False)
 
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == ""
