@@ -14,7 +14,6 @@ from typing import Any, Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.java import QUICK
 from tests.strategies.pools import PRESENT
 from tocsin.model import instants
 
@@ -32,6 +31,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As in the background of a shell: whatever tests start would be deaf to the Ctrl-C that they send.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Each JVM of Spark, also of the commands that tests start, is to be quick at little: it compiles once, and has one
+# thread for garbage. A pipeline of three events takes half the time.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 _QUICK_SECONDS: Final = 0.4
 _TOOK: Final = "tocsin/took"
@@ -126,6 +129,5 @@ def spark() -> Any:
             "spark.sql.shuffle.partitions": 2,
             # Small batches, so that tests of a few hundred rows cross their edges.
             "spark.sql.execution.arrow.maxRecordsPerBatch": 100,
-            **QUICK,
         },
     )

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.java import QUICK
 from tocsin.demo import flights
 from tocsin.spark.session import local_session
 
@@ -15,7 +14,7 @@ from tocsin.spark.session import local_session
 @pytest.fixture(scope="session")
 def spark() -> Any:
     """A session with two cores; it lives as long as the test process, which may share it with other tests."""
-    return local_session("local[2]", app="tocsin tests", **QUICK)
+    return local_session("local[2]", app="tocsin tests")
 
 
 @pytest.fixture(scope="session")

@@ -140,10 +140,7 @@ def job(folder: Path) -> None:
 
 def laid_out(folder: Path, master: str) -> None:
     """What the pipeline reads: events with a poison one in each file, subscriptions and changes."""
-    from tests.java import QUICK
-
-    quick = "".join(f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in QUICK.items())
-    (folder / "pipeline.toml").write_text(PIPELINE.replace("MASTER", master) + quick)
+    (folder / "pipeline.toml").write_text(PIPELINE.replace("MASTER", master))
     (folder / "subscriptions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in BASE))
     for name in ("events", "changes"):
         (folder / name).mkdir()

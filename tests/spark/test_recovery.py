@@ -41,12 +41,12 @@ def killer(flag: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
     return run
 
 
-def job(master: str, folder: str, flag: str, settings: str) -> None:
+def job(master: str, folder: str, flag: str) -> None:
     """Compile, with a death on the way where there is a flag; match, with another; print what came out."""
     import tocsin.spark as tocsin_spark
     from tocsin.spark.session import local_session
 
-    spark = local_session(master, **{"spark.sql.execution.arrow.maxRecordsPerBatch": 10, **json.loads(settings)})
+    spark = local_session(master, **{"spark.sql.execution.arrow.maxRecordsPerBatch": 10})
     subscriptions = spark.createDataFrame(SUBSCRIPTIONS, "id bigint, where string, score double").repartition(3)
     deadly = subscriptions.mapInArrow(killer(flag + "-compile"), subscriptions.schema)
     report = tocsin_spark.compile(deadly, folder, partitions=4)
@@ -60,12 +60,10 @@ def job(master: str, folder: str, flag: str, settings: str) -> None:
 
 def outcome(master: str, folder: Path, *, kill: bool) -> dict[str, Any]:
     """What the job prints, run in a process of its own; with `kill`, a worker dies in each of its two halves."""
-    from tests.java import QUICK
-
     flags = [folder / "flag-compile", folder / "flag-match"]
     for flag in flags:
         flag.touch() if kill else flag.unlink(missing_ok=True)
-    arguments = [sys.executable, __file__, master, str(folder / "index"), str(folder / "flag"), json.dumps(QUICK)]
+    arguments = [sys.executable, __file__, master, str(folder / "index"), str(folder / "flag")]
 
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=HANG_S, check=False)
 
