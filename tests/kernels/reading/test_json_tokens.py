@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import numpy as np
@@ -10,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.columns.payloads import key_of
 from tocsin.kernels.jit import kernel
 from tocsin.kernels.reading import json_tokens
-from tocsin.kernels.reading.json_tokens import SLOW
+from tocsin.kernels.reading.decimals import SLOW
 
 SPECIAL = (0, 1, 31, 34, 92, 10)
 
@@ -26,11 +24,6 @@ def string_end(text: np.ndarray, i: int, stop: int) -> tuple[int, int, bool]:
 @kernel
 def same_bytes(text: np.ndarray, i: int, other: np.ndarray, j: int, length: int) -> bool:
     return json_tokens.same_bytes(text, i, other, j, length)
-
-
-@kernel
-def read_number(text: np.ndarray, start: int, stop: int) -> tuple[int, int, bool]:
-    return json_tokens.read_number(text, start, stop)
 
 
 def quoted(content: bytes, behind: bytes) -> np.ndarray:
@@ -70,27 +63,3 @@ def test_bytes_are_compared(content: bytes, before: int, behind: int, changed: i
         other[changed] ^= 1
     same = bytes(other[: len(content)]) == content
     assert same_bytes(one, before, np.frombuffer(bytes(other), np.uint8), 0, len(content)) == same
-
-
-@pytest.mark.parametrize("behind", ["", ",", "}", " "])
-@given(st.one_of(st.integers(-(10**18), 10**18), st.integers(-99, 99)))
-def test_integers(behind: str, number: int) -> None:
-    """Beyond 2**53 they are left to the standard parser."""
-    text = np.frombuffer((json.dumps(number) + behind).encode(), np.uint8)
-    end, key, exact = read_number(text, 0, len(text))
-    if abs(number) <= 2**53:
-        assert (end, key, exact) == (len(text) - len(behind), key_of(float(number)), True)
-    else:
-        assert end == SLOW
-
-
-@pytest.mark.parametrize(
-    ("written", "is_read"),
-    [("-", False), ("01", False), ("-01", False), ("0", True), ("-0", True), ("1.", False), ("1e", False)],
-)
-def test_what_begins_like_an_integer(written: str, is_read: bool) -> None:
-    text = np.frombuffer(written.encode(), np.uint8)
-    end, key, _ = read_number(text, 0, len(text))
-    assert (end == len(text)) == is_read
-    if is_read:
-        assert key == key_of(0.0)

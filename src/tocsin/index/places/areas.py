@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.columns.arrays import frozen, frozen_table, on_cache_line, starts_of
+from tocsin.columns.arrays import Texts, frozen, frozen_table, on_cache_line, starts_of
 from tocsin.kernels.areas import RECORD, SIDE, Areas, write_records
+from tocsin.kernels.reading.polygons import Corners, read_polygons
 from tocsin.model.shapes import shapely
 
 _POLYGON: Final = 3
@@ -35,6 +36,36 @@ class Rings(NamedTuple):
         rings = library.get_num_interior_rings(parts) + 1
         numbers = np.bincount(owners, rings, len(shapes)).astype(np.int64)
         return cls(library.bounds(shapes), numbers, _corners(parts, rings), library.get_coordinates(parts))
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str], others: Callable[[list[int]], NDArray[Any]]) -> Rings:
+        """Those of well-known texts. Most polygons need no library; `others` makes shapes of the rest, by number."""
+        own = Texts.of(texts)
+        held = own.data.tobytes()
+        room = Corners(
+            np.empty((len(texts), 4)),
+            np.empty(len(texts), np.int64),
+            np.empty(held.count(b"("), np.int64),
+            np.empty((held.count(b",") + len(texts), 2)),
+        )
+        rings, corners = read_polygons(own.data, own.starts, room)
+        found = cls(room.bounds, room.rings, room.corners[:rings], room.places[:corners])
+        rest = np.flatnonzero(found.rings == 0)
+        return found._with(rest, cls.of(others(rest.tolist()))) if len(rest) else found
+
+    def _with(self, numbers: NDArray[np.int64], others: Rings) -> Rings:
+        """The same, with the rings of some shapes that have none here."""
+        self.bounds[numbers], own = others.bounds, self.rings.copy()
+        own[numbers] = others.rings
+        owners = np.concatenate([self._owners(), numbers[others._owners()]])
+        corners = np.concatenate([self.corners, others.corners])
+        order = np.argsort(owners, kind="stable")
+        of_places = np.argsort(np.repeat(owners, corners), kind="stable")
+        return Rings(self.bounds, own, corners[order], np.concatenate([self.places, others.places])[of_places])
+
+    def _owners(self) -> NDArray[np.int64]:
+        """The shape of each ring."""
+        return np.repeat(np.arange(len(self.rings)), self.rings)
 
 
 def _corners(parts: NDArray[Any], rings: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -65,7 +96,7 @@ def _chains(rings: Rings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     After each ring except a shape's first, the first corner of the shape is inserted.
     """
     ring_starts, corner_starts = starts_of(rings.rings, len(rings.rings)), starts_of(rings.corners, len(rings.corners))
-    owners = np.repeat(np.arange(len(rings.rings)), rings.rings)
+    owners = rings._owners()
     more = np.arange(len(owners)) != ring_starts[owners]
     places = rings.places
     if more.any():

@@ -32,14 +32,15 @@ class Forms(NamedTuple):
     functions: list[str]  # (F,)
     says_false: NDArray[np.bool_]  # (N,) whether a condition must also be reported if FALSE
     about: NDArray[np.uint8]  # (N,) SHAPES, CIRCLES or PAIRS
+    begins: NDArray[np.int64]  # (N,) where the second argument begins
 
     @classmethod
     def of(cls, names: Sequence[str]) -> Forms:
         """Cost: a look-up for each name. Raises `SegmentError` for a name that is not a condition on a place."""
         known: dict[str, int] = {}
-        numbers, pairs = np.empty(len(names), np.int64), []
+        numbers, begins, pairs = np.empty(len(names), np.int64), np.empty(len(names), np.int64), []
         for place, name in enumerate(names):
-            begin = begin_of(name)
+            begins[place] = begin = begin_of(name)
             numbers[place] = known.setdefault(name[:begin], len(known))
             if (name[begin : begin + 1] == '"' or name.find("(", begin) < 0) and _PAIR.fullmatch(name, begin):
                 pairs.append(place)
@@ -48,11 +49,12 @@ class Forms(NamedTuple):
         about = np.array([CIRCLES if function == DISTANCE else SHAPES for function in functions], np.uint8)[numbers]
         about[pairs] = PAIRS
         says_false = np.array([one.kind == PLACED_OR_NOT for one in readings], bool)[numbers]
-        return cls(numbers, functions, says_false, about)
+        return cls(numbers, functions, says_false, about, begins)
 
     def only(self, chosen: NDArray[np.int64]) -> Forms:
         """Those of some of the names."""
-        return Forms(self.numbers[chosen], self.functions, self.says_false[chosen], self.about[chosen])
+        numbers, _, says_false, about, begins = self
+        return Forms(numbers[chosen], self.functions, says_false[chosen], about[chosen], begins[chosen])
 
 
 def begin_of(name: str) -> int:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.errors import SegmentError
 from tocsin.index.once import Once
+from tocsin.index.places.areas import Rings
 from tocsin.index.places.forms import begin_of
 from tocsin.language.operators.spatial import of_bounds
 from tocsin.model.shapes import shapely
@@ -30,10 +31,10 @@ class Geometries:
         self._free: list[Prepared] = []
         self._tree: Once[Any] = Once()
 
-    def pieces(self) -> Iterator[NDArray[Any]]:
-        """All of them in order, in pieces."""
+    def rings(self, begins: NDArray[np.int64]) -> Iterator[Rings]:
+        """The rings of all of them in order, in pieces. `begins` is where in each name its geometry begins."""
         for first in range(0, len(self._names), _AT_ONCE):
-            yield _read(self._names[first : first + _AT_ONCE])
+            yield _rings(self._names[first : first + _AT_ONCE], begins[first : first + _AT_ONCE].tolist())
 
     @contextmanager
     def lent(self) -> Iterator[Prepared]:
@@ -49,7 +50,11 @@ class Geometries:
 
     def tree(self) -> Any:
         """shapely's tree of them all. Threads may share it."""
-        return self._tree.get(lambda: shapely().STRtree(np.concatenate(list(self.pieces()))))
+        return self._tree.get(self._grown)
+
+    def _grown(self) -> Any:
+        pieces = (self._names[first : first + _AT_ONCE] for first in range(0, len(self._names), _AT_ONCE))
+        return shapely().STRtree(np.concatenate([*map(_read, pieces)]))
 
 
 class Prepared:
@@ -70,6 +75,11 @@ class Prepared:
             self._are_kept[missing] = True
         found: NDArray[Any] = self._kept[numbers]
         return found
+
+
+def _rings(names: Sequence[str], begins: Sequence[int]) -> Rings:
+    texts = [name[begin:-1] for name, begin in zip(names, begins, strict=True)]
+    return Rings.of_texts(texts, lambda rest: _read([names[one] for one in rest]))
 
 
 def _read(names: Sequence[str]) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import together
 from tocsin.columns.events.batch import EventBatch
 from tocsin.errors import SegmentError
-from tocsin.index.places.areas import Rings, areas_of
+from tocsin.index.places.areas import areas_of
 from tocsin.index.places.boxes import ConditionBoxes
 from tocsin.index.places.forms import Forms
 from tocsin.index.places.gated import Gated
@@ -46,7 +46,7 @@ class Shapes:
     def __init__(self, names: Sequence[str], forms: Forms) -> None:
         self._predicates = _predicates_of(forms)  # numbers in _PREDICATES
         self._geometries = Geometries(names)
-        rings = [Rings.of(shapes) for shapes in self._geometries.pieces()]
+        rings = list(self._geometries.rings(forms.begins))
         self.boxes = ConditionBoxes(np.concatenate([one.bounds for one in rings]))
         self._areas = areas_of(rings)
         self._decides = np.isin(self._predicates, _BY_AREA) & (np.diff(self._areas.starts) > 0)

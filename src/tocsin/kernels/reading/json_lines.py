@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
+from tocsin.kernels.reading.decimals import SLOW
 from tocsin.kernels.reading.json_tokens import (
     ABSENT,
     KNOWN,
     LATER,
-    SLOW,
     blanks,
     is_new_key,
     read_scalar,

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner, load_word, lowest_bit, pasted
-from tocsin.kernels.numbers import FNV_BASIS, GOLDEN, key_of_number
+from tocsin.kernels.numbers import FNV_BASIS, GOLDEN
+from tocsin.kernels.reading.decimals import SLOW, number_end, read_number
 
-SLOW = np.int64(-1)
 KNOWN, ABSENT, LATER = 0, 1, 2
 """The state of a scalar: its payload is known; it is null; or Python must convert it later."""
 
@@ -22,18 +22,11 @@ _QUOTES = np.uint64(0x2222222222222222)
 _ESCAPES = np.uint64(0x5C5C5C5C5C5C5C5C)
 _BLANKS = np.uint64(0x2020202020202020)
 _DOTS = np.uint64(0x2E2E2E2E2E2E2E2E)
-_ZEROS = np.uint64(0x3030303030303030)
-_NO_DIGIT = np.uint64(0x7676767676767676)
-"""Added to a byte minus 48, it leaves the highest bit clear only if the byte is a digit."""
-_FIRST_HIGH = np.uint64(0x80)
 _ALL = ~np.uint64(0)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 _THREE = np.uint64(3)
 _WORD = np.uint64(8)
-_EXACT = np.int64(2**53)
-_POWERS = np.array([float(f"1e{k}") for k in range(23)])
-_LONGEST_NUMBER = 64  # bytes; longer ones are left to the standard parser
 _MOST_TRIES = 64  # probes of the table of keys; a line that needs more is left to the standard parser
 _DEEPEST = 60  # levels of a skipped value; deeper ones are left to the standard parser
 
@@ -147,104 +140,6 @@ def literal_end(text: NDArray[np.uint8], i: int, stop: int) -> int:
         if text[i + 3] == 115 and text[i + 4] == 101:
             return i + 5
     return SLOW
-
-
-@inlined
-def _digits(text: NDArray[np.uint8], i: int, stop: int) -> int:
-    while i < stop and 48 <= text[i] <= 57:
-        i += 1
-    return i
-
-
-@inner
-def number_end(text: NDArray[np.uint8], i: int, stop: int) -> tuple[int, int, int]:
-    """The place after a number (or SLOW), the place after its integer part, and the place after its fraction."""
-    start = i
-    if text[i] == 45:
-        i += 1
-    whole = i
-    i = _digits(text, i, stop)
-    if i == whole or (text[whole] == 48 and i > whole + 1):  # no digit, or 01
-        return SLOW, SLOW, SLOW
-    point = i
-    if i < stop and text[i] == 46:  # .
-        i = _digits(text, i + 1, stop)
-        if i == point + 1:
-            return SLOW, SLOW, SLOW
-    last = i
-    if i < stop and (text[i] == 101 or text[i] == 69):  # e
-        i += 1
-        if i < stop and (text[i] == 45 or text[i] == 43):
-            i += 1
-        first = i
-        i = _digits(text, i, stop)
-        if i == first:
-            return SLOW, SLOW, SLOW
-    return (i if i - start <= _LONGEST_NUMBER else SLOW), point, last
-
-
-@inlined
-def read_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int, bool]:
-    """The place after a number (or SLOW), its payload, and whether the payload is exact."""
-    whole = np.uint64(start) + np.uint64(text[start] == 45)
-    if whole + _WORD <= np.uint64(len(text)):
-        value, digits = _few_digits(load_word(text, whole))
-        behind = text[whole + digits] if whole + digits < np.uint64(stop) else np.uint8(44)
-        goes_on = behind == 46 or behind == 101 or behind == 69 or np.int64(whole + digits) > stop
-        if digits != _NONE and not goes_on and (text[whole] != 48 or digits == _ONE):
-            number = np.float64(np.int64(value))
-            return np.int64(whole + digits), key_of_number(-number if np.uint64(start) < whole else number), True
-    return _any_number(text, start, stop)
-
-
-@inlined
-def _few_digits(word: int) -> tuple[int, int]:
-    """The integer at the start of a word, and its number of digits: 1 to 7, else 0. Reads all eight bytes at once."""
-    digits = word ^ _ZEROS
-    others = (((digits & ~_HIGH) + _NO_DIGIT) | digits) & _HIGH
-    if others == _NONE or others & _FIRST_HIGH != _NONE:
-        return _NONE, _NONE
-    bits = np.uint64(lowest_bit(others)) - np.uint64(7)
-    pairs = digits << (np.uint64(64) - bits)  # as if padded with zeros on the left
-    pairs = (pairs * np.uint64(10) + (pairs >> _WORD)) & np.uint64(0x00FF00FF00FF00FF)
-    fours = (pairs * np.uint64(100) + (pairs >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
-    return (fours * np.uint64(10_000) + (fours >> np.uint64(32))) & np.uint64(0xFFFFFFFF), bits >> _THREE
-
-
-@inner
-def _any_number(text: NDArray[np.uint8], start: int, stop: int) -> tuple[int, int, bool]:
-    """Read a number of any form: the place after it (or SLOW), its payload, and whether the payload is exact.
-
-    A mantissa up to 2**53, multiplied or divided by a power of ten up to 10**22, is correctly rounded (Clinger 1990).
-    Other fractions are left to Python. Integers beyond 2**53, and numbers that may overflow, are SLOW.
-    """
-    zero = np.int64(0)
-    whole = start + np.int64(text[start] == 45)
-    end, point, last = number_end(text, start, stop)
-    if end < 0:
-        return SLOW, zero, False
-    mantissa = np.int64(0)
-    for k in range(whole, last):
-        if k != point and mantissa <= _EXACT:
-            mantissa = mantissa * 10 + np.int64(text[k]) - 48
-    exponent = _exponent(text, last, end) - max(last - point - 1, 0)
-    if mantissa > _EXACT and end == point:
-        return SLOW, zero, False
-    if mantissa > _EXACT or exponent < -22 or exponent > 22:
-        return (end, zero, False) if exponent + last - whole < 300 else (SLOW, zero, False)
-    number = np.float64(mantissa)
-    number = number / _POWERS[-exponent] if exponent < 0 else number * _POWERS[exponent]
-    return end, key_of_number(-number if text[start] == 45 else number), True
-
-
-@inlined
-def _exponent(text: NDArray[np.uint8], last: int, end: int) -> int:
-    """The exponent in text[last:end], capped; 0 if there is none."""
-    value = np.int64(0)
-    for k in range(last + 1, end):
-        if 48 <= text[k] <= 57 and value < 10_000:
-            value = value * 10 + np.int64(text[k]) - 48
-    return -value if end > last and text[last + 1] == 45 else value
 
 
 @inner
