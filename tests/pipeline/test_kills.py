@@ -172,7 +172,7 @@ def run(folder: Path, *stages: str) -> int:
     """Run the job once, to die at some stages; its status."""
     for stage in stages:
         (folder / stage).touch()
-    command = [sys.executable, __file__, str(folder)]
+    command = [sys.executable, "-m", __name__, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr[-3000:]
     assert not any((folder / stage).exists() for stage in stages), done.stderr[-3000:]

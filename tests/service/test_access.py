@@ -47,6 +47,15 @@ OPEN = {("GET", one): 200 for one in ("/healthz", "/readyz", "/openapi.json", "/
 }
 """Calls that need no token, and their answers without one."""
 SECRET = "rosebud"
+OWN = (
+    "/v1/destinations/mine",
+    "/v1/destinations/mine/deliveries",
+    "/v1/subscriptions/mine",
+    "/v1/fences/mine",
+    "/v1/windows/mine",
+    "/v1/windows/mine/subscriptions/mine",
+)
+"""What the tenant `acme` has."""
 EACH = pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.method} {call.path}")
 CLOSED = pytest.mark.parametrize(
     "call",
@@ -74,6 +83,8 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
 def filled(clients: Clients) -> Clients:
     """The tenant `acme` has a destination, a subscription and a window, all named `mine`, and deliveries."""
     owner = clients.owner
+    if all(owner.get(path).is_success for path in OWN):  # most calls are refused, and change nothing
+        return clients
     assert owner.put("/v1/destinations/mine", json={"kind": "stream"}).is_success
     record = {"where": "n >= 0", "payload": SECRET, "destination": "mine"}
     assert owner.put("/v1/subscriptions/mine", json=record).is_success

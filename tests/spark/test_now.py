@@ -109,7 +109,7 @@ def test_a_replay_has_the_same_present(tmp_path: Path) -> None:
     lines = "".join(json.dumps({"key": key, "t": moment}) + "\n" for key in range(3))
     (tmp_path / "events" / "a.json").write_text(lines)
 
-    arguments = [sys.executable, __file__, str(tmp_path)]
+    arguments = [sys.executable, "-m", __name__, str(tmp_path)]
     ended: list[Any] = [subprocess.run(arguments, capture_output=True, timeout=HANG_S, check=False) for _ in range(2)]
 
     assert [one.returncode for one in ended] == [-signal.SIGKILL, 0], ended[1].stderr[-3000:]

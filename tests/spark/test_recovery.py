@@ -63,7 +63,7 @@ def outcome(master: str, folder: Path, *, kill: bool) -> dict[str, Any]:
     flags = [folder / "flag-compile", folder / "flag-match"]
     for flag in flags:
         flag.touch() if kill else flag.unlink(missing_ok=True)
-    arguments = [sys.executable, __file__, master, str(folder / "index"), str(folder / "flag")]
+    arguments = [sys.executable, "-m", __name__, master, str(folder / "index"), str(folder / "flag")]
 
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=HANG_S, check=False)
 
