@@ -128,9 +128,10 @@ def _next_in_list(entries: NDArray[np.int32], code: int, state: NDArray[np.int64
     while level <= top:
         at = base + np.uint64(_AT) + _TWO * level
         begun, stop = np.uint64(state[at]), np.uint64(state[at + _ONE])
-        i = begun
-        while i < stop and not entries[_ROW * i] <= code <= entries[_ROW * i + _HIGH]:
-            i += _ONE
+        row, end = _ROW * begun, _ROW * stop
+        while row < end and not entries[row] <= code <= entries[row + _HIGH]:
+            row += _ROW
+        i = row // _ROW
         state[at] = np.int64(i + _ONE)
         if level == np.uint64(0):
             state[EXAMINED] += np.int64(min(i + _ONE, stop) - begun)
