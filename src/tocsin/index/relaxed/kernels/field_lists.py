@@ -102,11 +102,14 @@ def _add_all(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray
 
 @inner
 def _keep_worth(work: Work, event: int, tile: int, sums: NDArray[np.float64], nothing: float) -> None:
-    """Put the subscriptions of a tile with high enough sums on the heap, and reset the sums."""
+    """Put the subscriptions of a tile with high enough sums on the heap, and reset the sums.
+
+    The heap has subscriptions of earlier tiles, which have lower numbers. So none replaces another with its score.
+    """
     heaps = work.heaps
     kept, base = heaps.found[event], tile << TILE_BITS
-    worst = heaps.scores[event, 0] if kept == heaps.scores.shape[1] else 0.0
-    if _weighed(sums, nothing, heaps.counts) >= worst:
+    worst = heaps.scores[event, 0] if kept == heaps.scores.shape[1] else NOTHING
+    if _weighed(sums, nothing, heaps.counts) > worst:
         for s in range(len(sums)):
             if _is_worth(sums[s], nothing, worst) and is_alive(work, base + s):
                 kept = keep(heaps, event, kept, sums[s], base + s)
@@ -178,4 +181,4 @@ def _is_worth(score: float, nothing: float, worst: float) -> bool:
 
     -0.0 means that none holds; its bits differ from a weight of 0.
     """
-    return bits_of_float(score) != bits_of_float(nothing) and score >= worst
+    return bits_of_float(score) != bits_of_float(nothing) and score > worst

@@ -179,14 +179,17 @@ def _asked(
 
 @inner
 def _keep_best(work: Work, event: int, base: int, sums: NDArray[np.float64], top: int) -> None:
-    """Put the subscriptions of a tile with high enough sums on an event's heap. `top` has the bits of the best sum."""
+    """Put the subscriptions of a tile with high enough sums on an event's heap. `top` has the bits of the best sum.
+
+    The heap has subscriptions of earlier tiles, which have lower numbers. So none replaces another with its score.
+    """
     heaps = work.heaps
     kept = heaps.found[event]
-    worst = bits_of_float(heaps.scores[event, 0]) if kept == heaps.scores.shape[1] else np.int64(0)
-    if top < worst:
+    least = bits_of_float(heaps.scores[event, 0]) + 1 if kept == heaps.scores.shape[1] else np.int64(0)
+    if top < least:
         return
     for s in range(len(sums)):
-        if bits_of_float(sums[s]) >= worst and is_alive(work, base + s):
+        if bits_of_float(sums[s]) >= least and is_alive(work, base + s):
             kept = keep(heaps, event, kept, sums[s], base + s)
     heaps.found[event] = kept
 
