@@ -20,6 +20,8 @@ from tocsin.kernels.packing import viewed
 
 TILE_BITS: Final = 16
 TILE: Final = 1 << TILE_BITS
+_SOME: Final = 1024
+"""Ranges whose weights are written side by side."""
 
 _FEW: Final = 8
 """If a tile has at least this many subscriptions for each range examined, only those met are looked up."""
@@ -74,13 +76,13 @@ def best_by_lists(lists: FieldLists, work: Work, events: NDArray[np.int64]) -> N
     lists, work = viewed(lists), viewed(work)
     subscriptions, combine, counts = len(work.dimensions.starts) - 1, work.asked.combine, work.heaps.counts
     nothing = -0.0 if combine == SUM else NOTHING if combine == MAX else np.inf
-    sums = np.full(TILE, nothing)
+    sums, some = np.full(TILE, nothing), np.empty(_SOME, np.float64)
     for event in events:
         work.heaps.found[event] = 0
     for tile in range((subscriptions + TILE - 1) >> TILE_BITS):
         size = min(TILE, subscriptions - (tile << TILE_BITS))
         for event in events:
-            walked = _add_all(lists, work, tile, event, sums)
+            walked = _add_all(lists, work, tile, event, sums, some)
             counts[0] += walked
             if _FEW * walked > size:
                 _keep_worth(work, event, tile, sums[:size], nothing)
@@ -89,13 +91,15 @@ def best_by_lists(lists: FieldLists, work: Work, events: NDArray[np.int64]) -> N
 
 
 @inlined
-def _add_all(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray[np.float64]) -> int:
+def _add_all(
+    lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray[np.float64], some: NDArray[np.float64]
+) -> int:
     """Add the weights of a tile's ranges that hold for an event to the sums; returns how many ranges were examined."""
     asked, fields = work.asked, len(work.values.codes)
     walked = np.int64(0)
     for i in range(asked.starts[event], asked.starts[event + 1]):
         of = tile * fields + asked.fields[i]
-        _add(lists, of, asked.codes[i], asked.uppers[i], asked.combine, sums)
+        _add(lists, of, asked.codes[i], asked.uppers[i], asked.combine, sums, some)
         walked += lists.starts[of + 1] - lists.starts[of]
     return walked
 
@@ -137,29 +141,36 @@ def _keep_met(lists: FieldLists, work: Work, tile: int, event: int, sums: NDArra
 
 
 @inlined
-def _add(lists: FieldLists, of: int, code: int, upper: int, combine: int, sums: NDArray[np.float64]) -> None:
-    """Combine the weights of a list's ranges that hold with their subscriptions' sums; adding -0.0 changes no sum."""
+def _add(
+    lists: FieldLists,
+    of: int,
+    code: int,
+    upper: int,
+    combine: int,
+    sums: NDArray[np.float64],
+    some: NDArray[np.float64],
+) -> None:
+    """Combine the weights of a list's ranges that hold with their subscriptions' sums.
+
+    Some weights are first written side by side, several in one instruction. Adding -0.0 changes no sum.
+    """
     lows, highs, owners, weights = lists.lows, lists.highs, lists.owners, lists.weights
+    otherwise = -0.0 if combine == SUM else NOTHING if combine == MAX else np.inf
     first, stop = np.uint64(lists.starts[of]), np.uint64(lists.starts[of + 1])
-    if combine == SUM:
-        for j in range(first, stop):
-            own = np.uint64(owners[j])
-            sums[own] += _weight(weights[j], lows[j] <= upper, code <= highs[j], -0.0)
-    elif combine == MAX:
-        for j in range(first, stop):
-            own = np.uint64(owners[j])
-            sums[own] = max(sums[own], _weight(weights[j], lows[j] <= upper, code <= highs[j], NOTHING))
-    else:
-        for j in range(first, stop):
-            own = np.uint64(owners[j])
-            sums[own] = min(sums[own], _weight(weights[j], lows[j] <= upper, code <= highs[j], np.inf))
-
-
-@inlined
-def _weight(weight: float, starts: bool, ends: bool, otherwise: float) -> float:
-    """The weight of a range that holds, without a branch, which would be unpredictable."""
-    mask = -np.int64(starts & ends)
-    return float_of_bits((bits_of_float(weight) & mask) | (bits_of_float(otherwise) & ~mask))
+    while first < stop:
+        size = min(stop - first, np.uint64(_SOME))
+        for j in range(size):
+            holds = (lows[first + j] <= upper) & (code <= highs[first + j])
+            some[j] = weights[first + j] if holds else otherwise
+        for j in range(size):
+            own = np.uint64(owners[first + j])
+            if combine == SUM:
+                sums[own] += some[j]
+            elif combine == MAX:
+                sums[own] = max(sums[own], some[j])
+            else:
+                sums[own] = min(sums[own], some[j])
+        first += size
 
 
 @inlined
