@@ -54,14 +54,14 @@ class Rings(NamedTuple):
         return found._with(rest, cls.of(others(rest.tolist()))) if len(rest) else found
 
     def _with(self, numbers: NDArray[np.int64], others: Rings) -> Rings:
-        """The same, with the rings of some shapes that have none here."""
-        self.bounds[numbers], own = others.bounds, self.rings.copy()
-        own[numbers] = others.rings
+        """The same, with the rings of some shapes that have none here. Writes into the arrays of this one."""
         owners = np.concatenate([self._owners(), numbers[others._owners()]])
         corners = np.concatenate([self.corners, others.corners])
+        places = np.concatenate([self.places, others.places])
+        self.bounds[numbers], self.rings[numbers] = others.bounds, others.rings
         order = np.argsort(owners, kind="stable")
         of_places = np.argsort(np.repeat(owners, corners), kind="stable")
-        return Rings(self.bounds, own, corners[order], np.concatenate([self.places, others.places])[of_places])
+        return self._replace(corners=corners[order], places=places[of_places])
 
     def _owners(self) -> NDArray[np.int64]:
         """The shape of each ring."""

@@ -33,8 +33,7 @@ class Geometries:
 
     def rings(self, begins: NDArray[np.int64]) -> Iterator[Rings]:
         """The rings of all of them in order, in pieces. `begins` is where in each name its geometry begins."""
-        for first in range(0, len(self._names), _AT_ONCE):
-            yield _rings(self._names[first : first + _AT_ONCE], begins[first : first + _AT_ONCE].tolist())
+        return (_rings(self._names[piece], begins[piece].tolist()) for piece in self._pieces())
 
     @contextmanager
     def lent(self) -> Iterator[Prepared]:
@@ -50,11 +49,11 @@ class Geometries:
 
     def tree(self) -> Any:
         """shapely's tree of them all. Threads may share it."""
-        return self._tree.get(self._grown)
+        names = self._names
+        return self._tree.get(lambda: shapely().STRtree(np.concatenate([_read(names[one]) for one in self._pieces()])))
 
-    def _grown(self) -> Any:
-        pieces = (self._names[first : first + _AT_ONCE] for first in range(0, len(self._names), _AT_ONCE))
-        return shapely().STRtree(np.concatenate([*map(_read, pieces)]))
+    def _pieces(self) -> Iterator[slice]:
+        return (slice(first, first + _AT_ONCE) for first in range(0, len(self._names), _AT_ONCE))
 
 
 class Prepared:

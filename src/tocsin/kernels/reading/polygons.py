@@ -69,13 +69,15 @@ def _read_text(
             if i < 0:
                 return zero, first
             corners[rings], rings = count - begin, rings + 1
-            if i >= stop or text[i] != _COMMA:
+            more = _after_comma(text, i, stop)
+            if more < 0:
                 break
-            i = _after_byte(text, i + 1, stop, _BLANK)
+            i = more
         i = _after_byte(text, i, stop, _CLOSES)
-        if not is_many or i < 0 or i >= stop or text[i] != _COMMA:
+        more = _after_comma(text, i, stop)
+        if not is_many or more < 0:
             break
-        i = _after_byte(text, i + 1, stop, _BLANK)
+        i = more
     if is_many:
         i = _after_byte(text, i, stop, _CLOSES)
     return (rings, count) if i == stop else (zero, first)
@@ -96,9 +98,10 @@ def _read_ring(text: NDArray[np.uint8], i: int, stop: int, places: NDArray[np.fl
             if axis == 0:
                 i = _after_byte(text, i, stop, _BLANK)
         count += 1
-        if i >= stop or text[i] != _COMMA:
+        more = _after_comma(text, i, stop)
+        if more < 0:
             break
-        i = _after_byte(text, i + 1, stop, _BLANK)
+        i = more
     i = _after_byte(text, i, stop, _CLOSES)
     is_closed = (
         count - begin >= _LEAST
@@ -110,7 +113,14 @@ def _read_ring(text: NDArray[np.uint8], i: int, stop: int, places: NDArray[np.fl
 
 @inlined
 def _after_byte(text: NDArray[np.uint8], i: int, stop: int, byte: int) -> int:
+    """The place after a byte, or SLOW; also where `i` is SLOW."""
     return i + 1 if 0 <= i < stop and text[i] == byte else SLOW
+
+
+@inlined
+def _after_comma(text: NDArray[np.uint8], i: int, stop: int) -> int:
+    """The place after a comma and a blank, or SLOW."""
+    return _after_byte(text, _after_byte(text, i, stop, _COMMA), stop, _BLANK)
 
 
 @inlined

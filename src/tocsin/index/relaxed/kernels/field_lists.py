@@ -82,7 +82,7 @@ def best_by_lists(lists: FieldLists, work: Work, events: NDArray[np.int64]) -> N
     for tile in range((subscriptions + TILE - 1) >> TILE_BITS):
         size = min(TILE, subscriptions - (tile << TILE_BITS))
         for event in events:
-            walked = _add_all(lists, work, tile, event, sums, some)
+            walked = _add_all(lists, work, tile, event, nothing, sums, some)
             counts[0] += walked
             if _FEW * walked > size:
                 _keep_worth(work, event, tile, sums[:size], nothing)
@@ -92,14 +92,20 @@ def best_by_lists(lists: FieldLists, work: Work, events: NDArray[np.int64]) -> N
 
 @inlined
 def _add_all(
-    lists: FieldLists, work: Work, tile: int, event: int, sums: NDArray[np.float64], some: NDArray[np.float64]
+    lists: FieldLists,
+    work: Work,
+    tile: int,
+    event: int,
+    nothing: float,
+    sums: NDArray[np.float64],
+    some: NDArray[np.float64],
 ) -> int:
     """Add the weights of a tile's ranges that hold for an event to the sums; returns how many ranges were examined."""
     asked, fields = work.asked, len(work.values.codes)
     walked = np.int64(0)
     for i in range(asked.starts[event], asked.starts[event + 1]):
         of = tile * fields + asked.fields[i]
-        _add(lists, of, asked.codes[i], asked.uppers[i], asked.combine, sums, some)
+        _add(lists, of, asked.codes[i], asked.uppers[i], asked.combine, nothing, sums, some)
         walked += lists.starts[of + 1] - lists.starts[of]
     return walked
 
@@ -147,6 +153,7 @@ def _add(
     code: int,
     upper: int,
     combine: int,
+    nothing: float,
     sums: NDArray[np.float64],
     some: NDArray[np.float64],
 ) -> None:
@@ -155,13 +162,12 @@ def _add(
     Some weights are first written side by side, several in one instruction. Adding -0.0 changes no sum.
     """
     lows, highs, owners, weights = lists.lows, lists.highs, lists.owners, lists.weights
-    otherwise = -0.0 if combine == SUM else NOTHING if combine == MAX else np.inf
     first, stop = np.uint64(lists.starts[of]), np.uint64(lists.starts[of + 1])
     while first < stop:
         size = min(stop - first, np.uint64(_SOME))
         for j in range(size):
             holds = (lows[first + j] <= upper) & (code <= highs[first + j])
-            some[j] = weights[first + j] if holds else otherwise
+            some[j] = weights[first + j] if holds else nothing
         for j in range(size):
             own = np.uint64(owners[first + j])
             if combine == SUM:
