@@ -233,11 +233,11 @@ def test_every_truth_is_drawn_often() -> None:
     """Of drawn conditions on drawn interval events enough are EITHER, and of every other truth."""
     counts = Counter[Truth]()
 
-    @settings(max_examples=200, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
+    @settings(max_examples=400, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
     @given(compared, own.interval_events())
     def count(tree: Expression, event: dict[str, Any]) -> None:
         counts[truth(tree, flatten(event)[0])] += 1
 
     count()
 
-    assert min(counts[one] for one in (True, False, None, EITHER)) >= 3
+    assert min(counts[one] for one in (True, False, None, EITHER)) >= 12

@@ -76,7 +76,7 @@ def test_a_long_poll_ends_with_the_server(tmp_path: Path) -> None:
             time.sleep(0.3)
             begun = time.monotonic()
         assert waiting.result(HANG_S) == []
-    assert time.monotonic() - begun < 50
+    assert time.monotonic() - begun < 9  # after 10 s the server cuts what is left
 
 
 def test_positions_that_cannot_be(ready: Served) -> None:

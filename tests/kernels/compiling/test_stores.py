@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -174,10 +175,12 @@ def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", HOLDING, str(path)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
+    killed = time.monotonic()
     process.kill()
 
     lock = Lock(path)
 
+    assert time.monotonic() - killed < 60
     lock.release()
     assert not Lock(path).waited
 

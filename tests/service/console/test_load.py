@@ -32,10 +32,13 @@ for (const kind of ["pointerdown", "pointermove", "wheel"])
 _WORK: Final = """() => {
     const begun = performance.now();
     let sum = 0;
-    for (let step = 0; step < 5e7; step++) sum = (sum * 31 + step) | 0;
+    for (let step = 0; step < 4e7; step++) sum = (sum * 31 + step) | 0;
     return sum === 1 ? 0 : performance.now() - begun;
 }"""
-"""Takes about 100 ms on the usual machine. The sum is used, so that no compiler leaves it out."""
+"""Takes 270 ms where the benchmarks' calibration loop does 70 M steps/s, so 95 ms on the usual machine, which does 200.
+
+The sum is used, so that no compiler leaves it out.
+"""
 
 
 @contextmanager
@@ -91,7 +94,7 @@ def test_live_answers_while_two_thousand_match(page: Page, server: Served) -> No
         delays = [of_one_round(page, use) for _ in range(ROUNDS)]
         published = (count[0] - before) / (time.monotonic() - begun)
 
-    assert published > MATCHES / 10, "the machine is too slow for this test to be about anything"
+    assert published > MATCHES / 2, "the machine is too slow for this test to be about anything"
     assert page.locator(".ring-row").count() <= 300
     assert min(delays) < 1  # what other programs delay in one round is not the page's
 
