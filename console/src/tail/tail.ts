@@ -49,6 +49,7 @@ function notice(text: string, tone: Notice["tone"]): void {
 export function start(): void {
   if (isWanted || !may("read")) return;
   isWanted = true;
+  state.value = "connecting";
   void run();
   void look();
 }

@@ -18,6 +18,7 @@ const isSet = computed(() => Object.values(filter.value).some(Boolean));
 
 function Sampled() {
   const { passed, shown } = flow.value;
+  if (state.value === "off") return null;
   if (state.value === "lost") return <Badge tone="wait">Connection lost. The place is kept.</Badge>;
   if (state.value === "connecting") return <Badge>Connecting</Badge>;
   const isWhole = passed - shown < 0.5;
@@ -101,6 +102,7 @@ function Nothing() {
         <Button onClick={() => choose(EVERYTHING)}>Clear the filter</Button>
       </Empty>
     );
+  if (followed.value.length === 0 && state.value !== "live") return null;
   if (followed.value.length === 0)
     return (
       <Empty icon="live" title="No destination to follow">

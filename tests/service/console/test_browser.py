@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.service.console.conftest import Watched
 from tests.service.receivers import Reply, dead_letters, hook, receiver
@@ -137,6 +137,23 @@ def test_a_dead_letter_is_retried(page: Page, server: Served) -> None:
         shown(page, "1 dead letter is sent again.")
         shown(page, "No dead letters")
         assert len(one.got) == 2 and one.got[0].headers["webhook-id"] == one.got[1].headers["webhook-id"]
+
+
+@pytest.mark.parametrize("step", ["/v1/destinations?limit=1000", "/v1/stream?*"])
+def test_it_is_live_only_once_the_stream_is_open(page: Page, server: Served, step: str) -> None:
+    """Before that, a match may pass by, so it does not say that every delivery is shown."""
+    server.destination("d")
+    held: list[Route] = []
+    page.route(f"**{step}", lambda route: held.append(route))
+    opened(page, server, "live")
+    expect(page.locator(".status-line")).to_contain_text("Connecting")
+    awaited(lambda: page.evaluate("true") and held)
+    expect(page.get_by_text("Every delivery is shown")).to_have_count(0)
+    expect(page.get_by_text("No destination to follow")).to_have_count(0)
+    held[0].continue_()
+
+    shown(page, "Every delivery is shown")
+    assert server.service.streams == 1
 
 
 def test_a_lost_connection_comes_back_without_a_gap(page: Page, tmp_path: Path) -> None:
