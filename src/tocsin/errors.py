@@ -19,7 +19,8 @@ A message says what came, what is allowed, and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -176,6 +177,21 @@ class ServiceError(TocsinError):
 
 class MissingExtra(TocsinError, ImportError):
     """An optional dependency is not installed; the message names what to install."""
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Around imports of libraries that an extra of tocsin brings: `MissingExtra` where one is not installed.
+
+    Where blocks are nested, the error names the extra of the outer one, which brings what the inner ones need, too.
+    """
+    try:
+        yield
+    except (ModuleNotFoundError, MissingExtra) as error:
+        library = (error.name or "tocsin").partition(".")[0]
+        if library == "tocsin":  # a fault of ours
+            raise
+        raise MissingExtra(f"{library} is not installed: pip install 'tocsin[{extra}]'", name=library) from None
 
 
 def _place(text: str, offset: int | None) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.cli.pipeline import stopping
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, needing
 
 
 def add_command(commands: Commands) -> None:
@@ -80,6 +80,7 @@ def _add_sizes(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+@needing("demo")
 def run(given: argparse.Namespace) -> int:
     output = Path(given.out or ("demo-output/window" if given.what == "window" else "demo-output"))
     if given.what == "fences":

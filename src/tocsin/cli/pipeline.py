@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.cli.rejects import counted, describe, warn
+from tocsin.errors import needing
 
 if TYPE_CHECKING:
     from tocsin.pipeline.description import End, Pipeline
@@ -81,7 +82,8 @@ def run_pipeline(given: argparse.Namespace) -> int:
         require_own(pipeline)
         print(plan_of(pipeline))
         return 0
-    from tocsin.pipeline.running import run
+    with needing("spark"):
+        from tocsin.pipeline.running import run
 
     with stopping() as stop:
         shown = _Shown()

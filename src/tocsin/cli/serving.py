@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tocsin.cli.options import Commands, new_command
-from tocsin.errors import MissingExtra
+from tocsin.errors import needing
 from tocsin.service.limits import SETTINGS, read_limits
 
 
@@ -67,10 +67,8 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    try:
+    with needing("service"):
         from tocsin.service.serving import Options, Server, serve
-    except ModuleNotFoundError as error:
-        raise MissingExtra(f"{error.name} is not installed: pip install 'tocsin[service]'") from None
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
     limits = read_limits(None if given.limits is None else Path(given.limits), set_here)

@@ -11,7 +11,7 @@ from typing import Any, Final, Self, TypeVar
 
 from tocsin.client.calls import Ask
 from tocsin.client.conversations import END, Conversation, Item, answered
-from tocsin.errors import InvalidInput, MissingExtra, ServiceError
+from tocsin.errors import InvalidInput, ServiceError, needing
 
 Result = TypeVar("Result")
 _MAY_PASS: Final = (408, 429, 502, 503, 504)
@@ -20,10 +20,8 @@ _LONGEST_S: Final = 30.0
 
 def httpx() -> Any:
     """The library that sends requests; raises `MissingExtra`."""
-    try:
+    with needing("service"):
         return import_module("httpx")
-    except ImportError:
-        raise MissingExtra("a client needs httpx: pip install 'tocsin[service]'") from None
 
 
 def options_of(url: str, token: str | None, timeout_s: float) -> dict[str, Any]:

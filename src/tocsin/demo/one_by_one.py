@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tocsin.demo.alerts import Alert
 from tocsin.engine import Engine, sample
-from tocsin.errors import MissingExtra
+from tocsin.errors import needing
 
 SAMPLED: Final = 100
 _SEED: Final = 7
@@ -59,10 +59,8 @@ def condition(where: str) -> str:
 
 def compare(flights: pa.Table, alerts: Sequence[Alert], sampled: int = SAMPLED) -> OneByOne:
     """Match all alerts at once, then some one by one. Raises `MissingExtra` if DuckDB is missing."""
-    try:
+    with needing("demo"):
         import duckdb
-    except ImportError as error:
-        raise MissingExtra(f"{error}. The demo's packages come with: pip install 'tocsin[demo]'") from None
     begun = time.perf_counter()
     with Engine(statistics=sample(flights.slice(0, 10_000))) as engine:
         engine.subscribe_many(alerts)

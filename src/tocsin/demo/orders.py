@@ -19,7 +19,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.csv
 
-from tocsin.errors import MissingExtra
+from tocsin.errors import MissingExtra, needing
 
 BOUNDS: Final = (-125.0, 24.0, -66.0, 50.0)
 """The 48 states that contain all the orders."""
@@ -121,7 +121,7 @@ def _rows() -> list[dict[str, Any]]:
     package = importlib.util.find_spec("bokeh_sampledata")
     files = [] if package is None or package.origin is None else sorted(Path(package.origin).parent.glob(_FILE))
     if not files:
-        raise MissingExtra("bokeh_sampledata is missing. The demo's data comes with: pip install 'tocsin[demo]'")
+        raise MissingExtra("bokeh_sampledata is not installed: pip install 'tocsin[demo]'", name="bokeh_sampledata")
     codes = pyarrow.csv.ConvertOptions(column_types={"Postal Code": pa.string()})
     rows: list[dict[str, Any]] = pyarrow.csv.read_csv(files[0], convert_options=codes).to_pylist()
     return rows
@@ -139,10 +139,8 @@ class _Places:
     """Longitude and latitude of postal codes."""
 
     def __init__(self) -> None:
-        try:
+        with needing("demo"):
             import zipcodes
-        except ImportError as error:
-            raise MissingExtra(f"{error}. The demo's data comes with: pip install 'tocsin[demo]'") from None
         self._find = zipcodes.matching
         self._known: dict[str, tuple[float, float] | None] = {}
 

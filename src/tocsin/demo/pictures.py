@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.demo.summary import Hour, Link
-from tocsin.errors import MissingExtra
+from tocsin.errors import needing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,10 +189,8 @@ def _whole_parts(way: Points) -> list[Points]:
 
 
 def _figure(width: float, height: float) -> Figure:
-    try:
+    with needing("demo"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra(f"{error}. The pictures need: pip install 'tocsin[demo]'") from None
     return Figure(figsize=(width, height), dpi=120, facecolor=NIGHT)
 
 

@@ -210,7 +210,7 @@ def spark_session(master: str, steps: Steps, needs: Sequence[str]) -> Iterator[S
     """A Spark session, stopped afterwards unless it existed before. It starts only if all packages are installed."""
     missing = next((name for name in ("pyspark", *needs) if find_spec(name) is None), None)
     if missing is not None:
-        raise MissingExtra(f"No module named {missing!r}. The demo's packages come with: pip install 'tocsin[demo]'")
+        raise MissingExtra(f"{missing} is not installed: pip install 'tocsin[demo]'", name=missing)
     from pyspark.sql import SparkSession
 
     ours = SparkSession.getActiveSession() is None

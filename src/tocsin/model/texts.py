@@ -11,7 +11,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
-from tocsin.errors import InvalidInput, MissingExtra
+from tocsin.errors import InvalidInput, needing
 from tocsin.spelling import only_in_python
 
 _PLAIN: Final = "plain"
@@ -152,9 +152,7 @@ def analyzer_of(kind: str, language: str) -> Any:
 
 
 def _tantivy() -> ModuleType:
-    try:
+    with needing("text"):
         import tantivy
-    except ImportError:
-        raise MissingExtra("stems and stop words need tantivy: pip install 'tocsin[text]'") from None
     library: ModuleType = tantivy
     return library

@@ -14,4 +14,4 @@ from tocsin.lazy import lazy_names
 if TYPE_CHECKING:
     from tocsin.spark.public import *  # noqa: F403
 
-__getattr__, __dir__ = lazy_names(__name__, globals())
+__getattr__, __dir__ = lazy_names(__name__, globals(), extra="spark")

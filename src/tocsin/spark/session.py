@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tocsin.errors import MissingExtra
+from tocsin.errors import needing
 from tocsin.spark.java import ensure_java
 
 if TYPE_CHECKING:
@@ -100,11 +100,9 @@ def local_session(master: str = "local[*]", *, app: str = "tocsin", **conf: str 
     Cost: 3 to 5 seconds. The output of the Java process goes to a log file in a temporary folder, which
     `spark.tocsin.log` in the session's conf names. If the start fails, the error carries the last lines.
     """
-    try:
+    with needing("spark"):
         from pyspark import SparkConf
         from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise MissingExtra(f"{error}. Spark comes with: pip install 'tocsin[spark]'") from None
 
     if (active := SparkSession.getActiveSession()) is not None:
         return active

@@ -14,7 +14,7 @@ from enum import Enum
 from types import ModuleType
 from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
-from tocsin.errors import ExpressionError, MissingExtra, UnsupportedError
+from tocsin.errors import ExpressionError, UnsupportedError, needing
 from tocsin.language import geometry_rules, rules
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.operator import FUNCTIONS
@@ -315,10 +315,8 @@ def escaped(text: str) -> str:
 
 def library(module: str, extra: str) -> ModuleType:
     """A module of an optional dependency. Raises `MissingExtra` if it is not installed."""
-    try:
+    with needing(extra):
         return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtra(f"{error.name} is not installed: pip install 'tocsin[{extra}]'") from None
 
 
 def as_json(value: Json) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tocsin.errors import InvalidInput, MissingExtra
+from tocsin.errors import InvalidInput, needing
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -134,11 +134,9 @@ def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 def library() -> ModuleType:
     """The module confluent_kafka; raises `MissingExtra` if it is not installed."""
-    try:
+    with needing("kafka"):
         import confluent_kafka
         import confluent_kafka.admin
-    except ImportError as error:
-        raise MissingExtra(f"{error}. Kafka comes with: pip install 'tocsin[kafka]'") from None
     module: ModuleType = confluent_kafka
     return module
 

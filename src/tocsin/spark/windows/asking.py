@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from tocsin.errors import InvalidInput, MissingExtra
+from tocsin.errors import InvalidInput, needing
 from tocsin.model.texts import PLAIN, Text
 from tocsin.model.window import Bounds
 from tocsin.placement import HASH
@@ -153,10 +153,8 @@ def _numberer(order: Sequence[str], settings: Settings, routes: Routes) -> Task:
 
 
 def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings, routes: Routes) -> DataFrame:
-    try:
+    with needing("spark"):
         import google.protobuf  # noqa: F401
-    except ImportError:
-        raise MissingExtra("Spark's state needs protobuf, which is not installed: pip install protobuf") from None
     from tocsin.spark.windows.processing import Processor
 
     initial = subscriptions.groupBy(SEAT)

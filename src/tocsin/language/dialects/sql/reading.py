@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
-from tocsin.errors import ExpressionError, MissingExtra
+from tocsin.errors import ExpressionError, needing
 from tocsin.language.dialects.dialect import (
     Dialect,
     Json,
@@ -98,11 +98,9 @@ class Sql(Dialect):
 
 
 def _parsed(text: str, reader: Reader) -> Node:
-    try:
+    with needing("sql"):
         from sqlglot import exp, tokenize
         from sqlglot.errors import SqlglotError
-    except ImportError:
-        raise MissingExtra("rules of SQL need sqlglot: pip install 'tocsin[sql]'") from None
     try:
         tree = exp.condition(text, dialect="duckdb")
         tokens = tokenize(text, read="duckdb")
