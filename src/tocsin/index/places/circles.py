@@ -6,7 +6,9 @@ always agree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -32,17 +34,17 @@ class Circles:
     """Circles, in tiles. C circles, B boxes around them; a circle on the antimeridian has two."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        try:
-            circles = [Circle.of_text(reading_of(name).rest) for name in names]
-        except ValueError as error:
-            raise SegmentError(f"a condition on a distance was changed on disk: {error}. Compile it again.") from None
-        self._circles = circles
-        centres = np.array([(one.centre.x, one.centre.y) for one in circles])
-        self._caps = frozen_table(caps(centres, np.array([one.metres for one in circles]) / EARTH_M))
-        boxes = [boxes_around(one.centre, one.metres) for one in circles]
-        self._owners = np.repeat(np.arange(len(boxes)), [len(own) for own in boxes])  # (B,)
-        self._is_split = np.array([len(own) > 1 for own in boxes])  # (C,)
-        self._bounds = np.array([box for own in boxes for box in own])  # (B, 4)
+        numbers, bounds, counts = array("d"), array("d"), array("q")
+        for circle in _read(names):  # kept as objects, they would cost Python's collector as much time again
+            numbers.extend((circle.centre.x, circle.centre.y, circle.metres, circle.has_edge))
+            boxes = boxes_around(circle.centre, circle.metres)
+            bounds.extend(chain.from_iterable(boxes))
+            counts.append(len(boxes))
+        self._circles = np.array(numbers).reshape(-1, 4)  # (C, 4) longitude, latitude, metres, whether it has its edge
+        self._bounds = np.array(bounds).reshape(-1, 4)  # (B, 4)
+        self._caps = frozen_table(caps(self._circles[:, :2], self._circles[:, 2] / EARTH_M))
+        self._owners = np.repeat(np.arange(len(counts)), counts)  # (B,)
+        self._is_split = np.array(counts) > 1  # (C,)
         self.boxes = ConditionBoxes(self._bounds, self._owners)
         self._tree: Once[Any] = Once()
 
@@ -100,6 +102,14 @@ class Circles:
         return np.concatenate([owners[~split], more]), np.concatenate([circles[~split], some])
 
     def _decided(self, place: Value, number: int) -> bool:
-        circle = self._circles[number]
-        metres = cast(float, distance_m(place, circle.centre))
-        return metres <= circle.metres if circle.has_edge else metres < circle.metres
+        lon, lat, limit, has_edge = self._circles[number].tolist()
+        metres = cast(float, distance_m(place, Point(lon, lat)))
+        return bool(metres <= limit if has_edge else metres < limit)
+
+
+def _read(names: Sequence[str]) -> Iterator[Circle]:
+    try:
+        for name in names:
+            yield Circle.of_text(reading_of(name).rest)
+    except ValueError as error:
+        raise SegmentError(f"a condition on a distance was changed on disk: {error}. Compile it again.") from None
