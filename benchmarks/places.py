@@ -16,7 +16,7 @@ import shapely
 from numpy.typing import NDArray
 
 import tocsin
-from benchmarks.calibration import median_seconds
+from benchmarks.calibration import median_seconds, wall_seconds
 from benchmarks.gazetteer_workload import Gazetteer
 from benchmarks.rows import Row
 from tocsin.columns.events.tables import encode_table
@@ -48,13 +48,9 @@ def _polygons(centres: NDArray[np.float64], points: NDArray[np.float64], table: 
     engine, seconds = _engine(
         f"S_INTERSECTS(p, {shapely.to_wkt(one, rounding_precision=-1)})" for one in _stars(centres)
     )
-    yield _each("load polygons", seconds, len(centres), "with writing the texts")
-    found, first = _first_batch(engine, table)
+    yield from _ours("polygons", engine, seconds, table, peer)
+    found = len(engine.match_batch(table, threads=1))
     assert found == expected, f"{found} pairs, and shapely finds {expected}"
-    yield _kernel(engine, table, "polygons", peer)
-    rate = len(points) / median_seconds(lambda: engine.match_batch(table, threads=1))
-    yield Row("access", "", "public call, polygons", rate, "points/s", f"{rate / peer:.1f} x shapely")
-    yield _each("first batch, polygons", first - len(points) / rate, len(centres), "more than later ones")
 
 
 def _circles(
@@ -69,19 +65,19 @@ def _circles(
         f"DISTANCE_M(p, POINT({x!r} {y!r})) <= {limit!r}"
         for (x, y), limit in zip(centres.tolist(), metres.tolist(), strict=True)
     )
-    yield _each("load circles", seconds, len(centres), "with writing the texts")
-    found, first = _first_batch(engine, table)
-    yield _kernel(engine, table, "circles", peer)
-    rate = len(points) / median_seconds(lambda: engine.match_batch(table, threads=1))
-    note = f"{rate / peer:.1f} x shapely; {found / len(points):.1f} matches"
-    yield Row("access", "", "public call, circles", rate, "points/s", note)
-    yield _each("first batch, circles", first - len(points) / rate, len(centres), "more than later ones")
+    yield from _ours("circles", engine, seconds, table, peer)
 
 
-def _first_batch(engine: tocsin.Engine, table: pa.Table) -> tuple[int, float]:
-    """Its matches, and the seconds that it takes."""
-    begun = time.perf_counter()
-    return len(engine.match_batch(table, threads=1)), time.perf_counter() - begun
+def _ours(what: str, engine: tocsin.Engine, loading: float, table: pa.Table, peer: float) -> Iterator[Row]:
+    """Loading, the first batch, and later ones beside shapely's points a second."""
+    yield _each(f"load {what}", loading, len(engine), "with writing the texts")
+    first = wall_seconds(lambda: engine.match_batch(table, threads=1))
+    yield _kernel(engine, table, what, peer)
+    later = median_seconds(lambda: engine.match_batch(table, threads=1))
+    rate, found = table.num_rows / later, len(engine.match_batch(table, threads=1))
+    note = f"{rate / peer:.1f} x shapely; {found / table.num_rows:.1f} matches"
+    yield Row("access", "", f"public call, {what}", rate, "points/s", note)
+    yield _each(f"first batch, {what}", first - later, len(engine), "more than later ones")
 
 
 def _each(of: str, seconds: float, count: int, note: str) -> Row:
