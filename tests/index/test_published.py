@@ -112,7 +112,7 @@ def test_a_broken_one_is_told_and_skipped(folder: Path, point: str, code: str, r
     assert reason in asked.stderr
     assert "mine" not in listed.stdout
     assert "'opindex'" in listed.stdout
-    assert f"{reason}" in listed.stderr
+    assert reason in listed.stderr
     assert "tocsin ignores it" in listed.stderr
 
 
