@@ -7,7 +7,6 @@ the version, and all others read it. A stream has pins for two batches: the runn
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import Final
 
@@ -66,14 +65,3 @@ def _forget(own: Path, before: int) -> None:
     for pin in own.iterdir():
         if pin.name.isdecimal() and int(pin.name) < before:
             pin.unlink(missing_ok=True)
-
-
-def streams(path: Path) -> dict[str, tuple[int, str, float]]:
-    """The streams with pins: the current batch of each, its version, and how many seconds ago it began."""
-    found = {}
-    for own in sorted((path / PINS).glob("*")):
-        batches = [pin for pin in own.iterdir() if pin.name.isdecimal()]
-        if batches:
-            last = max(batches, key=lambda pin: int(pin.name))
-            found[own.name] = (int(last.name), _recorded(last) or "", time.time() - last.stat().st_mtime)
-    return found
