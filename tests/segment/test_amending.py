@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from tests.naive.changes import Changing
 from tests.segment.samples import asked, build
 from tocsin.errors import InvalidInput, SegmentError
 from tocsin.index import choose
+from tocsin.model.values import Instant
 from tocsin.records.changes import read_changes
-from tocsin.segment import IndexFolder, amending, compacting, open_index, publishing, write_index
+from tocsin.segment import IndexFolder, amending, compacting, open_index, pins, publishing, write_index
 from tocsin.segment.amending import Amendment, amend
 from tocsin.segment.compacting import RULE, Rule, compact
 from tocsin.segment.pins import pinned
@@ -234,7 +236,7 @@ def _failing(*_: Any) -> None:
 def test_versions_are_kept_as_long_as_they_are_needed(tmp_path: Path) -> None:
     """Young ones, the one before, and those of streams stay; the parts that they share stay with the last of them."""
     take(tmp_path, put("a", 1), keep_s=0.0)
-    first = pinned(tmp_path, "stream", 0)
+    first, _ = pinned(tmp_path, "stream", 0)
     take(tmp_path, put("b", 1), keep_s=0.0)
     take(tmp_path, put("c", 0, "n = 2"), keep_s=60.0)
     young = IndexFolder.read(tmp_path)
@@ -249,12 +251,12 @@ def test_versions_are_kept_as_long_as_they_are_needed(tmp_path: Path) -> None:
     with pytest.raises(SegmentError):
         young.open()
     assert [name for _, name, _ in answers(tmp_path)] == ["a", "b", "c"]
-    assert pinned(tmp_path, "stream", 0) == first
-    assert pinned(tmp_path, "stream", 1) == pinned(tmp_path, "stream", 1) == IndexFolder.read(tmp_path)
+    assert pinned(tmp_path, "stream", 0)[0] == first
+    assert pinned(tmp_path, "stream", 1)[0] == pinned(tmp_path, "stream", 1)[0] == IndexFolder.read(tmp_path)
     pinned(tmp_path, "stream", 2)
     take(tmp_path, put("c", 90), keep_s=0.0)
     take(tmp_path, put("c", 91), keep_s=0.0)
-    assert pinned(tmp_path, "stream", 1).open()
+    assert pinned(tmp_path, "stream", 1)[0].open()
     with pytest.raises(SegmentError):
         IndexFolder.read(tmp_path, first.version)
     compact_all(tmp_path)
@@ -265,13 +267,27 @@ def test_versions_are_kept_as_long_as_they_are_needed(tmp_path: Path) -> None:
 def test_a_pinned_version_that_is_gone_is_told(tmp_path: Path) -> None:
     """A replay does not answer from another version without a word."""
     take(tmp_path, put("a", 1))
-    version = pinned(tmp_path, "stream", 3).version
+    version = pinned(tmp_path, "stream", 3)[0].version
     (tmp_path / f"version-{version}" / "version.json").unlink()
 
     with pytest.raises(
         SegmentError, match=rf"batch 3 of stream stream began with version {version}, which was deleted"
     ):
         pinned(tmp_path, "stream", 3)
+
+
+def test_a_pin_keeps_the_present(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All who ask later get the first one's present. A pin of tocsin 0.2 has none: the file's age is its present."""
+    take(tmp_path, put("a", 1))
+    moments = [Instant(5), Instant(7)]
+    monkeypatch.setattr(pins, "present", lambda: moments.pop(0))
+    for batch, moment in ((0, 5), (0, 5), (1, 7), (0, 5)):
+        assert pinned(tmp_path, "stream", batch)[1] == Instant(moment)
+
+    old = tmp_path / "pins" / "stream" / "2"
+    old.write_text(IndexFolder.read(tmp_path).version + "\n")
+    os.utime(old, ns=(0, 1_700_000_000_123_456_000))
+    assert pinned(tmp_path, "stream", 2) == (IndexFolder.read(tmp_path), Instant(1_700_000_000_123_456))
 
 
 def test_changes_that_no_row_could_be_right_in_are_refused(tmp_path: Path) -> None:

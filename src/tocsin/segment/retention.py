@@ -16,9 +16,9 @@ from typing import Any, Final
 from tocsin.errors import SegmentError
 from tocsin.locks import Lock
 from tocsin.segment.folder import FORMAT, VERSION, VERSION_MANIFEST, version_folder
+from tocsin.segment.pins import PINS, Pin
 from tocsin.segment.storage import MANIFEST, read_manifest
 
-PINS: Final = "pins"
 KEEP_PINS_S: Final = 7 * 86_400.0
 """Pins expire when a stream has not advanced for this long."""
 
@@ -69,10 +69,11 @@ def _places(manifest: dict[str, Any]) -> list[str]:
 def _pinned(path: Path, now: float) -> set[str]:
     """The versions that streams use."""
     found = set()
-    for pin in (path / PINS).glob("*/*"):
+    for file in (path / PINS).glob("*/*"):
         with suppress(OSError):
-            if now - pin.stat().st_mtime < KEEP_PINS_S:
-                found.add(pin.read_text(encoding="utf-8").strip())
+            pin = Pin.read(file) if now - file.stat().st_mtime < KEEP_PINS_S else None
+            if pin is not None:
+                found.add(pin.version)
     return found
 
 

@@ -44,7 +44,7 @@ class MatchOptions:
     untyped: Mapping[str, str] = field(default_factory=dict)  # columns with values that have no type here, and why
     by_file: bool = False  # match each file by its own columns; some may be missing
     all_columns: bool = False  # all columns of a file are attributes
-    now: Instant | None = None  # the present; None for that of the query or micro-batch
+    now: Instant | None = None  # the present; None for that of the micro-batch or query
 
 
 class RowMatches(NamedTuple):
@@ -70,11 +70,11 @@ class Given(NamedTuple):
 
 
 def at_present(batch: pa.RecordBatch, asked: MatchOptions) -> tuple[pa.RecordBatch, MatchOptions]:
-    """A batch without the column of the present, and the options with what it says."""
+    """A batch without the column of the present, and the options with what it says unless they have a present."""
     if NOW not in batch.schema.names:
         return batch, asked
     rows, moments = batch.drop_columns([NOW]), batch.column(NOW)
-    if not len(moments):
+    if asked.now is not None or not len(moments):
         return rows, asked
     now = moments[:1].cast(pa.timestamp("us", "UTC")).cast(pa.int64())[0].as_py()
     return rows, replace(asked, now=Instant(now))

@@ -67,13 +67,13 @@ def plain(events: DataFrame, columns: list[str]) -> DataFrame:
 
 
 def with_present(rows: DataFrame, asked: MatchOptions, folder: IndexFolder) -> DataFrame:
-    """Rows with the present of the query or the micro-batch, unless it is given or no subscription asks for it.
+    """Rows with the present of the query, if a subscription asks for it. A micro-batch has its own (`segment.pins`).
 
-    It is part of the plan, so that Spark computes it again for a replayed micro-batch as it was.
+    A stream does without the column: Spark compiles the plan of each micro-batch anew, which takes longer with it.
     """
     from pyspark.sql import functions
 
-    if asked.now is not None or not (rows.isStreaming or opened(folder).wanted.clock):
+    if asked.now is not None or rows.isStreaming or not opened(folder).wanted.clock:
         return rows
     return rows.withColumn(NOW, functions.current_timestamp())
 

@@ -91,8 +91,8 @@ def match(
     memory : int, optional
         The memory of a worker's machine, in bytes. Default: that of the calling machine.
     now : datetime or str, optional
-        The present, for `NOW()` in subscriptions. Default: Spark's `current_timestamp()`, one instant for a query, and
-        in a stream for a micro-batch and its replays.
+        The present, for `NOW()` in subscriptions. Default: Spark's `current_timestamp()`, one instant for a query. In a
+        stream, the moment when a micro-batch was first matched, also for its replays.
 
     Returns
     -------
@@ -155,9 +155,9 @@ def _matcher(folder: IndexFolder, asked: MatchOptions) -> Task:
     """The task: `answer` on each of its batches."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        version = of_this_batch(folder)
+        version, own = of_this_batch(folder, asked)
         snapshots = opened(version)
         for numbered in batches:
-            yield from slices(*restored(numbered, asked), snapshots, version.version)
+            yield from slices(*restored(numbered, own), snapshots, version.version)
 
     return run

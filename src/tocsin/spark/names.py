@@ -21,7 +21,7 @@ ERROR: Final = "error"
 WORK: Final = "tocsin_work"
 
 NOW: Final = "tocsin_now"
-"""The column with the present, which Spark computes once for a query or a micro-batch, and again for its replay."""
+"""The column with the present, which Spark computes once for a query."""
 
 EVENT: Final = "tocsin_event"
 PART: Final = "tocsin_part"

@@ -178,10 +178,10 @@ def _reader(
     wanted = columns_of(types, asked)
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        version = of_this_batch(folder)
+        version, of_batch = of_this_batch(folder, asked)
         snapshots = opened(version)
         for rows in batches:
-            batch, own = at_present(rows, asked)
+            batch, own = at_present(rows, of_batch)
             for row in batch.to_pylist():
                 piece = listed[row["id"]] if listed else row
                 try:

@@ -46,9 +46,10 @@ def _sender(folder: IndexFolder, asked: MatchOptions, tasks: int) -> Task:
 
         context = TaskContext.get()
         assert context is not None
-        outline, first = outline_of(of_this_batch(folder)), 0
+        version, of_batch = of_this_batch(folder, asked)
+        outline, first = outline_of(version), 0
         for numbered in batches:
-            batch, own = restored(numbered, asked)
+            batch, own = restored(numbered, of_batch)
             yield sent(batch, own, outline, context.partitionId(), first, tasks)
             first += batch.num_rows
 
@@ -57,17 +58,18 @@ def _sender(folder: IndexFolder, asked: MatchOptions, tasks: int) -> Task:
 
 def _answerer(folder: IndexFolder, asked: MatchOptions) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        part = partial(opened_part, of_this_batch(folder))
+        version, own = of_this_batch(folder, asked)
+        part = partial(opened_part, version)
         for batch in batches:
-            yield from answered(batch, asked, part, matches_type(folder.ids))
+            yield from answered(batch, own, part, matches_type(folder.ids))
 
     return run
 
 
 def _merger(folder: IndexFolder, asked: MatchOptions, *, is_sorted: bool) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        version = of_this_batch(folder).version
+        version, _ = of_this_batch(folder, asked)
         for rows in whole_events(batches, is_sorted=is_sorted):
-            yield from in_slices(merged(rows, asked, version), asked)
+            yield from in_slices(merged(rows, asked, version.version), asked)
 
     return run

@@ -1,14 +1,16 @@
-"""The version of an index that a task uses, and the worker's cache of mapped versions."""
+"""The version of an index and the present that a task uses, and the worker's cache of mapped versions."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from tocsin.errors import SegmentError
 from tocsin.segment import IndexFolder, Snapshots, mapping
 from tocsin.segment.pins import pinned
+from tocsin.spark.answering import MatchOptions
 from tocsin.store import missing_changes
 
 
@@ -25,22 +27,22 @@ def published(index: str | Path) -> IndexFolder:
     return folder
 
 
-def of_this_batch(folder: IndexFolder) -> IndexFolder:
-    """The version that this task's micro-batch uses; the given one outside of streams."""
+def of_this_batch(folder: IndexFolder, asked: MatchOptions) -> tuple[IndexFolder, MatchOptions]:
+    """The version that this task's micro-batch uses, and the options with its present. Outside of streams as given."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
     batch = None if task is None else task.getLocalProperty("streaming.sql.batchId")
     stream = None if task is None else task.getLocalProperty("sql.streaming.queryId")
     if batch is None or stream is None:
-        return folder
-    version = pinned(folder.path, stream, int(batch))
+        return folder, asked
+    version, present = pinned(folder.path, stream, int(batch))
     if version.subscriptions and version.ids != folder.ids:
         raise SegmentError(
             f"{folder.path} has {version.ids} ids in version {version.version}, but had {folder.ids} ids when the "
             "query began; start the query again"
         )
-    return version
+    return version, asked if asked.now is not None else replace(asked, now=present)
 
 
 @lru_cache(maxsize=4)
