@@ -40,17 +40,19 @@ def test_a_value_anywhere(where: str, event: dict[str, object], truth: bool | No
     assert found.table.column("subscription").to_pylist() == {True: [1], False: [2], None: []}[truth]
 
 
-def test_every_source_has_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [1, 100])
+def test_every_source_has_it(tmp_path: Path, times: int) -> None:
     """All columns are read, also those that no other subscription asks for; CSV and sparse events have it, too."""
     subscriptions = [{"id": n, "where": where} for n, where in enumerate(["ANY_ATTRIBUTE(element = 'y')", "zz = 1"])]
-    events = [{"p": "x", "q": [{"r": "y"}]}, {"p": "y"}, {"p": "z", "q": []}]
+    events = [{"p": "x", "q": [{"r": "y"}]}, {"p": "y"}, {"p": "z", "q": []}] * times
     table = pa.Table.from_pylist(events)
     (tmp_path / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
-    (tmp_path / "events.csv").write_text("p,q\nx,y\ny,\nz,\n")
+    (tmp_path / "events.csv").write_text("p,q\n" + "x,y\ny,\nz,\n" * times)
     sparse = pa.table({"names": [["a", "b"], ["a"]], "values": [[1.0, 2.0], [3.0]]})
 
     for source in (events, table, tmp_path / "events.jsonl", tmp_path / "events.csv"):
-        assert tocsin.match(subscriptions, source).table.column("event").to_pylist() == [0, 1]
+        found = tocsin.match(subscriptions, source).table.column("event").to_pylist()
+        assert found == [row for row in range(3 * times) if row % 3 < 2]
     where = {"id": 1, "where": "ANY_ATTRIBUTE(element = 2)"}
     assert tocsin.match(where, tocsin.SparseEvents(sparse)).table.column("event").to_pylist() == [0]
 

@@ -31,9 +31,10 @@ plain = st.dictionaries(st.sampled_from(NAMES), plain_values, max_size=8)
 events = st.lists(st.one_of(plain, plain, plain, own.python_events(), own.bad_events()), min_size=1, max_size=10)
 
 
-@given(
-    trees=st.lists(own.expressions(max_depth=4), min_size=1, max_size=6), given_events=events, times=st.integers(4, 40)
-)
+trees_of = st.one_of(own.expressions(max_depth=4), own.expressions_about_elements(max_depth=2))
+
+
+@given(trees=st.lists(trees_of, min_size=1, max_size=6), given_events=events, times=st.integers(4, 40))
 def test_they_match_as_each_alone(trees: list[Any], given_events: list[Any], times: int) -> None:
     """The same events many times over match as they do once; bad ones are refused each time."""
     readable = [event for event in given_events if all(type(name) is str for name in event)] or [{}]

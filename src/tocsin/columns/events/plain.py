@@ -17,6 +17,7 @@ from tocsin.columns.events.store import ValueStore
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import keys_of
 from tocsin.kernels import codes
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.values import LARGEST_INTEGER
 
 _FEWEST: Final = 32
@@ -48,8 +49,11 @@ NONE: Final = PlainEvents(np.empty(0, np.int64), [])
 def plain_events(
     records: Sequence[Mapping[str, Any]], wanted: Wanted, store: ValueStore, tells_nulls: bool = True
 ) -> PlainEvents:
-    """Encode the plain objects, if columns are worth it. Cost: about 100 ns a wanted value."""
-    if wanted.names is None or len(records) < _FEWEST:
+    """Encode the plain objects, if columns are worth it. Cost: about 100 ns a wanted value.
+
+    Objects of which all values are asked for (`ANY_ATTRIBUTE`) are left to `objects`, which gathers them.
+    """
+    if wanted.names is None or EVERYTHING in wanted.elements or len(records) < _FEWEST:
         return NONE
     numbers = wanted.numbers.copy()  # a copy, since other threads may add names meanwhile
     first = [record for record in records[:_FEWEST] if type(record) is dict]
