@@ -1,8 +1,9 @@
-"""Many plain objects are read column by column, and mean what each of them means alone."""
+"""Many plain objects are read in columns or end to end, and mean what each of them means alone."""
 
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import tocsin
 from tests import strategies as own
 from tests.naive import match as naive
 from tests.naive.flatten import flatten
+from tocsin.columns.events import plain as reader
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.plain import plain_events
 from tocsin.columns.events.store import ValueStore
@@ -34,14 +36,19 @@ events = st.lists(st.one_of(plain, plain, plain, own.python_events(), own.bad_ev
 trees_of = st.one_of(own.expressions(max_depth=4), own.expressions_about_elements(max_depth=2))
 
 
+ways = pytest.mark.parametrize("most_absent", [pytest.param(-1, id="end to end"), pytest.param(10**9, id="columns")])
+
+
+@ways
 @given(trees=st.lists(trees_of, min_size=1, max_size=6), given_events=events, times=st.integers(4, 40))
-def test_they_match_as_each_alone(trees: list[Any], given_events: list[Any], times: int) -> None:
+def test_they_match_as_each_alone(most_absent: int, trees: list[Any], given_events: list[Any], times: int) -> None:
     """The same events many times over match as they do once; bad ones are refused each time."""
     readable = [event for event in given_events if all(type(name) is str for name in event)] or [{}]
     held = [{"id": number, "where": tocsin.to_text(tree)} for number, tree in enumerate(trees)]
     many = [{}, *readable] * times
 
-    answer = tocsin.match(held, many)
+    with mock.patch.object(reader, "_MOST_ABSENT", most_absent):
+        answer = tocsin.match(held, many)
 
     once = naive.match(list(enumerate(trees)), [{}, *readable])
     length = len(readable) + 1
@@ -53,11 +60,13 @@ def test_they_match_as_each_alone(trees: list[Any], given_events: list[Any], tim
     )
 
 
+@ways
 @given(given_events=events)
-def test_their_values_are_those_of_the_flattened(given_events: list[Any]) -> None:
+def test_their_values_are_those_of_the_flattened(most_absent: int, given_events: list[Any]) -> None:
     """Every value of every event, under its own row."""
     many = [event for event in given_events for _ in range(1)] * 8 + [{"n": 1.0, "s": "x", "flag": True, "a.b": 2}] * 32
-    batch = encode_objects(enumerate(many), Wanted(NAMES))
+    with mock.patch.object(reader, "_MOST_ABSENT", most_absent):
+        batch = encode_objects(enumerate(many), Wanted(NAMES))
     single = [encode_objects([(0, event)], Wanted(NAMES)) for event in many]
 
     good = [row for row, event in enumerate(many) if _is_good(event)]
@@ -92,12 +101,21 @@ def entries(batch: Any, place: int) -> set[tuple[str, int, Any]]:
         ([{"a": 1, "b": "x"}] * 31, ["a", "b"], 0),
         ([{"a": 1, "b": "x", "c": None}] * 40, ["a"], 40),
         ([{"a": 1, "c": {"d": 2}}, *[{"a": 1}] * 40], ["a"], 40),
-        ([{"a": 1, "z": 2}] * 40, [f"n{n}" for n in range(100)], 0),
+        ([{"a": 1, "z": 2}] * 40, [f"n{n}" for n in range(100)], 40),
+        ([{"a": 1, "z": [2]}] * 40, [f"n{n}" for n in range(100)], 0),
+        ([{"a": 1, "b": 2}, {"a": 1}] * 40, ["b.c", *(f"n{n}" for n in range(100))], 40),
+        ([*[{"a": 1}] * 40, {"a": [1]}, {1: 2}, {"b": "é"}, {"b": 10**400}, 5], [f"n{n}" for n in range(100)], 42),
+        ([*[{"a": 1}] * 40, {"a": [1]}, {1: 2}, {"a": "é"}, 5], ["a", *(f"n{n}" for n in range(100))], 40),
+        ([*[{"a": 1}] * 101, {1: 2}, {b"a": 1}, {None: 1}, {"\ud800": 1}], ["a", *(f"n{n}" for n in range(100))], 102),
+        ([*[{"a": 1}] * 101, {b"a": 1}, {None: 1}, {"\ud800": 1}], ["a", *(f"n{n}" for n in range(100))], 102),
+        ([*[{"a": 1}] * 101, {b"a": 1}, {None: 1}, {"b": 1}], ["a", *(f"n{n}" for n in range(100))], 102),
+        ([*[{"a": 1}] * 101, {None: 1}, {"b": 1}], ["a", *(f"n{n}" for n in range(100))], 102),
+        ([*[{"a": 1}] * 101, {"b": 1}], ["a", *(f"n{n}" for n in range(100))], 102),
         ([*[{"a": 1}] * 40, {"a": 1, "late": 2}], ["a"], 40),
         ([*[{"a": 1}] * 40, {"a": [1]}, {1: 2}, 5], ["a"], 40),
         ([{"a": np.float64(1)}] * 40, ["a"], 0),
     ],
 )
 def test_which_are_read_so(records: list[Any], wanted: list[str], places: int) -> None:
-    """Objects of few names, most of them wanted, and of nothing but scalars; the rest goes the long way."""
+    """Many objects of nothing but scalars; the rest goes the long way."""
     assert len(plain_events(records, Wanted(wanted), ValueStore()).places) == places

@@ -59,7 +59,7 @@ def encode_objects(
 
     Without `tells_nulls` a null is absence, as it is in a table.
 
-    Cost: about 0.5 us a value; 100 ns for many plain objects with the same few names (`plain`).
+    Cost: about 0.5 us a value. For many plain objects 0.2 us, or 100 ns if they have the same few names (`plain`).
     """
     encoder, given = _ObjectEncoder(wanted, tells_nulls), list(rows)
     records = [record for _, record in given]
@@ -87,18 +87,14 @@ def _with_plain(batch: EventBatch, plain: PlainEvents, rows: NDArray[np.int64]) 
     others, own = places[: len(batch)], places[len(batch) :]
     lengths = np.zeros(len(order), np.int64)
     lengths[others] = np.diff(batch.arrays.starts)
-    lengths[own] = sum(np.bincount(column.events, minlength=len(rows)) for column in plain.columns)
+    lengths[own] = np.diff(plain.starts)
     starts = starts_of(lengths, len(order))
     attributes, types = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint8)
     payloads = np.empty(starts[-1], np.int64)
-    entries, _ = gathered(starts, others)
-    for target, given in zip((attributes, types, payloads), batch.arrays[1:4], strict=True):
-        target[entries] = given
-    free = starts[own]
-    for column in plain.columns:
-        to = free[column.events]
-        attributes[to], types[to], payloads[to] = column.attribute, column.kind, column.payloads
-        free[column.events] += 1
+    for events, values in ((others, batch.arrays[1:4]), (own, plain[2:])):
+        entries, _ = gathered(starts, events)
+        for target, given in zip((attributes, types, payloads), values, strict=True):
+            target[entries] = given
     arrays = batch.arrays._replace(
         starts=starts,
         attributes=frozen(attributes, np.int32),
