@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.columns.events.decoding import EVERYTHING, decoded, problems
+from tocsin.columns.events import sparse_columns
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table
 from tocsin.columns.events.wanted import Wanted
@@ -65,6 +67,38 @@ def test_a_column_means_what_its_values_mean(number, data):
     assert problems(found) == problems(expected)
 
 
+@given(data=st.data(), at_once=st.sampled_from([1, 40, 1 << 20]), fewest=st.sampled_from([1, 3]))
+def test_sparse_columns_mean_what_they_mean_alone(data, at_once, fewest):
+    """Columns of one type that are mostly null are encoded as one, whatever their offsets and the lots."""
+    table, records = {}, [{} for _ in range(20)]
+    for number in range(data.draw(st.integers(2, 12))):
+        kind, values = COLUMNS[data.draw(st.sampled_from([0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 16]))]
+        places = data.draw(st.lists(st.integers(0, 19), max_size=9, unique=True))
+        cells = [data.draw(values) if row in places else None for row in range(20)]
+        offset = data.draw(st.integers(0, 2))
+        table[f"c{number}"] = pa.array(cells[:offset] + cells, kind).slice(offset)
+        for record, cell in zip(records, cells, strict=True):
+            record[f"c{number}"] = cell
+    expected = encode_objects(enumerate(records), EVERYTHING)
+
+    with mock.patch.multiple(sparse_columns, _AT_ONCE=at_once, _FEWEST=fewest):
+        found = encode_table(pa.table(table), EVERYTHING)
+
+    assert decoded(found) == decoded(expected)
+    assert problems(found) == problems(expected)
+
+
+def test_two_sparse_columns_of_one_name():
+    """A row that has both is refused, as with full columns."""
+    columns = [pa.array([None] * 5 + [float(number)]) for number in range(12)]
+    names = [f"c{number % 11}" for number in range(12)]
+
+    batch = encode_table(pa.table(columns, names=names), EVERYTHING)
+
+    assert batch.rows.tolist() == [0, 1, 2, 3, 4]
+    assert [(r.row, r.field) for r in batch.rejects] == [(5, "c0")]
+
+
 def test_rows_of_many_columns_stay_together():
     """Entries of several columns, some absent, end up with their own event."""
     records = [{"a": 1.0, "b": "x"}, {"b": "y"}, {}, {"a": 2.0, "c": [1.0, 2.0]}]
@@ -87,6 +121,20 @@ def test_an_attribute_given_twice_refuses_only_its_row():
 
     assert batch.rows.tolist() == [1, 2]
     assert [(r.row, r.field) for r in batch.rejects] == [(0, "a.b")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "name"),
+    [(pa.int64(), 1, "m.k"), (pa.struct([("x", pa.int64())]), {"x": 1}, "m.k.x"), (pa.list_(pa.int64()), [1], "m.k")],
+)
+def test_a_key_that_a_map_repeats_refuses_only_its_row(kind, one, name):
+    """Whatever the values are: scalars, lists or objects."""
+    column = pa.array([[("k", one)], [("k", one), ("k", one)], [("k", one), ("l", one)]], pa.map_(pa.string(), kind))
+
+    batch = encode_table(pa.table({"m": column}), EVERYTHING)
+
+    assert batch.rows.tolist() == [0, 2]
+    assert [(r.row, r.field) for r in batch.rejects] == [(1, name)]
 
 
 def test_decimals_that_float64_cannot_tell_apart_are_reported():

@@ -7,9 +7,9 @@ Struct columns flatten to dotted attributes, and so do maps with string keys, wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,7 @@ from tocsin.columns.events.geometries import EXTENSIONS, encode_geometries, is_b
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_given, is_text
+from tocsin.columns.events.sparse_columns import Entries, encode_together, entries_of, without_nulls
 from tocsin.columns.events.store import ValueStore, build_events
 from tocsin.columns.events.vectors import encode_lists, has_scalar_lists, is_list
 from tocsin.columns.events.wanted import Wanted
@@ -33,14 +34,6 @@ from tocsin.model.event import flatten, is_wkb_struct, wkb_bytes
 from tocsin.model.expression import EVERYTHING
 from tocsin.model.subscription import Reject
 from tocsin.model.values import UNTYPED
-
-
-class _Entries(NamedTuple):
-    """One attribute's values: their rows (ascending), types and payloads."""
-
-    rows: NDArray[np.int64]
-    types: NDArray[np.uint8]
-    payloads: NDArray[np.int64]
 
 
 def encode_table(
@@ -55,12 +48,11 @@ def encode_table(
     """
     wanted = wanted.also(_clashing(table.schema))
     encoder = _TableEncoder(table.num_rows, wanted, np.arange(table.num_rows) if rows is None else rows)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if wanted.inside(name):
-            encoder.add(name, _one_array(column))
-            where = (misfits or {}).get(name)
-            if where is not None and name in wanted:
-                encoder.add_untyped(name, np.flatnonzero(where))
+    given = zip(table.column_names, table.columns, strict=True)
+    encoder.add_columns([(name, _one_array(column)) for name, column in given if wanted.inside(name)])
+    for name, where in (misfits or {}).items():
+        if name in wanted:
+            encoder.add_untyped(name, np.flatnonzero(where))
     if EVERYTHING in wanted.elements:
         encoder.add_everything(table)
     batch = encoder.finish()
@@ -115,20 +107,6 @@ def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _without_nulls(column: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """The rows of a column's values, and the values; of a column that is mostly null, only those that are given."""
-    if 2 * column.null_count <= len(column):
-        return np.arange(len(column)), column
-    rows = np.flatnonzero(is_given(column))
-    if pa.types.is_float64(column.type):
-        numbers = np.frombuffer(column.buffers()[1], np.float64)[column.offset :][: len(column)]
-        return rows, pa.array(numbers[rows])  # in a third of Arrow's time; wide tables are mostly of numbers
-    try:
-        return rows, column.drop_null()
-    except pa.ArrowNotImplementedError:  # as for views of strings
-        return np.arange(len(column)), column
-
-
 _SHORT: Final = 1 << 16
 """Rows of shorter tables are sorted as 16-bit integers, which NumPy does in linear time."""
 
@@ -139,13 +117,23 @@ class _TableEncoder:
         self.wanted = wanted
         self.rows = rows
         self.store = ValueStore()
-        self.columns: list[tuple[str, _Entries]] = []
+        self.columns: list[tuple[str, Entries]] = []
         self.bad_rows: dict[int, Reject] = {}
         self.rejects: list[Reject] = []
         self.elements: dict[str, ListElements] = {}
+        self.from_maps: set[str] = set()  # attributes that a row may give twice
         self.objects: list[
             tuple[str, NDArray[np.int64]]
         ] = []  # rows that have an object, or a list of objects, under a name
+
+    def add_columns(self, columns: Sequence[tuple[str, pa.Array]]) -> None:
+        """Add whole columns."""
+        together = encode_together([column for _, column in columns], self.store.dictionary)
+        for number, (name, column) in enumerate(columns):
+            if number not in together:
+                self.add(name, column)
+            elif name in self.wanted:
+                self._add_entries(name, *together[number])
 
     def add(self, name: str, column: pa.Array) -> None:
         """Add a column, or the columns within it."""
@@ -185,7 +173,7 @@ class _TableEncoder:
         for takes, encode, keeps in encoders:
             if takes(column.type):
                 if name in self.wanted:
-                    rows, given = _without_nulls(column)
+                    rows, given = without_nulls(column)
                     self._add_column(name, rows, encode(given, keeps))
                 return
         self._add_objects(name, column)
@@ -227,10 +215,11 @@ class _TableEncoder:
         self.elements[EVERYTHING] = lists.finish(partial(encode_objects, tells_nulls=False))
 
     def _add_column(self, name: str, rows: NDArray[np.int64], column: ScalarColumn) -> None:
-        present = column.present
-        self.columns.append((name, _Entries(rows[present], column.types[present], column.payloads[present])))
-        for place, reason in column.problems:
-            self.rejects.append(Reject(int(self.rows[rows[place]]), None, name, reason))
+        self._add_entries(name, *entries_of(rows, column))
+
+    def _add_entries(self, name: str, entries: Entries, problems: Sequence[tuple[int, str]]) -> None:
+        self.columns.append((name, entries))
+        self.rejects.extend(Reject(int(self.rows[row]), None, name, reason) for row, reason in problems)
 
     def _add_without_type(self, name: str, column: pa.Array, reason: str) -> None:
         """Add values that are present but have no type: user-defined Arrow types, and Spark's VARIANT."""
@@ -253,7 +242,7 @@ class _TableEncoder:
     def add_untyped(self, name: str, rows: NDArray[np.int64]) -> None:
         """Add values that are present but have no type."""
         kinds = np.full(len(rows), codes.UNTYPED, np.uint8)
-        self.columns.append((name, _Entries(rows, kinds, np.zeros(len(rows), np.int64))))
+        self.columns.append((name, Entries(rows, kinds, np.zeros(len(rows), np.int64))))
 
     def _add_object(self, name: str, column: pa.Array) -> None:
         """Record which rows have an object."""
@@ -278,6 +267,7 @@ class _TableEncoder:
                 continue
             chosen = order[bounds[number] : bounds[number + 1]]
             values = items.take(pa.array(chosen))
+            self.from_maps.add(attribute)
             if has_scalars(values.type) and attribute in self.wanted:
                 self._add_column(attribute, rows[chosen], encode_scalars(values, self.store.dictionary))
             elif has_scalar_lists(values.type) and attribute in self.wanted:
@@ -307,8 +297,10 @@ class _TableEncoder:
                         part.append(item)
             self.rejects.extend(Reject(int(self.rows[row]), None, p.field, p.reason) for p in problems)
         for attribute, (at, types, payloads) in found.items():
-            entries = _Entries(np.array(at, np.int64), np.array(types, np.uint8), np.array(payloads, np.int64))
+            entries = Entries(np.array(at, np.int64), np.array(types, np.uint8), np.array(payloads, np.int64))
             self.columns.append((attribute, entries))
+        if rows is not None:
+            self.from_maps |= found.keys()
         self.objects += [(attribute, np.array(at, np.int64)) for attribute, at in objects.items()]
 
     def _refuse(self, row: int, field: str, reason: str) -> None:
@@ -333,7 +325,7 @@ class _TableEncoder:
         numbers: dict[str, int] = {}
         given = [numbers.setdefault(name, len(numbers)) for name, _ in self.columns]
         attributes = np.repeat(np.array(given, np.int32), [len(column.rows) for _, column in self.columns])
-        nothing = _Entries(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64))
+        nothing = Entries(np.empty(0, np.int64), np.empty(0, np.uint8), np.empty(0, np.int64))
         rows, types, payloads = map(np.concatenate, zip(nothing, *(column for _, column in self.columns), strict=True))
         if self.bad_rows:
             keep = good[rows]
@@ -354,7 +346,10 @@ class _TableEncoder:
     def _find_doubles(self) -> None:
         """Reject the rows that give one attribute twice."""
         seen: dict[str, NDArray[np.int64]] = {}
+        counts = Counter(name for name, _ in self.columns)
         for name, column in self.columns:
+            if counts[name] == 1 and name not in self.from_maps:
+                continue
             before = seen.get(name)
             repeated = () if before is None else np.intersect1d(before, column.rows).tolist()
             twice = column.rows[1:][column.rows[1:] == column.rows[:-1]].tolist()  # a map may repeat a key
