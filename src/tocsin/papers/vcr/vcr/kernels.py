@@ -25,14 +25,6 @@ ARRAY: Final = 0
 _UNUSED: Final = np.int64(-1)
 
 
-class Map(NamedTuple):
-    """The sides of VCRs for a pair of axes, and the size of their map with its margin."""
-
-    kx: int  # Lx is 2 ** kx
-    ky: int
-    width: int  # Rx, with the margin
-
-
 class VCRs(NamedTuple):
     """The subscriptions of each activated VCR. G pairs of axes, D distances, H places of lists, L list entries."""
 
