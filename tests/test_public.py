@@ -224,6 +224,15 @@ def test_importing_tocsin_needs_no_extra() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_an_engine_needs_no_client() -> None:
+    """Neither asyncio nor httpx is imported before a client is made."""
+    code = "import sys, tocsin; tocsin.Engine(); print([m for m in ('asyncio', 'httpx') if m in sys.modules])"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
 def test_what_a_task_does_needs_no_pyspark() -> None:
     """Workers' code is imported where PySpark is not installed, too."""
     modules = ("answering", "visits", "workers", "windows.answering", "windows.keeping")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from tocsin.client import conversations, delivery_calls
 from tocsin.client.delivery_calls import Delivery
 from tocsin.client.receiving import stream_error
-from tocsin.client.sending import AsyncSender, httpx
+from tocsin.client.sending import AsyncSender, httpx, slept
 from tocsin.client.streams import Following
 
 
@@ -221,4 +220,4 @@ class AsyncReceiver(AsyncSender):
                             yield delivery
             except httpx().TransportError:
                 """The server was stopped, or the connection cut."""
-            await asyncio.sleep(following.pause_s)
+            await slept(following.pause_s)

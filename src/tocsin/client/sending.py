@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -22,6 +21,13 @@ def httpx() -> Any:
     """The library that sends requests; raises `MissingExtra`."""
     with needing("service"):
         return import_module("httpx")
+
+
+async def slept(seconds: float) -> None:
+    """Sleep. asyncio is imported here, since it is a tenth of what importing tocsin takes."""
+    import asyncio
+
+    await asyncio.sleep(seconds)
 
 
 def options_of(url: str, token: str | None, timeout_s: float) -> dict[str, Any]:
@@ -148,12 +154,12 @@ class AsyncSender:
                     ask.method, ask.path, params=ask.params, content=ask.body, headers=ask.headers
                 )
             except httpx().TransportError as error:
-                await asyncio.sleep(trying.after_failure(error, self._url))
+                await slept(trying.after_failure(error, self._url))
                 continue
             pause = trying.after_answer(answer.status_code, answer.headers)
             if pause is None:
                 return ask.answer(answer.status_code, answer.content)
-            await asyncio.sleep(pause)
+            await slept(pause)
 
     async def _items(self, conversation: Conversation[Item]) -> AsyncIterator[Item]:
         """What a conversation finds. Its requests are sent when the next item is asked for."""
