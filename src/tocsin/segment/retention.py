@@ -70,7 +70,7 @@ def _pinned(path: Path, now: float) -> set[str]:
     """The versions that streams use."""
     found = set()
     for file in (path / PINS).glob("*/*"):
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # of files that others put there
             pin = Pin.read(file) if now - file.stat().st_mtime < KEEP_PINS_S else None
             if pin is not None:
                 found.add(pin.version)
