@@ -35,8 +35,10 @@ _MOST_ABSENT: Final = 3
 _LEAST_PLAIN: Final = 4
 """One in so many of the first objects must be plain."""
 
-_PLAIN: Final[tuple[type, ...]] = (str, int, float, bool, type(None))
-_KINDS: Final[dict[type, int]] = {kind: number for number, kind in enumerate(_PLAIN)}
+_KINDS: Final[dict[type, int]] = {str: 0, int: 1, float: 2, bool: 3, type(None): 4}
+"""The types of a plain object's values, numbered."""
+
+_OTHER: Final = len(_KINDS)
 _UNWANTED: Final = -1
 
 
@@ -98,13 +100,13 @@ def _end_to_end(
     values: list[Any] = list(chain.from_iterable(map(dict.values, own)))
     attributes, kinds = _looked_up(names, numbers), _kinds_of(values)
     odd = np.zeros(len(own), bool)
-    odd[owners[kinds == len(_PLAIN)]] = True
+    odd[owners[kinds == _OTHER]] = True
     is_wanted = attributes != _UNWANTED
     closer = {name for name in set(_taken(names, np.flatnonzero(~is_wanted))) if _needs_a_look(name, wanted)}
     if closer:
         odd[owners[np.fromiter((name in closer for name in names), bool, len(names))]] = True
     types, payloads = np.empty(len(names), np.uint8), np.empty(len(names), np.int64)
-    for number, kind in enumerate(_PLAIN):
+    for kind, number in _KINDS.items():
         at = np.flatnonzero(is_wanted & (kinds == number))
         if kind is type(None):
             given = {numbers[name]: null for name, null in nulls.items()}
@@ -112,9 +114,10 @@ def _end_to_end(
             attributes[at], types[at], payloads[at] = asked, codes.BOOLEAN, 1
         elif len(at):
             types[at], payloads[at] = _encoded(kind, _taken(values, at), owners[at], odd, store)
-    is_kept = (attributes != _UNWANTED) & (kinds < len(_PLAIN)) & ~odd[owners]
-    starts = starts_of(np.bincount(owners[is_kept], minlength=len(own))[~odd], int((~odd).sum()))
-    return PlainEvents(places[~odd], starts, attributes[is_kept], types[is_kept], payloads[is_kept])
+    even = np.flatnonzero(~odd)
+    is_kept = (attributes != _UNWANTED) & ~odd[owners]
+    starts = starts_of(np.bincount(owners[is_kept], minlength=len(own))[even], len(even))
+    return PlainEvents(places[even], starts, attributes[is_kept], types[is_kept], payloads[is_kept])
 
 
 def _looked_up(names: list[Any], numbers: Mapping[str, int]) -> NDArray[np.int64]:
@@ -130,11 +133,11 @@ def _looked_up(names: list[Any], numbers: Mapping[str, int]) -> NDArray[np.int64
 
 
 def _kinds_of(values: list[Any]) -> NDArray[np.uint8]:
-    """The number of each value's type in `_PLAIN`, or the number after the last."""
-    types, other = set(map(type, values)), len(_PLAIN)
+    """The number of each value's type, or `_OTHER`."""
+    types = set(map(type, values))
     if len(types) == 1:
-        return np.full(len(values), _KINDS.get(types.pop(), other), np.uint8)
-    return np.fromiter(map(_KINDS.get, map(type, values), repeat(other)), np.uint8, len(values))
+        return np.full(len(values), _KINDS.get(types.pop(), _OTHER), np.uint8)
+    return np.fromiter(map(_KINDS.get, map(type, values), repeat(_OTHER)), np.uint8, len(values))
 
 
 def _taken(values: list[Any], at: NDArray[np.int64]) -> list[Any]:
