@@ -75,6 +75,6 @@ def _record(path: Path, file: Path) -> Pin:
 
 def _forget(own: Path, before: int) -> None:
     """Remove the pins of earlier batches."""
-    for pin in own.iterdir():
-        if pin.name.isdecimal() and int(pin.name) < before:
-            pin.unlink(missing_ok=True)
+    for file in own.iterdir():
+        if file.name.isdecimal() and int(file.name) < before:
+            file.unlink(missing_ok=True)

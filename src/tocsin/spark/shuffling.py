@@ -58,10 +58,10 @@ def _sender(folder: IndexFolder, asked: MatchOptions, tasks: int) -> Task:
 
 def _answerer(folder: IndexFolder, asked: MatchOptions) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        version, own = of_this_batch(folder, asked)
+        version, _ = of_this_batch(folder, asked)  # the rows bring the present
         part = partial(opened_part, version)
         for batch in batches:
-            yield from answered(batch, own, part, matches_type(folder.ids))
+            yield from answered(batch, asked, part, matches_type(folder.ids))
 
     return run
 
