@@ -224,13 +224,19 @@ def test_importing_tocsin_needs_no_extra() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_an_engine_needs_no_client() -> None:
-    """Neither asyncio nor httpx is imported before a client is made."""
-    code = "import sys, tocsin; tocsin.Engine(); print([m for m in ('asyncio', 'httpx') if m in sys.modules])"
+def test_an_engine_needs_no_client_and_no_pandas() -> None:
+    """asyncio and httpx are for clients; pyarrow imports pandas with a process's first array, for tables."""
+    code = """if True:
+        import sys, tocsin
 
+        engine = tocsin.Engine()
+        engine.subscribe("a", "price < 5 AND title LIKE 'red%' AND TEXT(title, 'shoes')")
+        found = engine.match({"price": 3, "title": "red shoes"})
+        print([one.subscription for one in found], [m for m in ("asyncio", "httpx", "pandas") if m in sys.modules])
+    """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True)
 
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "['a'] []"
 
 
 def test_what_a_task_does_needs_no_pyspark() -> None:

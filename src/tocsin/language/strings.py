@@ -143,7 +143,10 @@ def _fits(part: list[str | None], text: str, at: int) -> bool:
     return all(letter is None or letter == text[at + i] for i, letter in enumerate(part))
 
 
-_ONE_TEXT: Final = pa.array([""], pa.string())
+@cache
+def _one_text() -> pa.Array:
+    # The first array of a process imports pandas, where it is installed: no module makes one.
+    return pa.array([""], pa.string())
 
 
 def regex_problem(pattern: str) -> str | None:
@@ -153,7 +156,7 @@ def regex_problem(pattern: str) -> str | None:
     (None, 'missing ): a(')
     """
     try:
-        pc.match_substring_regex(_ONE_TEXT, pattern)
+        pc.match_substring_regex(_one_text(), pattern)
     except pa.ArrowInvalid as error:
         return str(error).removeprefix("Invalid regular expression: ")
     except UnicodeEncodeError:

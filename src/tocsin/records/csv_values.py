@@ -25,9 +25,7 @@ ARROW_TYPES: Final[dict[str, pa.DataType]] = {
 }
 _WORDS: Final = {"number": "number", "boolean": "boolean", "instant": "date or time"}
 
-_NULL_WORDS: Final = pa.array(
-    ["NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NULL", "Null", "null", "None", "NaN", "nan", "-nan"]
-)
+_NULL_WORDS: Final = ("NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NULL", "Null", "null", "None", "NaN", "nan", "-nan")
 """Words for absent values in columns that are not text, as in pandas and Arrow."""
 
 Problems = list[tuple[int, str]]
@@ -109,7 +107,7 @@ def epochs(numbers: NDArray[np.float64], unit: str) -> NDArray[np.int64]:
 
 def without_null_words(texts: pa.Array) -> pa.Array:
     """Replace blanks and words for absent values by null, in texts or bytes."""
-    words = pc.is_in(texts, _NULL_WORDS.cast(texts.type))
+    words = pc.is_in(texts, pa.array(_NULL_WORDS).cast(texts.type))
     return pc.if_else(pc.or_(words, pc.equal(pc.binary_length(texts), 0)), None, texts)
 
 

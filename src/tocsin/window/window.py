@@ -20,7 +20,7 @@ from tocsin.window.kept import KeptWindow
 from tocsin.window.reading import Read
 from tocsin.window.subscription_set import stop_at_first
 
-_KINDS: Final = pa.array([EXIT, ENTER])
+_KINDS: Final = (EXIT, ENTER)
 _TABLE: Final = ("event", "subscription", "message", "kind", "score")
 
 
@@ -283,6 +283,6 @@ class Window(KeptWindow):
             empty = np.zeros(0, np.int32)
             changes = Changes(empty, rows, np.zeros(0, np.bool_), np.zeros(0), rows)
         events = np.repeat(rows, np.diff(changes.ends, prepend=0))
-        kinds = pa.DictionaryArray.from_arrays(pa.array(changes.enters.astype(np.int8)), _KINDS)
+        kinds = pa.DictionaryArray.from_arrays(pa.array(changes.enters.astype(np.int8)), pa.array(_KINDS))
         columns = [events, self._names.column(changes.slots), self._keys.column(changes.numbers), kinds, changes.scores]
         return pa.table(columns, names=_TABLE)
