@@ -15,6 +15,25 @@ _RARELY: Final = (50_000, 20, 50)
 
 
 @contextmanager
+def pausing() -> Iterator[None]:
+    """Collect nothing while modules are imported, in a process whose settings are its owner's.
+
+    They are as before afterwards. What was made so far is then as old as can be, and seldom examined.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        if not gc.get_freeze_count():  # else it would thaw what the owner froze
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()
+
+
+@contextmanager
 def setting_aside() -> Iterator[None]:
     """Collect nothing while modules are imported, and never examine them; collect rarely from then on.
 

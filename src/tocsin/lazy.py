@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from tocsin.errors import needing
+from tocsin.garbage import pausing
 
 
 def lazy_names(
@@ -21,7 +22,8 @@ def lazy_names(
     """
 
     def module(name: str) -> Any:
-        with nullcontext() if extra is None else needing(extra):
+        # A module is no garbage. The collector would take a sixth of the time of the first import.
+        with pausing(), nullcontext() if extra is None else needing(extra):
             return importlib.import_module(f"{package}.{name}")
 
     def get(name: str) -> Any:
