@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from tests.service.served import served
 from tocsin.errors import InvalidInput
 from tocsin.service.access.token_file import TokenFile
+from tocsin.service.protocol import LimitedHeads
 from tocsin.service.serving import Options, check
 
 
@@ -47,6 +50,22 @@ def test_names_of_the_server(tmp_path: Path, options: dict[str, Any], host: str,
         assert server.client.get("/healthz", headers={"Host": host}).status_code == status
         other = {"Host": host, "Origin": "https://evil.example"}
         assert server.client.get("/healthz", headers=other).status_code in (403, 421)
+
+
+def test_an_answer_is_sent_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also without uvloop, as here: a body does not wait until its head is confirmed."""
+    made, delays = LimitedHeads.connection_made, []
+
+    def noted(self: LimitedHeads, transport: asyncio.Transport) -> None:
+        made(self, transport)
+        connection = transport.get_extra_info("socket")
+        delays.append(not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(LimitedHeads, "connection_made", noted)
+    with served(tmp_path / "alerts") as server:
+        server.client.get("/healthz")
+
+    assert delays == [False]
 
 
 def test_a_server_that_others_reach_never_opens(tmp_path: Path) -> None:
