@@ -147,14 +147,20 @@ def few_are_great(dice: random.Random) -> float:
     return 2.0 ** -dice.randint(0, 20)
 
 
+def alike(dice: random.Random, count: int) -> list[Sub]:
+    """Whose own weights are equal, and no two subscriptions'."""
+    made = []
+    for number in range(count):
+        text = f"a < {dice.random():.4f}" + (f" AND b > {dice.random():.4f}" if number % 2 else "")
+        made.append((text, dict.fromkeys("ab", dice.random())))
+    return made
+
+
 @pytest.mark.parametrize("combine", ["sum", "max"])
 def test_cursors_stop_early(combine: str) -> None:
     """Where a subscription's weights are alike, and no two subscriptions', a few of the first intervals are enough."""
     dice = random.Random(1)
-    subscriptions: list[Sub] = []
-    for number in range(6000):
-        text = f"a < {dice.random():.4f}" + (f" AND b > {dice.random():.4f}" if number % 2 else "")
-        subscriptions.append((text, dict.fromkeys("ab", dice.random())))
+    subscriptions = alike(dice, 6000)
     events = [{"a": 0.8 * dice.random(), "b": 0.2 + 0.8 * dice.random(), "z": 1} for _ in range(60)]
     found = check(subscriptions, events, [tocsin.Relaxed(1, combine=combine)])
     every = 9000 * len(events)
@@ -166,6 +172,19 @@ def test_cursors_stop_early(combine: str) -> None:
         assert found[name].verified < found["scan"].verified / 100, name
     for name in ("sopt_r_tree", "segment_tree"):
         assert found[name].candidates_examined < every / 50, name
+
+
+def test_an_event_finds_what_an_earlier_one_found() -> None:
+    """Events have 255 marks in turn, for what came up: the same mark is not the same event."""
+    dice = random.Random(6)
+    subscriptions = alike(dice, 3000)
+    events = [{"a": 0.4, "b": 0.6}, *[{"a": 2, "b": -1}] * 254] * 3
+    found = check(subscriptions, events, [tocsin.Relaxed(1)])
+
+    for name in RANKERS:
+        assert found[name].events.tolist() == [0, 255, 510]
+        assert len(set(found[name].subscriptions.tolist())) == 1
+        assert found[name].verified < len(subscriptions) / 100, name  # not by a look at everything
 
 
 def test_nothing_is_looked_at_in_vain_for_the_best_alone() -> None:

@@ -171,7 +171,7 @@ class RelaxedIndex:
         widest = int(np.diff(work.asked.starts).max(initial=0))
         states = np.empty((widest, len(self._ranker.new_state())), np.int64)
         lasts = np.empty(widest), np.empty(widest, np.int64)
-        best_by_cursors(self._ranker.structure, work, Cursors(states, *lasts, np.zeros(subscriptions, np.int32)))
+        best_by_cursors(self._ranker.structure, work, Cursors(states, *lasts, np.zeros(subscriptions, np.uint8)))
         left = np.flatnonzero(work.heaps.found == LEFT)
         for place in range(0, len(left), MOST_EVENTS):
             some = left[place : place + MOST_EVENTS]

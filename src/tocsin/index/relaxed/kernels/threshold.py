@@ -21,6 +21,8 @@ from tocsin.kernels.packing import viewed
 LEFT: Final = -1
 """The number found for an event that is left to `tiles`."""
 
+_MARKS: Final = 255
+"""Events in turn have as many marks. A byte for each subscription is a quarter of a number to clear and to cache."""
 _FIRST: Final = 8
 _AGAIN: Final = 64
 """If cursors, plus scans for events they left, took longer than scans alone, only every 64th further event is tried."""
@@ -32,7 +34,7 @@ class Cursors(NamedTuple):
     states: NDArray[np.int64]  # (W, width)
     weights: NDArray[np.float64]  # (W,) the last weight of each; NOTHING at its end
     owners: NDArray[np.int64]  # (W,) the last subscription of each; -1 before the first
-    seen: NDArray[np.int32]  # (S,) the last event for which each came up, counted from 1
+    seen: NDArray[np.uint8]  # (S,) the mark of the last event for which each came up; 0 for none
 
 
 @kernel
@@ -42,6 +44,8 @@ def best_by_cursors(structure: Any, work: Work, cursors: Cursors) -> None:
     found = work.heaps.found
     spent = 0.0  # time beyond a scan's, counted in returned intervals
     for event in range(len(found)):
+        if event and event % _MARKS == 0:
+            cursors.seen[:] = 0
         if work.asked.most < 0 or (event > _FIRST and spent > 0.0 and event % _AGAIN) or _has_ranges(work.asked, event):
             found[event] = LEFT
         else:
@@ -127,9 +131,10 @@ def _come_up(work: Work, cursors: Cursors, event: int, number: int, kept: int) -
 
     Returns how many are kept.
     """
-    if cursors.seen[number] == event + 1:
+    mark = np.uint8(event % _MARKS + 1)
+    if cursors.seen[number] == mark:
         return kept
-    cursors.seen[number] = event + 1
+    cursors.seen[number] = mark
     if not is_alive(work, number):
         return kept
     work.heaps.counts[1] += 1
