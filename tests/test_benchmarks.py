@@ -14,10 +14,10 @@ from benchmarks.__main__ import PARTS
 from benchmarks.jobs import ROOT, environment
 from benchmarks.rows import Row
 
-QUICK = ("b1", "b2", "b5", "ir_tree", "patterns", "public", "ranked")
+QUICK = ("b1", "b2", "b5", "patterns", "public", "ranked")
 LONG = (
-    *("b1_ranked", "b4", "b4_large", "b5_long", "b5_policies", "bulk", "changes", "dense", "durable", "paths"),
-    *("placement", "rules", "threads"),
+    *("b1_ranked", "b4", "b4_large", "b5_long", "b5_policies", "bulk", "changes", "dense", "durable"),
+    *("ir_tree", "paths", "placement", "rules", "threads"),
 )
 
 
