@@ -43,7 +43,7 @@ def document_of(exchange: Exchange, one: Hosted) -> dict[str, Any]:
     options = {name: value for name, value in options_of(window).items() if name in _OPTIONS and value is not None}
     if not exchange.principal.scopes.intersection((READ, SUBSCRIBE)):
         options.pop("weights")
-    counts = {"messages": window.held, "next": window.stats.messages, "subscriptions": len(window)}
+    counts = {"messages": window.held, "next": window.stats.messages, "subscriptions": len(one.interests)}
     return {"name": one.name, **options, **counts}
 
 

@@ -57,6 +57,10 @@ class Interests:
         self.expiring = 0  # subscriptions that expire at some time
         self.set(known)
 
+    def __len__(self) -> int:
+        """The durable subscriptions of the window, with or without a destination."""
+        return len(self._known)
+
     def set(self, changed: Changed) -> None:
         """Take over what is durable."""
         for id, one in changed.items():

@@ -153,7 +153,7 @@ class Windows:
         for word, about in (("held_messages", "Messages in windows"), ("subscriptions", "Subscriptions of windows")):
             gauge = GaugeMetricFamily(f"tocsin_window_{word}", about, labels=["window"])
             for one in self:
-                gauge.add_metric([one.name], one.window.held if word == "held_messages" else len(one.window))
+                gauge.add_metric([one.name], one.window.held if word == "held_messages" else len(one.interests))
             yield gauge
 
 
