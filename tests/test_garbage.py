@@ -9,6 +9,7 @@ import weakref
 
 import pytest
 
+import tocsin
 from tocsin import garbage
 
 STATE = "gc.isenabled(), gc.get_freeze_count() > 100_000, gc.get_threshold()"
@@ -53,6 +54,14 @@ def test_a_command_sets_its_modules_aside() -> None:
 def test_a_first_use_collects_nothing(before: str) -> None:
     """The settings of a process, and what it froze, are its owner's."""
     assert first_use(before) == "True True True True (700, 10, 10)"
+
+
+def test_a_name_that_is_no_first_use_leaves_the_collector_alone() -> None:
+    """An object that was young before is young afterwards."""
+    young = Cycle()
+    assert any(one is young for one in gc.get_objects(generation=0))
+    assert not hasattr(tocsin, "no_such_name")
+    assert any(one is young for one in gc.get_objects(generation=0))
 
 
 def test_a_first_use_leaves_a_disabled_collector_disabled() -> None:

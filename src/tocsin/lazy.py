@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -22,9 +23,11 @@ def lazy_names(
     """
 
     def module(name: str) -> Any:
+        path = f"{package}.{name}"
         # A module is no garbage. The collector would take a sixth of the time of the first import.
-        with pausing(), nullcontext() if extra is None else needing(extra):
-            return importlib.import_module(f"{package}.{name}")
+        collecting = nullcontext() if path in sys.modules else pausing()
+        with collecting, nullcontext() if extra is None else needing(extra):
+            return importlib.import_module(path)
 
     def get(name: str) -> Any:
         is_special = name.startswith("__")
