@@ -22,7 +22,7 @@ LEFT: Final = -1
 """The number found for an event that is left to `tiles`."""
 
 _MARKS: Final = 255
-"""Events in turn have as many marks. A byte for each subscription is a quarter of a number to clear and to cache."""
+"""Events have the marks 1 to 255 in turn. A mark takes a byte, where an event's number would take four."""
 _FIRST: Final = 8
 _AGAIN: Final = 64
 """If cursors, plus scans for events they left, took longer than scans alone, only every 64th further event is tried."""
