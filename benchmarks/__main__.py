@@ -16,6 +16,7 @@ from benchmarks.calibration import calibrate
 from benchmarks.rows import HEADER, Row
 
 PARTS: dict[str, Callable[[argparse.Namespace], tuple[Any, ...]]] = {
+    "calibration": lambda given: (),
     "b1": lambda given: (given.subscriptions, given.events),
     "b2": lambda given: (given.subscriptions, given.events),
     "b4": lambda given: (given.subscriptions, given.events),

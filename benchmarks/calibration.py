@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numba
 import numpy as np
+
+from benchmarks.rows import Row
 
 
 @numba.njit(nogil=True)
@@ -24,6 +26,11 @@ def calibrate() -> float:
     table = np.random.default_rng(7).integers(0, 2**63, 1 << 16).astype(np.uint64)
     _spin(table, 10)
     return statistics.median(2.0 / seconds(lambda: _spin(table, 2_000_000)) for _ in range(5))
+
+
+def rows() -> Iterator[Row]:
+    """The rate by itself, which tells a slow machine from a slow program."""
+    yield Row("calibration", "", "the fixed loop", calibrate(), "M steps/s")
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -1,17 +1,25 @@
 #!/bin/sh
 # Test tocsin on further Pythons, each in an environment of its own: tests/test_everywhere.py.
-# Usage: pythons.sh [PYTHON ...]     default: every Python from 3.11 on that pyenv has, but the one of `make test`
+# Usage: pythons.sh [PYTHON ...]     default: every Python from 3.11 on that pyenv or PATH has, but that of `make test`
 # CONSTRAINT names a file of versions; without one pip takes the newest that pyproject.toml allows.
 set -eu
 cd "$(dirname "$0")/.."
 own=$(.venv/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none)
 
+candidates() {
+    ! command -v pyenv >/dev/null 2>&1 || ls -d "$(pyenv root)"/versions/3.*/bin/python
+    for minor in 11 12 13 14; do
+        command -v "python3.$minor" || true
+    done
+}
+
 others() {
-    command -v pyenv >/dev/null 2>&1 || return 0
-    for folder in "$(pyenv root)"/versions/3.*; do
-        python=$folder/bin/python
+    seen=" $own "
+    for python in $(candidates); do
         version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
-        case $version in 3.[0-9] | 3.10 | "$own") continue ;; esac
+        case $version in 3.[0-9] | 3.10) continue ;; esac
+        case $seen in *" $version "*) continue ;; esac
+        seen="$seen$version "
         echo "$python"
     done
 }
