@@ -2,7 +2,8 @@
 #   make demo     the pipeline on local Spark over a year of real flights (about two minutes)
 #   make test     every test but the longest; the slowest are named at the end
 #   make unit     the first case of each test that was quick the last time: a minute, once kernels are compiled
-#   make thorough every test, the longest too, 250 times as many examples (hours)
+#   make thorough every test, the longest too, at full size and with 20 times as many examples (hours)
+#   make durations  record what tests took in the last run: tests/durations.json
 #   make pythons  the README's first example, and the default index against the oracle, on every further Python here
 #   make check    format, lint, types, imports, doctests, links, prose, the site
 #   make console  the console of the service, from console/ (needs Node 18; ARGS=--stale needs none, and says if it is old)
@@ -25,19 +26,20 @@ export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of commands, and without kept bytecode each takes half as long again to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test unit thorough pythons oldest check console pictures docs lint format fuzz bench reproduce clean
+.PHONY: demo test unit thorough durations pythons oldest check console pictures docs lint format fuzz bench reproduce clean
 
 demo: $(DEMO)
 	$(BIN)/tocsin warm
 	$(BIN)/tocsin demo $(ARGS)
 	@echo "To watch planes in the console of the service: $(BIN)/tocsin demo service --console"
 
-# Tests of Spark and of processes wait for half of their time, so there are three workers for two cores.
+# Tests of Spark and of processes wait for much of their time, so there are four workers for two cores.
 test: $(DEV)
 	sh scripts/chromium.sh
 	sh scripts/oracles.sh
 	$(BIN)/tocsin warm --papers
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
+	$(BIN)/python -m tests.class_archive
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
 
 unit: $(DEV)
 	$(BIN)/tocsin warm --papers
@@ -46,7 +48,11 @@ unit: $(DEV)
 thorough: $(DEV) oldest
 	sh scripts/oracles.sh
 	$(BIN)/tocsin warm --papers
+	$(BIN)/python -m tests.class_archive
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 $(ARGS)
+
+durations: $(DEV)
+	$(BIN)/python -m tests.scheduling
 
 pythons: $(DEV)
 	sh scripts/pythons.sh

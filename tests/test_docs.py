@@ -14,6 +14,8 @@ from scripts import check_prose
 
 from tests.pages import ROOT, blocks, check
 
+pytestmark = pytest.mark.divisible
+
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 HOW_TO = sorted((DOCS / "how-to").glob("*.md"))

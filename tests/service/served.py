@@ -8,9 +8,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import httpx
+import uvicorn.server
 
 import tocsin
 from tests.waiting import HANG_S
@@ -19,6 +21,14 @@ from tocsin.service.access.tokens import SCOPES
 from tocsin.service.limits import Limits, TenantLimits
 from tocsin.service.service import Service
 from tocsin.service.serving import Options, Server, bound, serving
+
+
+async def _short_sleep(seconds: float, result: Any = None) -> Any:
+    return await asyncio.sleep(seconds / 5, result)
+
+
+# uvicorn looks every tenth of a second whether it is to end, and waits as long for connections to close.
+uvicorn.server.asyncio = SimpleNamespace(**vars(asyncio) | {"sleep": _short_sleep})  # type: ignore[attr-defined]
 
 
 class Served:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import class_archive
 from tests.waiting import HANG_S
 from tocsin.errors import MissingExtra
 from tocsin.spark import java
@@ -157,7 +158,7 @@ print(spark.sparkContext._jvm.System.getProperty("java.home"))
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.slow("it starts Spark in a process of its own")
 @pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)])
 def test_a_whole_query_without_java(tmp_path: Path, master: str) -> None:
     """With no Java on the machine a query with Python workers and a shuffle runs, executors of their own
@@ -178,6 +179,7 @@ def test_a_whole_query_without_java(tmp_path: Path, master: str) -> None:
     for part in Path(pyspark.__file__).parent.iterdir():
         (spark_home / part.name).symlink_to(part)
     environment = {"PATH": str(tools), "HOME": str(tmp_path), "SPARK_HOME": str(spark_home)}
+    environment["SPARK_SUBMIT_OPTS"] = class_archive.QUICK
     command = [sys.executable, "-c", QUERY, master]
     with tempfile.TemporaryDirectory() as temporary:  # one of a short name, for sockets to be in
         environment["TMPDIR"] = temporary
