@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.contract.test_matchers import assert_each_answers_like_the_oracle
+from tests.sizes import sized
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -36,7 +37,7 @@ def test_the_first_example_of_the_readme() -> None:
     assert printed.getvalue().splitlines() == shown[1:]
 
 
-@settings(max_examples=max(200, settings().max_examples))
+@settings(max_examples=sized(60, 200))
 @given(
     expressions=st.lists(own.expressions(max_depth=4), min_size=1, max_size=8),
     events=st.lists(own.python_events(), min_size=1, max_size=8),

@@ -15,6 +15,7 @@ from tests.naive.flatten import flatten
 from tests.naive.match import match, top
 from tests.naive.sql import NotInSql, sql_of, sql_truth
 from tests.naive.truth import truth
+from tests.sizes import sized
 from tests.strategies import bad_events, expressions, json_events, json_text, python_events
 from tocsin.errors import RecordError
 from tocsin.language.operators.operator import is_condition
@@ -38,7 +39,7 @@ def test_examples_beyond_sql(expression, expected):
         sql_truth(expression, EVENT)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=sized(150, 400), deadline=None)
 @given(expressions(sql_only=True), python_events())
 def test_truth_is_sql(expression, event):
     """An expression has the truth that SQL after typing gives it."""
@@ -79,7 +80,7 @@ def test_sql_is_guarded_by_type():
     assert parameters == ["string", "x'", 5.0]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=sized(60, 150), deadline=None)
 @given(expressions(max_depth=4))
 def test_expressions_are_valid(expression):
     """A drawn expression keeps the grammar's rules and the depth asked for; an interval is a leaf."""
@@ -103,7 +104,7 @@ def test_every_truth_is_drawn_often():
     """Random expressions and events give TRUE, FALSE and UNKNOWN at least once in ten each."""
     counts = Counter[bool | None]()
 
-    @settings(max_examples=300, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
+    @settings(max_examples=sized(120, 300), deadline=None, database=None, derandomize=True, phases=[Phase.generate])
     @given(expressions(), json_events())
     def count(expression, event):
         counts[truth(expression, flatten(event)[0])] += 1

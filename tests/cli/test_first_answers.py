@@ -82,7 +82,7 @@ INTERRUPTIONS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it starts commands with an empty cache of kernels")
 @pytest.mark.parametrize(("command", "number", "compiled_first"), INTERRUPTIONS)
 def test_a_signal_is_one_line_whenever_it_comes(
     folder: Path, command: list[str], number: signal.Signals, compiled_first: int

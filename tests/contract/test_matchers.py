@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tocsin
@@ -136,6 +136,7 @@ def test_all_answer_like_the_oracle_about_clauses(expressions, events):
     assert_each_answers_like_the_oracle(ANY, expressions, events)
 
 
+@settings(max_examples=max(4, settings.default.max_examples // 4))
 @given(
     expressions=st.lists(own.expressions(max_depth=2), min_size=1, max_size=20),
     events=st.lists(own.json_events(), min_size=65, max_size=140),

@@ -116,7 +116,7 @@ def random_load(random: np.random.Generator, count: int, codes: int, mean_length
     return [Interval(*row) for row in rows]
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 6))  # each of hundreds of intervals
+@settings(max_examples=max(10, settings.default.max_examples // 6))  # each of hundreds of intervals
 @given(
     seed=st.integers(0, 2**32 - 1),
     count=st.sampled_from([SHORTEST - 1, SHORTEST + 1, 150, 700]),

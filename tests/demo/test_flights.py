@@ -13,7 +13,7 @@ from tocsin.errors import MissingExtra
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.slow("it reads a year of flights")
 def test_the_join_loses_no_flight(spark: Any, sources: flights.Sources) -> None:
     """All 336,776 flights stay, each once, with both places; 99.5 % find the weather of their hour."""
     row = flights.events(spark, sources).selectExpr(

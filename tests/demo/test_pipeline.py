@@ -34,7 +34,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.slow("the whole demo runs on Spark")
 @pytest.mark.usefixtures("stand_in")
 def test_the_demo_leaves_what_it_promises(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A run leaves every part and nothing else, in numbers that agree; a second run replaces the first."""

@@ -127,7 +127,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path, options: Any, words: str) -> 
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.slow("a day of flights is streamed on Spark")
 def test_a_day_is_streamed_and_right(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the command: every flight is answered once, by alerts that changed meanwhile, as one engine answers."""
     options = ["--hours", "9", "--speed", "100", "--subscriptions", "200", "--day", "2013-02-08"]
@@ -144,7 +144,7 @@ def test_a_day_is_streamed_and_right(spark: Any, tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.slow("a day of flights is streamed on Spark")
 def test_a_stop_sums_up_what_rang(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked to end in the midst of it, it does, and what was answered until then is right."""
     stop = threading.Event()

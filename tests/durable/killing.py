@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -118,14 +119,14 @@ def first_loss(
 ) -> str | None:
     """The first step after which a state is left that is neither all that was acknowledged nor that and one more."""
     states = subject.states(changes)
+    with subject.open(folder / "empty"):
+        pass  # `test_crashes` is about the making of a store
+    for file in list((folder / "empty").glob("store.db*")):
+        file.with_name(file.name + vfs.SYNCED).write_bytes(file.read_bytes())
     has_happened, step = FORK.Value("b", True), -1
     while has_happened.value:
         step += 1
-        place = folder / str(step)
-        with subject.open(place):
-            pass  # `test_crashes` is about the making of a store
-        for one in place.glob("store.db*"):
-            (place / (one.name + vfs.SYNCED)).write_bytes(one.read_bytes())
+        place = shutil.copytree(folder / "empty", folder / str(step))
         acknowledged, has_happened = FORK.Value("i", 0), FORK.Value("b", False)
         arguments = (subject, place, changes, step, acknowledged, has_happened, sync, folds)
         child = FORK.Process(target=living_on_a_disk, args=arguments)

@@ -111,7 +111,7 @@ def test_a_writer_that_dies_before_any_statement(changes: list[tuple[str, int, i
 @pytest.mark.parametrize(
     "changes",
     [
-        [("put", 1, 1), ("checkpoint", 0, 0)],
+        pytest.param([("put", 1, 1), ("checkpoint", 0, 0)], marks=pytest.mark.long),  # the other one has it, too
         [
             ("put all", 4, 1),
             ("checkpoint", 0, 0),

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*all subscriptions are read from the store"),
 ]
 SETTINGS: Final = settings(
-    max_examples=max(8, settings.default.max_examples * 2 // 5), stateful_step_count=50, deadline=None
+    max_examples=max(5, settings.default.max_examples * 2 // 5), stateful_step_count=50, deadline=None
 )
 
 

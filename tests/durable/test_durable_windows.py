@@ -18,7 +18,7 @@ from tocsin import RecordError, StoreError, TocsinError
 from tocsin.window.durable import together
 
 SETTINGS: Final = settings(
-    max_examples=max(8, settings.default.max_examples * 2 // 5), stateful_step_count=40, deadline=None
+    max_examples=max(5, settings.default.max_examples * 2 // 5), stateful_step_count=40, deadline=None
 )
 WINDOWS: Final = [{"size": 1}, {"size": 3}, {"size": 20}, {"time": 4.0}, {"size": 5, "time": 6.0}]
 WORDS: Final = st.lists(st.sampled_from(["a", "b", "c", "d", 'é"\\', "f\0", "g"]), max_size=7)

@@ -108,8 +108,15 @@ def test_a_window_that_dies_before_any_statement_of_every_kind_of_call(tmp_path:
     assert len(steps) > 3 * len(SOME)
 
 
-@pytest.mark.parametrize("sync", ["FULL", "OFF"])
-@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize(
+    ("sync", "cut"),
+    [
+        ("FULL", True),
+        ("OFF", True),
+        ("OFF", False),
+        pytest.param("FULL", False, marks=pytest.mark.long),  # less happens than in the first and the third
+    ],
+)
 def test_a_window_after_a_power_cut_and_after_a_kill(sync: str, cut: bool, tmp_path: Path) -> None:
     """Only a power cut without syncs loses something, so that the test can fail."""
     loss = first_loss(WINDOW, tmp_path, SOME, sync, lambda call: call[0] == "advance", cut=cut)

@@ -76,7 +76,7 @@ def pairs(answer: tocsin.Answer) -> list[tuple[int, int]]:
     return [(row["event"], row["subscription"]) for row in answer.table.to_pylist()]
 
 
-@settings(max_examples=max(20, settings.default.max_examples))
+@settings(max_examples=settings.default.max_examples)
 @given(expressions=trees, batch=events)
 def test_matches_are_the_oracles(expressions: list[Expression], batch: list[dict[str, Any]]) -> None:
     """From objects and JSON lines alike, by every question that an expression can be."""
@@ -96,7 +96,7 @@ def test_json_lines_say_the_same(expressions: list[Expression], batch: list[dict
     assert pairs(tocsin.match(records(expressions), path)) == naive.match(list(enumerate(expressions)), batch)
 
 
-@settings(max_examples=max(20, settings.default.max_examples // 2))
+@settings(max_examples=max(10, settings.default.max_examples // 2))
 @given(expressions=trees, batch=events, index=st.sampled_from(["access", "scan"]))
 def test_indexes_on_disk_say_the_same(expressions, batch, index, tmp_path_factory) -> None:
     """Compiled, saved, opened again and merged."""

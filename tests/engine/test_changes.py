@@ -24,7 +24,7 @@ from tocsin import Range
 
 pytestmark = pytest.mark.filterwarnings("ignore:BBOX")  # which are as wide as chance has it
 SETTINGS: Final = settings(
-    max_examples=max(8, settings.default.max_examples * 2 // 5),
+    max_examples=max(5, settings.default.max_examples * 2 // 5),
     stateful_step_count=50,
     deadline=None,
 )

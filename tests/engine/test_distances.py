@@ -111,7 +111,7 @@ def check_every_form(conditions: Sequence[str], given_events: Sequence[Any]) -> 
     assert found == expected
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 5))
+@settings(max_examples=max(10, settings.default.max_examples // 5))
 @given(st.lists(texts(), min_size=1, max_size=8), events)
 def test_every_form_answers_like_the_evaluator(conditions, given_events):
     """Of points, and of what is none."""

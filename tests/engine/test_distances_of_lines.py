@@ -155,7 +155,7 @@ def _shape_of(document: Any) -> Shape | None:
     return shape_of_geojson(document)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 5))
+@settings(max_examples=max(10, settings.default.max_examples // 5))
 @given(cases())
 def test_every_form_answers_like_the_evaluator(drawn):
     """Of lines, of areas and of what is off the globe; beside NOT."""

@@ -103,7 +103,7 @@ def test_where_an_object_was_is_kept_within_bounds():
     assert found == [(0, 2, "thin", "cross")]
 
 
-@settings(max_examples=max(30, settings.default.max_examples // 5))
+@settings(max_examples=max(10, settings.default.max_examples // 5))
 @given(
     events=events, limit=st.sampled_from([1, 2, 10**6]), after=st.sampled_from([None, 3, 10]), cut=st.integers(0, 25)
 )

@@ -17,7 +17,7 @@ from tests.engine.fence_samples import ZONES, drive, engine_of, events, told
 from tests.naive import fences as naive
 
 
-@settings(max_examples=max(30, settings.default.max_examples // 5))
+@settings(max_examples=max(10, settings.default.max_examples // 5))
 @given(events, st.integers(1, 3), st.integers(1, 3), st.none() | st.integers(0, 20), st.booleans(), st.data())
 def test_what_changes_is_what_the_oracle_says(drawn, enter_after, exit_after, dwell, inside, data):
     """One call or several, events one by one or in batches, saved and loaded in between."""
@@ -209,7 +209,7 @@ def test_nothing_in_nothing_out():
     assert answer.table.schema.names == ["event", "object", "subscription", "change", "seconds"]
 
 
-@settings(max_examples=max(30, settings.default.max_examples // 5))
+@settings(max_examples=max(10, settings.default.max_examples // 5))
 @given(
     drawn=events,
     gaps=st.lists(

@@ -32,6 +32,7 @@ from tests.engine.relaxed_samples import INTEGER_IDS, STRING_IDS
 from tests.naive import match as naive
 from tests.naive.range_examples import EVENT, WORKED
 from tests.naive.ranges import can_be
+from tests.sizes import sized
 from tocsin import Range
 from tocsin.model.expression import Expression
 from tocsin.model.values import Instant
@@ -82,7 +83,7 @@ def test_explain_tells_a_match_where_there_is_one(text: str, truth: Any) -> None
         assert str(explained)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 3))
+@settings(max_examples=max(10, settings.default.max_examples // 3))
 @given(
     held=subscriptions(own.expressions(max_depth=5)),
     events=st.lists(mixed_events, max_size=6).map(lambda events: [*events, {}]),  # one that is not bad
@@ -95,7 +96,7 @@ def test_any_expressions(held: list[Scored], events: list[Any], ranking: Any) ->
             check(index, held, events, ranking)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 4))
+@settings(max_examples=max(10, settings.default.max_examples // 4))
 @given(
     held=subscriptions(own.comparisons_with_constants()),
     events=st.lists(mixed_events, max_size=6).map(lambda events: [*events, {}]),  # one that is not bad
@@ -107,7 +108,7 @@ def test_comparisons_with_constants(held: list[Scored], events: list[Any], ranki
         check(index, held, events, ranking)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 4))
+@settings(max_examples=max(10, settings.default.max_examples // 4))
 @given(
     held=subscriptions(own.conjunctions_of_ranges(), most=12),
     events=st.lists(st.one_of(own.interval_grid_events(), own.grid_events()), min_size=1, max_size=6),
@@ -119,7 +120,7 @@ def test_conjunctions_on_a_grid(held: list[Scored], events: list[Any], ranking: 
         check(index, held, events, ranking)
 
 
-@settings(max_examples=100)
+@settings(max_examples=sized(20, 100))
 @given(tree=own.expressions(max_depth=5), event=own.interval_events())
 def test_explain_agrees_with_the_oracle(tree: Expression, event: dict[str, Any]) -> None:
     """`explain` says that it matched exactly where the oracle matches."""
@@ -129,7 +130,7 @@ def test_explain_agrees_with_the_oracle(tree: Expression, event: dict[str, Any])
     assert str(explained)
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(held=subscriptions(own.expressions(max_depth=4)), events=st.lists(mixed_events, max_size=6), data=st.data())
 def test_an_event_is_answered_alike_in_any_batch(held: list[Scored], events: list[Any], data: Any) -> None:
     """Neither the ranges of other events nor the order of events say anything about one."""

@@ -40,21 +40,21 @@ def check(held: Sequence[Sub], events: Sequence[Any], asked: Asked) -> None:
         engine.close()
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 4))
+@settings(max_examples=max(10, settings.default.max_examples // 4))
 @given(held=subscriptions(own.conjunctions_of_ranges(), most=12), events=grid_events, asked=questions((*GRID, "z")))
 def test_conjunctions_of_ranges(held: list[Sub], events: list[Any], asked: Asked) -> None:
     """Ranges over few attributes, where ends meet and many scores tie."""
     check(held, events, asked)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 4))
+@settings(max_examples=max(10, settings.default.max_examples // 4))
 @given(held=subscriptions(own.conjunctions()), events=some_events, asked=questions(own.NAMES))
 def test_conjunctions_of_anything(held: list[Sub], events: list[Any], asked: Asked) -> None:
     """Expressions of every kind under AND, and events of every kind, bad ones among them."""
     check(held, events, asked)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 5))
+@settings(max_examples=max(10, settings.default.max_examples // 5))
 @given(held=subscriptions(own.expressions(max_depth=5)), events=some_events, asked=questions(own.NAMES))
 def test_any_expressions(held: list[Sub], events: list[Any], asked: Asked) -> None:
     """OR, NOT and single conditions at the root are dimensions too."""

@@ -103,7 +103,7 @@ def together_is_alone(wheres: list[str], events: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=max(5, settings.default.max_examples // 3))
 @given(
     fills=st.lists(FILLS, min_size=1, max_size=8),
     others=st.lists(st.tuples(st.sampled_from(FORMS), FILLS), max_size=2),

@@ -16,6 +16,7 @@ from tests.engine.checking import Question, check_batch, made, outcome
 from tests.engine.relaxed_samples import INDEXES, Asked
 from tests.engine.samples import pairs
 from tests.naive.engine import Reference
+from tests.sizes import sized
 
 WORDS: Final = ("red", "green", "blue", "rouge", "redder", "é")
 TEMPLATES: Final[tuple[Callable[[random.Random], str], ...]] = (
@@ -173,13 +174,15 @@ class RelaxedLife(Life):
     ],
 )
 def test_what_matches_whole(index: str, names: Sequence[Any], delta_limit: int, tmp_path: Path) -> None:
-    """Two thousand changes of every kind, and after every ten the answers, payloads and ids are the reference's."""
-    WholeLife(random.Random(f"{index} {delta_limit}"), names, index, delta_limit, tmp_path / "saved").go(2000, 10)
+    """Many changes of every kind, and after every few the answers, payloads and ids are the reference's."""
+    WholeLife(random.Random(f"{index} {delta_limit}"), names, index, delta_limit, tmp_path / "saved").go(
+        sized(600, 2000), 10
+    )
 
 
 @pytest.mark.parametrize("index", INDEXES)
 @pytest.mark.parametrize("delta_limit", [pytest.param(4, marks=pytest.mark.long), 64])
 def test_what_holds_in_part(index: str, delta_limit: int, tmp_path: Path) -> None:
-    """Hundreds of changes of every kind, many merges, and after every twenty the answers are the reference's."""
+    """Many changes of every kind and merges, and after every twenty the answers are the reference's."""
     dice = random.Random(f"{index} {delta_limit}")
-    RelaxedLife(dice, range(200), index, delta_limit, tmp_path / "saved").go(600, 20)
+    RelaxedLife(dice, range(200), index, delta_limit, tmp_path / "saved").go(sized(240, 600), 20)

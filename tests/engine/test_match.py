@@ -13,6 +13,7 @@ import tocsin
 from tests import strategies as own
 from tests.naive import match as naive
 from tests.naive.match import top as naive_top
+from tests.sizes import sized
 from tocsin.model.expression import Expression
 
 trees = st.lists(own.expressions(max_depth=5), min_size=1, max_size=6)
@@ -70,7 +71,7 @@ def test_the_best_k_are_the_oracles(names, expressions, batch, scores, k):
     assert tuples(answer) == naive_top(scored, batch, k)
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(names=ids, expressions=trees, batch=events)
 def test_lists_say_the_same_as_rows(names, expressions, batch):
     """With lists there is one row an event: its matches, an empty list, or null where it was rejected."""
@@ -92,7 +93,7 @@ def test_lists_say_the_same_as_rows(names, expressions, batch):
     assert paired == tuples(flat)
 
 
-@settings(max_examples=100)
+@settings(max_examples=sized(30, 100))
 @given(tree=own.expressions(max_depth=5), event=own.python_events())
 def test_explain_agrees_with_match(tree, event):
     """`explain` says that it matched exactly where `match` finds a match."""
@@ -103,7 +104,7 @@ def test_explain_agrees_with_match(tree, event):
     assert explained.matched == (len(tocsin.match([subscription], [event])) == 1)
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(names=ids, expressions=trees, batch=events, data=st.data())
 def test_no_answer_depends_on_the_order_of_subscriptions(names, expressions, batch, data):
     """Any order of the same subscriptions gives the same table."""

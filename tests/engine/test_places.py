@@ -73,7 +73,7 @@ def texts(draw: Any) -> str:
     return draw(st.sampled_from(frames)).format(text)
 
 
-@settings(max_examples=max(50, settings.default.max_examples))
+@settings(max_examples=settings.default.max_examples)
 @given(texts=st.lists(texts(), min_size=1, max_size=10), batch=events, index=st.sampled_from(["access", "scan"]))
 def test_matches_are_the_oracles(texts: list[str], batch: list[Any], index: str) -> None:
     """Points on corners and shared edges, in holes, boxes that have shrunk to lines; and what is no place."""

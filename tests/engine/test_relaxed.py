@@ -29,6 +29,7 @@ from tests.engine.relaxed_samples import (
 )
 from tests.naive.relaxed import relaxed
 from tests.naive.relaxed_examples import WORKED, Worked
+from tests.sizes import sized
 from tests.strategies.weighted import GRID
 
 ALL: Final = pytest.mark.parametrize("index", INDEXES)
@@ -71,14 +72,14 @@ def test_worked_examples(worked: Worked, index: str) -> None:
     assert [(match.subscription, match.score) for match in one] == worked.answer
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 2))
+@settings(max_examples=max(10, settings.default.max_examples // 2))
 @given(held=subscriptions(own.conjunctions()), events=odd_events, asked=questions(own.NAMES))
 def test_conjunctions_of_anything(held: list[Sub], events: list[Any], asked: Asked) -> None:
     """Expressions of every kind under AND, and events of every kind, bad ones among them."""
     check(held, events, asked)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 4))
+@settings(max_examples=max(10, settings.default.max_examples // 4))
 @given(held=subscriptions(own.expressions(max_depth=5)), events=odd_events, asked=questions(own.NAMES))
 def test_any_expressions(held: list[Sub], events: list[Any], asked: Asked) -> None:
     """OR, NOT and single conditions at the root are dimensions too."""
@@ -95,7 +96,7 @@ def test_conjunctions_of_ranges(held: list[Sub], events: list[Any], asked: Asked
     check(held, events, asked)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 2))
+@settings(max_examples=max(10, settings.default.max_examples // 2))
 @given(
     held=subscriptions(own.conjunctions_of_words()),
     events=st.lists(own.word_events(), max_size=6),
@@ -167,7 +168,7 @@ def test_ties_at_the_last_place_go_to_the_lower_ids(index: str) -> None:
     assert tuples(answer) == [(row, *pair) for row, pairs in enumerate((both, one, of_b)) for pair in pairs]
 
 
-@settings(max_examples=40)
+@settings(max_examples=sized(12, 40))
 @given(
     held=subscriptions(own.conjunctions_of_ranges()),
     events=st.lists(st.one_of(own.grid_events(), st.sampled_from([{"a": {"b": 1}, "a.b": 2}])), max_size=5).map(

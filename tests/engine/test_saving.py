@@ -17,6 +17,7 @@ from typing import Any, Final
 import pytest
 
 import tocsin
+from tests.sizes import sized
 from tocsin.segment import IndexFolder
 from tocsin.segment import folder as folders
 
@@ -75,8 +76,12 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("happens", [kill, fill, interrupt])
-@pytest.mark.parametrize("before", [0, pytest.param(1, marks=pytest.mark.long), 3])
+@pytest.mark.parametrize(
+    ("happens", "before"),
+    sized(
+        [(kill, 0), (kill, 3), (fill, 3), (interrupt, 0)], list(itertools.product((kill, fill, interrupt), (0, 1, 3)))
+    ),
+)
 def test_whatever_happens_at_any_step_one_whole_version_stands(
     happens: Callable[[], None], before: int, tmp_path: Path
 ) -> None:
@@ -124,7 +129,7 @@ def test_several_may_save_into_one_folder_at_once(start: Any, tmp_path: Path) ->
 
 
 def save_often(folder: Path, name: str) -> None:
-    for _ in range(10):
+    for _ in range(sized(4, 10)):
         holding(name).save(folder)
         assert len(held(folder)) == 1
 

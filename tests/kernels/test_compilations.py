@@ -101,7 +101,7 @@ def _is_costly(part: ast.AST) -> bool:
     return False
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it types every kernel anew")
 @pytest.mark.long
 def test_a_first_answer_compiles_each_function_once_and_rare_ones_when_they_are_needed(tmp_path: Path) -> None:
     """With an empty cache: subscriptions of plain comparisons, then README's first example."""

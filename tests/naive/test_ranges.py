@@ -20,6 +20,7 @@ from tests.naive.range_examples import EVENT, WORKED
 from tests.naive.ranges import COMPARE, EITHER, Truth, can_be, judge, truth_that
 from tests.naive.relaxed import relaxed
 from tests.naive.truth import concerns, truth
+from tests.sizes import sized
 from tests.strategies.pools import INSTANTS
 from tocsin.language import parse
 from tocsin.language.operators.operator import is_condition
@@ -143,7 +144,7 @@ def trees_of(leaf: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
     return st.recursive(leaf, joined, max_leaves=5)
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(tree=trees_of(leaves), values=st.fixed_dictionaries(dict.fromkeys("abc", own.grid_ranges())))
 def test_what_some_choice_of_points_is_overlapping_ranges_can_be(tree: Expression, values: dict[str, Range]) -> None:
     """And what contained ranges are, every choice of points is."""
@@ -154,7 +155,7 @@ def test_what_some_choice_of_points_is_overlapping_ranges_can_be(tree: Expressio
         assert found == {known}
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(
     ops=st.tuples(*[st.sampled_from(tuple(COMPARE))] * 3),
     constants=st.tuples(numbers, numbers, numbers),
@@ -229,6 +230,7 @@ def test_what_can_be_true_matches() -> None:
     assert reference.explain(3, events[0]) is EITHER
 
 
+@pytest.mark.long
 def test_every_truth_is_drawn_often() -> None:
     """Of drawn conditions on drawn interval events enough are EITHER, and of every other truth."""
     counts = Counter[Truth]()

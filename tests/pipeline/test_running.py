@@ -26,7 +26,7 @@ from tocsin.pipeline.layout import claim
 from tocsin.pipeline.running import run
 from tocsin.spark.listening import Progress, prometheus_text
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("each run is a query of Spark")]
 
 
 def matches(folder: Path, form: str = "json") -> list[tuple[str, str]]:

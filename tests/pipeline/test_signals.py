@@ -21,7 +21,7 @@ from tocsin.pipeline.streams import Streams
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.slow("it starts Spark in a process of its own")
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     """The micro-batch that runs is finished, the status is 0, and the last line says what was done."""
@@ -41,7 +41,7 @@ def test_a_signal_ends_it_cleanly(tmp_path: Path, number: signal.Signals) -> Non
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.slow("it starts Spark in a process of its own")
 @pytest.mark.parametrize("to_java", [False, pytest.param(True, marks=pytest.mark.long)], ids=["process", "group"])
 def test_two_signals_at_once_end_it_quietly(tmp_path: Path, to_java: bool) -> None:
     """While a micro-batch runs, with status 130; also if they end Java's process; the next run has what is missing."""

@@ -56,7 +56,7 @@ def test_none_that_can_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
+@pytest.mark.slow("each run is a query of Spark")
 def test_a_run_tells_them_at_the_start(spark: Any, tmp_path: Path, capsys: Any) -> None:
     """The first few are printed, all are counted; a run that matches nothing has a metric of 0 for each stream."""
     path = example(tmp_path, GOOD, *BAD, {"id": "typo", "where": "price < 3", "scroe": 2})

@@ -14,12 +14,13 @@ import pytest
 
 import tocsin
 from tests.segment.samples import Damaged, asked, build
+from tests.sizes import sized
 from tests.waiting import HANG_S
 from tocsin.errors import SegmentError
 from tocsin.kernels import codes
 from tocsin.segment import Snapshots, open_segment, write_index, write_segment
 
-FLIPS = 600
+FLIPS = sized(200, 600)
 ROOT = Path(__file__).parents[2]
 
 
@@ -259,7 +260,7 @@ def test_unspoilt_numbers_written_again_are_accepted(damaged: Damaged) -> None:
 )
 def test_no_extreme_in_any_array_harms_the_process(load: str, tmp_path: Path) -> None:
     """Each array of each index: what opens can be matched, ranked, relaxed, merged and told of, or is refused."""
-    command = [sys.executable, "-m", "tests.segment.extremes", str(tmp_path / "s"), load, "150"]
+    command = [sys.executable, "-m", "tests.segment.extremes", str(tmp_path / "s"), load, str(sized(30, 300))]
 
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, check=False)
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.segment.samples import EVENTS, SUBSCRIPTIONS, asked, build
+from tests.sizes import sized
 from tocsin.columns.compressed import CompressedTexts
 from tocsin.errors import InvalidInput
 from tocsin.index import Plan, choose
@@ -28,7 +29,7 @@ string_ids = st.lists(st.text(st.characters(codec="utf-8"), max_size=4), unique=
 integer_ids = st.lists(st.integers(-(2**63), 2**63 - 1), unique=True, min_size=8, max_size=8)
 
 
-@settings(max_examples=80)
+@settings(max_examples=sized(25, 80))
 @given(
     names=st.one_of(string_ids, integer_ids),
     expressions=trees,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.segment.samples import SUBSCRIPTIONS, asked, build
+from tests.sizes import sized
 from tocsin.columns.events.objects import encode_objects
 from tocsin.errors import SegmentError
 from tocsin.index import Plan
@@ -40,7 +41,7 @@ def held(snapshots: Snapshots) -> list[tuple]:
     return sorted(pair for own in zip(ids, scores, strict=True) for pair in zip(*own, strict=True))
 
 
-@settings(max_examples=80)
+@settings(max_examples=sized(25, 80))
 @given(
     names=st.one_of(string_ids, integer_ids),
     expressions=st.lists(own.expressions(max_depth=4), min_size=1, max_size=9),

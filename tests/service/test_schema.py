@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.service.served import Served, served
+from tests.sizes import sized
 from tocsin.service import openapi
 from tocsin.service.app import CALLS
 
@@ -66,13 +67,6 @@ def ask(case: schemathesis.Case, address: tuple[str, dict[str, str]]) -> None:
 
 
 @SCHEMA.parametrize()
-@settings(max_examples=15, suppress_health_check=_ALL)
+@settings(max_examples=sized(15, 1000), suppress_health_check=_ALL)
 def test_every_answer_is_in_the_document(case: schemathesis.Case, address: tuple[str, dict[str, str]]) -> None:
-    ask(case, address)
-
-
-@pytest.mark.long
-@SCHEMA.parametrize()
-@settings(max_examples=2000, suppress_health_check=_ALL)
-def test_many_answers_are_in_the_document(case: schemathesis.Case, address: tuple[str, dict[str, str]]) -> None:
     ask(case, address)

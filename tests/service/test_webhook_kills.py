@@ -61,7 +61,7 @@ def has_all(server: Killed, publishing: Publishing, folder: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.long)])
 def test_what_was_acknowledged_is_posted(tmp_path: Path, kills: int) -> None:
     draw = random.Random(kills)
     server = Killed(tmp_path / "alerts")

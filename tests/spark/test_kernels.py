@@ -11,7 +11,7 @@ import pytest
 
 from tocsin.kernels.compiling import stores
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("it starts Spark with an empty cache of kernels"), pytest.mark.long]
 
 JOB = """
 import sys

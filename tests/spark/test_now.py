@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,12 +79,10 @@ def test_one_present_for_a_query(spark: SparkSession, tmp_path: Path) -> None:
     assert "current_timestamp" not in plan
 
 
-def query(folder: Path) -> None:
-    """Match a stream of files, also within `foreachBatch`; write each micro-batch as JSON, and die at the first one."""
+def query(spark: SparkSession, folder: Path, fail: Callable[[], None]) -> None:
+    """Match a stream of files, also within `foreachBatch`; write each micro-batch as JSON, and fail at the first."""
     from tocsin import spark as on_spark
-    from tocsin.spark.session import local_session
 
-    spark = local_session("local[1]")
     stream = spark.readStream.schema("key long, t string").json(str(folder / "events"))
 
     def take(batch: DataFrame, number: int) -> None:
@@ -96,33 +95,67 @@ def query(folder: Path) -> None:
         attempt = len(list(folder.glob(f"batch-{number}-*")))
         (folder / f"batch-{number}-{attempt}").write_text(json.dumps(rows))
         if attempt == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            fail()
 
     writer = on_spark.match(stream, folder / "index").writeStream.foreachBatch(take)
     writer = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
     writer.start().awaitTermination()
-    spark.stop()
 
 
-@pytest.mark.slow
-def test_a_replay_has_the_same_present(tmp_path: Path) -> None:
-    """Rows of a micro-batch, written before the query was killed and again when it is replayed, are the same."""
+def laid_out(folder: Path) -> None:
+    """Thousands of subscriptions, one of which more holds with each second, and three events of now."""
     began = time.time()
-    saved(tmp_path / "index", {n: f"NOW() - t > {n}" for n in range(4_000)})
-    (tmp_path / "events").mkdir()
+    saved(folder / "index", {n: f"NOW() - t > {n}" for n in range(4_000)})
+    (folder / "events").mkdir()
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
     lines = "".join(json.dumps({"key": key, "t": moment}) + "\n" for key in range(3))
-    (tmp_path / "events" / "a.json").write_text(lines)
+    (folder / "events" / "a.json").write_text(lines)
 
-    arguments = [sys.executable, "-m", __name__, str(tmp_path)]
-    ended: list[Any] = [subprocess.run(arguments, capture_output=True, timeout=HANG_S, check=False) for _ in range(2)]
 
-    assert [one.returncode for one in ended] == [-signal.SIGKILL, 0], ended[1].stderr[-3000:]
-    first, again = (json.loads((tmp_path / f"batch-0-{attempt}").read_text()) for attempt in range(2))
+def assert_same_present(folder: Path) -> None:
+    """Rows of a micro-batch, and of its replay."""
+    first, again = (json.loads((folder / f"batch-0-{attempt}").read_text()) for attempt in range(2))
     assert first == again
     assert first[::2] == first[1::2]
     assert all(0 < len(matches) < 4_000 for _, matches in first)
 
 
+def test_a_replay_has_the_same_present(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows of a micro-batch, written before the query failed and again when it is replayed, are the same."""
+    from pyspark.errors import StreamingQueryException
+
+    def fail() -> None:
+        raise RuntimeError("before Spark notes the micro-batch")
+
+    laid_out(tmp_path)
+    with pytest.raises(StreamingQueryException, match="before Spark notes"):
+        query(spark, tmp_path, fail)
+    time.sleep(1)  # the clock's present would be another
+    query(spark, tmp_path, fail)
+
+    assert_same_present(tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.slow("it starts Spark twice, in processes of its own")
+def test_a_replay_after_a_kill_has_the_same_present(tmp_path: Path) -> None:
+    """In another process, which remembers nothing."""
+    laid_out(tmp_path)
+
+    arguments = [sys.executable, "-m", __name__, str(tmp_path)]
+    ended: list[Any] = [subprocess.run(arguments, capture_output=True, timeout=HANG_S, check=False) for _ in range(2)]
+
+    assert [one.returncode for one in ended] == [-signal.SIGKILL, 0], ended[1].stderr[-3000:]
+    assert_same_present(tmp_path)
+
+
+def job(folder: Path) -> None:
+    from tocsin.spark.session import local_session
+
+    spark = local_session("local[1]")
+    query(spark, folder, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    spark.stop()
+
+
 if __name__ == "__main__":
-    query(Path(sys.argv[1]))
+    job(Path(sys.argv[1]))

@@ -19,7 +19,7 @@ import pytest
 
 from tests.waiting import HANG_S
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("it starts Spark in a process of its own, whose workers die")]
 
 SUBSCRIPTIONS = [(number, f"n >= {number} AND n < {number + 3}", float(number % 5)) for number in range(60)]
 SUBSCRIPTIONS.append((60, "n = = 1", 0.0))

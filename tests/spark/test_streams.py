@@ -17,7 +17,7 @@ from tests.naive.changes import Changing
 from tocsin.errors import SegmentError
 from tocsin.segment import IndexFolder
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("each test runs queries of Spark")]
 
 SCHEMA = "key bigint, n double, s string, place array<double>, words array<string>"
 CHANGE_SCHEMA = "id string, change string, version bigint, where string, score double"

@@ -47,7 +47,7 @@ def kernels() -> Iterator[Any]:
                     yield one
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it goes through all uses of tocsin")
 def test_the_uses_lead_to_every_kernel() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -63,7 +63,7 @@ def test_the_uses_lead_to_every_kernel() -> None:
     assert names <= REACHED_BY_RESEARCH_ALONE | WITHIN
 
 
-@pytest.mark.slow
+@pytest.mark.slow("it goes through all uses of tocsin")
 def test_what_was_compiled_ahead_is_not_compiled_again() -> None:
     """Here, and where a folder has it all; the product by itself, and with the papers."""
     warm(papers=True)

@@ -25,7 +25,7 @@ from tocsin.index.boolean.scan import Scan
 from tocsin.model.expression import Expression
 
 HALF = settings(
-    max_examples=max(20, settings.default.max_examples // 2),
+    max_examples=max(10, settings.default.max_examples // 2),
 )
 BUILDERS = {"scan": Scan.build, "access": Access.build}
 Events = Sequence[Any]

@@ -37,7 +37,7 @@ def again(held: RelaxedIndex, subscriptions: int, index: str) -> RelaxedIndex:
     return restored_relaxed(arrays, subscriptions, builder, is_scan=index == SCAN)
 
 
-@settings(max_examples=max(25, settings.default.max_examples // 5))
+@settings(max_examples=max(10, settings.default.max_examples // 5))
 @given(
     seed=st.integers(0, 2**32 - 1),
     count=st.sampled_from([0, 1, 64, 300]),

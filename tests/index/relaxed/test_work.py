@@ -6,6 +6,7 @@ cursors give too much or little, and R-trees have levels.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ import tocsin
 from tests.index.asking import compiled
 from tests.naive import relaxed as naive
 from tests.naive.flatten import flatten
+from tests.sizes import sized
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
 from tocsin.index import Chosen, Found, Part, Plan, build_structure, question_of, registrations
@@ -255,12 +257,16 @@ def one_of_few(dice: random.Random) -> float:
 WEIGHINGS: Final = (exact, not_dyadic, subnormal, nothing, one_of_few, few_are_great)
 
 
-@pytest.mark.parametrize("weigh", WEIGHINGS, ids=lambda weigh: weigh.__name__)
-@pytest.mark.parametrize("width", [0.01, 0.6], ids=["narrow", "wide"])
-def test_ranges_of_any_weights(weigh: Callable[[random.Random], float], width: float) -> None:
+WIDTHS: Final = {"narrow": 0.01, "wide": 0.6}
+TURNS: Final = list(zip(WEIGHINGS, itertools.cycle(WIDTHS)))
+"""Each way to weigh with one of the widths, in turns."""
+
+
+@pytest.mark.parametrize(("weigh", "width"), sized(TURNS, list(itertools.product(WEIGHINGS, WIDTHS))))
+def test_ranges_of_any_weights(weigh: Callable[[random.Random], float], width: str) -> None:
     """Sum, max and min; the best, some and many; narrow ranges that cursors exhaust, wide ones that tiles look at."""
     dice = random.Random(f"{weigh.__name__} {width}")
-    subscriptions = ranges(dice, 2500, weigh, most=4, width=width)
+    subscriptions = ranges(dice, 2500, weigh, most=4, width=WIDTHS[width])
 
     rankings = [*all_rankings(1, 7, 400), tocsin.Relaxed(5, drop=["a", "d", "unknown"])]
 
@@ -337,7 +343,7 @@ def events_of_every_kind(dice: random.Random, count: int) -> list[Event]:
     return made
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(sized(1, 2)))
 def test_dimensions_of_every_kind(seed: int) -> None:
     """LIKE, OR of two attributes, IN and negations beside ranges, alone and with tombstones."""
     dice = random.Random(seed)
@@ -349,7 +355,7 @@ def test_dimensions_of_every_kind(seed: int) -> None:
     check(subscriptions, events, rankings[:4], set(dice.sample(range(2000), 900)), by_oracle=1)
 
 
-@settings(max_examples=max(20, settings.default.max_examples // 6))
+@settings(max_examples=max(10, settings.default.max_examples // 6))
 @given(
     seed=st.integers(0, 2**32 - 1),
     count=st.sampled_from([0, 1, 5, 64, 300]),

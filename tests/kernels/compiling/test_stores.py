@@ -38,30 +38,32 @@ class Listener(event.Listener):
     def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__name__)
     def on_end(self, event): pass
 event.register("numba:compile", Listener())
-from somebody.kernels import counted
-print(counted(10), "counted" in compiled)
+from importlib import import_module
+for name in sys.argv[1:] or ["somebody"]:
+    compiled.clear()
+    print(import_module(name + ".kernels").counted(10), "counted" in compiled)
 """
 
 
-def package(folder: Path, added: int = 1) -> Path:
+def package(folder: Path, added: int = 1, name: str = "somebody") -> Path:
     """A package with a kernel."""
-    (folder / "somebody").mkdir(parents=True, exist_ok=True)
-    (folder / "somebody" / "__init__.py").touch()
-    (folder / "somebody" / "kernels.py").write_text(KERNEL.format(added=added), "utf-8")
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / name / "__init__.py").touch()
+    (folder / name / "kernels.py").write_text(KERNEL.format(added=added), "utf-8")
     return folder
 
 
-def started(where: Path, cache: Path, **others: str) -> subprocess.Popen[str]:
+def started(where: Path, cache: Path, *names: str, **others: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache), **others}
     environment.pop("NUMBA_CACHE_DIR", None)
     environment["PYTHONPATH"] = os.pathsep.join([str(where), str(Path(stores.__file__).parents[3])])
-    command = [sys.executable, "-c", USE]
+    command = [sys.executable, "-c", USE, *names]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def used(where: Path, cache: Path, **others: str) -> tuple[str, str]:
+def used(where: Path, cache: Path, *names: str, **others: str) -> tuple[str, str]:
     """What a process that calls the kernel prints: the result, and whether it compiled; and what it complains of."""
-    process = started(where, cache, **others)
+    process = started(where, cache, *names, **others)
     out, err = process.communicate()
     assert process.returncode == 0, err
     return out.strip(), err
@@ -88,16 +90,21 @@ def test_kernels_of_a_level_serve_a_process_that_compiles_for_its_own_processor(
     assert used(where, tmp_path / "empty", TOCSIN_KERNELS=str(tmp_path / "nowhere"))[0] == "65 True"
 
 
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("left", [0, 10, 300])
-def test_a_damaged_file_is_compiled_anew(tmp_path: Path, ending: str, left: int) -> None:
-    where = package(tmp_path)
-    used(where, tmp_path / "cache")
-    for file in (tmp_path / "cache").rglob(f"*counted*.{ending}"):
+def test_a_damaged_file_is_compiled_anew(tmp_path: Path) -> None:
+    """Of either kind, cut to nothing, to a few bytes, or in the middle."""
+    names = {added: f"somebody{added}" for added in range(6)}
+    for added, name in names.items():
+        package(tmp_path, added, name)
+    cache = tmp_path / "cache"
+    used(tmp_path, cache, *names.values())
+    indexes, codes = (sorted(cache.rglob(f"*counted*.{ending}")) for ending in ("nbi", "nbc"))
+    assert len(indexes) == len(codes) == len(names)
+    for file, left in zip([*indexes[:3], *codes[3:]], (0, 10, 300) * 2, strict=True):
         file.write_bytes(file.read_bytes()[:left])
 
-    assert used(where, tmp_path / "cache")[0] == "65 True"
-    assert used(where, tmp_path / "cache")[0] == "65 False"
+    results = [10 + sum(range(10)) + 10 * added for added in names]
+    assert used(tmp_path, cache, *names.values())[0].splitlines() == [f"{result} True" for result in results]
+    assert used(tmp_path, cache, *names.values())[0].splitlines() == [f"{result} False" for result in results]
 
 
 def test_what_takes_long_to_compile_is_said(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ class Churn(RuleBasedStateMachine):
 TestChurn = Churn.TestCase
 TestChurn.settings = settings(
     stateful_step_count=30,
-    max_examples=max(15, settings.default.max_examples // 4),
+    max_examples=max(10, settings.default.max_examples // 4),
 )
 
 

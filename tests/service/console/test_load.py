@@ -72,7 +72,7 @@ def of_one_round(page: Page, use: Callable[[], None]) -> float:
     return float(delay / most)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("a browser draws thousands of regions and rows")
 def test_live_answers_while_two_thousand_match(page: Page, server: Served) -> None:
     server.destination()
     server.subscribe("s", "n >= 0", destination="d")
@@ -99,7 +99,7 @@ def test_live_answers_while_two_thousand_match(page: Page, server: Served) -> No
     assert min(delays) < 1  # what other programs delay in one round is not the page's
 
 
-@pytest.mark.slow
+@pytest.mark.slow("a browser draws thousands of regions and rows")
 def test_the_map_answers_with_twenty_thousand_regions(page: Page, server: Served) -> None:
     server.destination()
     corners = [(0, 0), (3, 1), (4, 3), (2, 5), (-1, 4), (-2, 2), (0, 0)]

@@ -25,7 +25,7 @@ from tests.waiting import awaited
 from tocsin.pipeline import read_pipeline
 from tocsin.pipeline.running import run
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("queries of Spark wait for a broker"), pytest.mark.long]
 
 EXAMPLE = ROOT / "examples" / "several-machines"
 EVENTS = 600

@@ -15,7 +15,7 @@ from tests.service.served import served
 from tests.spark.kafka.conftest import Topic
 from tocsin.spark.kafka.sink import HEADER
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.slow("a command waits for a broker")]
 
 
 def deliver() -> Any:

@@ -13,7 +13,7 @@ from tests.spark.kafka.conftest import Topic
 from tocsin.pipeline import read_pipeline
 from tocsin.pipeline.running import run
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("a pipeline of Spark waits for a broker")]
 
 TEXT = """
 [events]

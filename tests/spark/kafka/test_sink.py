@@ -15,7 +15,7 @@ from tests.spark.kafka.test_source import UNREACHABLE
 from tests.spark.test_streams import Files, run, stream
 from tocsin.errors import InvalidInput
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("queries of Spark wait for a broker")]
 
 Make = Callable[..., Topic]
 SCHEMA = "event_id string, subscription string, score double, `a.b` int"

@@ -15,7 +15,7 @@ from tests.spark.test_streams import expected
 from tests.spark.test_streams import run as run_once
 from tocsin.errors import InvalidInput
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("queries of Spark wait for a broker")]
 
 Make = Callable[..., Topic]
 SUBSCRIPTIONS = [{"id": f"n{number}", "where": f"n >= {number} AND n < {number + 3}"} for number in range(20)]

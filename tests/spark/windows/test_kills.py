@@ -20,7 +20,7 @@ import pytest
 from tests.spark.test_streams import Files, stream
 from tests.spark.windows.test_windows import BOUNDS, MESSAGES, SCHEMA, expected, subscribed
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("it starts Spark in processes that are killed"), pytest.mark.long]
 
 STAGES = ("numbering", "first answer", "answered", "written")
 """A worker while it numbers messages; a worker before a partition's first answer; one that has answered and put its

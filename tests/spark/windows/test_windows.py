@@ -13,7 +13,7 @@ from tests.spark.test_streams import Files, run, stream
 from tocsin.errors import InvalidInput
 from tocsin.spark.windows.seats import seats
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("each test runs streams of Spark")]
 
 BOUNDS = (0.0, 0.0, 8.0, 4.0)
 WORDS = "abcdefgh"

@@ -12,6 +12,7 @@ import pytest
 
 from tests.segment.samples import Damaged, asked
 from tests.segment.spoiling import ASKED, AccessDamaged, Spoil, all_of, one_of
+from tests.sizes import sized
 from tests.waiting import HANG_S
 from tocsin.errors import SegmentError
 from tocsin.index.boolean.access import Access
@@ -243,12 +244,25 @@ def test_a_flipped_bit_is_found_or_does_no_harm(damaged: Damaged) -> None:
 
 @pytest.mark.parametrize(
     ("group", "trials"),
-    [("crafted", 0), (CLASSES, 150), ("index.fields", 250), (LISTS, 350), (REST, 150)],
+    [
+        ("crafted", 0),
+        *(
+            (group, sized(count // 4, count))
+            for group, count in ((CLASSES, 150), ("index.fields", 250), (LISTS, 350), (REST, 150))
+        ),
+    ],
     ids=lambda v: str(v)[:20],
 )
 def test_no_spoilt_number_harms_the_process(group: str, trials: int, tmp_path: Path) -> None:
     """Whatever is spoilt, it is refused, or else asking does not crash, stays in its memory and finds what exists."""
-    command = [sys.executable, "-m", "tests.segment.spoiling", str(tmp_path / "s"), group, str(trials)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.segment.spoiling",
+        str(tmp_path / "s"),
+        group,
+        str(sized(trials // 4, trials)),
+    ]
 
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, check=False)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests import strategies as own
 from tests.encoding import encoded
+from tests.sizes import sized
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.recipes import RecipeBook
@@ -28,7 +29,7 @@ def pairs(found: Found) -> list[tuple[int, int]]:
     return list(zip(found.events.tolist(), found.subscriptions.tolist(), strict=True))
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(
     expressions=st.lists(own.expressions(max_depth=4), min_size=1, max_size=10),
     events=st.lists(own.json_events(), min_size=1, max_size=80),
@@ -82,7 +83,7 @@ def test_those_that_are_gone_are_not_found() -> None:
     assert pairs(found) == [(0, 0), (0, 2)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=sized(20, 60))
 @given(
     expressions=st.lists(own.expressions(max_depth=3), min_size=1, max_size=10),
     events=st.lists(own.json_events(), min_size=1, max_size=20),

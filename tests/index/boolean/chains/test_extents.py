@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tocsin
@@ -52,6 +52,7 @@ def test_answers_like_the_oracle(way: str, expressions: list, events: list) -> N
 
 
 @always
+@settings(max_examples=max(4, settings.default.max_examples // 4))
 @given(
     expressions=st.lists(own.comparisons_with_constants(), min_size=1, max_size=30),
     events=st.lists(own.interval_grid_events(), min_size=60, max_size=150),
