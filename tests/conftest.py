@@ -28,7 +28,7 @@ from tocsin.model import instants
 # `default` draws the same examples every time, so that a check says the same twice; the others look further.
 # How long an example takes, or how many a strategy throws away, is chance at so few: only `thorough` asks.
 _CHANCE: Final = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-settings.register_profile("unit", deadline=None, max_examples=3, suppress_health_check=_CHANCE)
+settings.register_profile("unit", deadline=None, max_examples=5, suppress_health_check=_CHANCE)
 settings.register_profile(
     "default", deadline=None, max_examples=10, suppress_health_check=_CHANCE, derandomize=True, database=None
 )

@@ -262,7 +262,7 @@ def test_many_threads_may_parse() -> None:
 LISTED = st.sampled_from(["'a'", "'it''s'", "''", "'),('", "7", "-7", "+0.5", "1e3", ".5", "- 2", "b", "TRUE", "'€'"])
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=max(2, settings.default.max_examples // 5))
 @given(st.lists(LISTED, min_size=1, max_size=4), LISTED, st.sampled_from([",", " , ", ",\n"]), st.booleans())
 def test_a_long_list_is_read_as_a_short_one(few, last, comma, is_negated):
     """The same items, each at its place; what is no constant in it, or missing behind it, is no matter."""
