@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import stat
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +19,10 @@ import pytest
 
 from tests.service.served import Served, events_of
 from tests.waiting import HANG_S
+from tocsin import newest, writing
 from tocsin.cli.main import main
 from tocsin.errors import InvalidInput, StoreError
-from tocsin.service.access import authentication, tokens
+from tocsin.service.access import authentication, token_file, tokens
 from tocsin.service.access.authentication import LiveTokens
 from tocsin.service.access.token_file import TokenFile
 
@@ -37,6 +40,53 @@ def test_only_a_hash_is_stored_and_only_its_owner_reads_it(tmp_path: Path) -> No
     if sys.platform != "win32":
         assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
         assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files to others")
+def test_what_root_makes_belongs_to_the_user_of_the_service(tmp_path: Path) -> None:
+    """Also folders and files that were not there; a file that is replaced keeps its owner, its group and its mode."""
+    service = (54_321, 54_322)
+    os.chown(tmp_path, *service)
+    file = TokenFile(tmp_path / "srv" / "alerts")
+    token, _ = file.create("", ["read"])
+
+    def owners() -> set[tuple[int, int]]:
+        statuses = [path.stat() for path in tmp_path.rglob("*")]
+        return {(status.st_uid, status.st_gid) for status in statuses}
+
+    assert owners() == {service}
+    file.path.chmod(0o640)
+    file.revoke(token.id)
+    file.write_uses({token.id: 1})
+    assert owners() == {service} and stat.S_IMODE(file.path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such owners there")
+def test_the_owner_of_a_file_stays_or_the_command_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for a user who may not give it back. The owner is injected, because the test may be run by root."""
+    file = TokenFile(tmp_path)
+    token, _ = file.create("", ["read"])
+    owner, owners = file.path.stat().st_uid, list[tuple[int, int]]()
+    fstat = os.fstat
+
+    def of_another(number: int) -> os.stat_result:
+        mode, place, device, links, _, group, *others = fstat(number)[:10]
+        return os.stat_result((mode, place, device, links, owner + 1, group + 1, *others))
+
+    monkeypatch.setattr(writing.os, "fstat", of_another)
+    monkeypatch.setattr(writing.os, "fchown", lambda _, *ids: owners.append(ids))
+    file.create("", ["read"])
+    assert owners == [(owner, file.path.stat().st_gid)]
+
+    def refused(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    before = file.path.read_bytes()
+    monkeypatch.setattr(writing.os, "fchown", refused)
+    monkeypatch.setattr(token_file.os, "getuid", lambda: owner + 1)
+    with pytest.raises(StoreError, match=r"it belongs to .*: sudo -u"):
+        file.revoke(token.id)
+    assert file.path.read_bytes() == before and len(list(file.path.parent.iterdir())) == 1
 
 
 def test_texts_differ_and_have_256_bits() -> None:
@@ -146,7 +196,9 @@ def test_the_first_token_closes_the_server_and_no_revocation_opens_it(server: Se
     assert statuses == [401, 200, 401, 401, 401]
 
 
-def test_a_damaged_file_lets_nobody_in(server: Served) -> None:
+def test_a_damaged_file_lets_nobody_in(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the time for which the tokens before stay valid."""
+    monkeypatch.setattr(authentication, "GRACE_S", 0.0)
     client = server.client_of(server.token())
     assert client.get("/v1/destinations").status_code == 200
     file = TokenFile(server.folder)
@@ -158,6 +210,101 @@ def test_a_damaged_file_lets_nobody_in(server: Served) -> None:
             file.read()
     file.path.write_bytes(good)
     assert client.get("/v1/destinations").status_code == 200
+
+
+def unreadable(file: TokenFile, how: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Make the file of the tokens unreadable; returns what repairs it. Modes of files would not stop root."""
+    good, read, stat = file.path.read_bytes(), Path.read_bytes, os.stat
+    if how == "half-written":
+        file.path.write_bytes(good[:-20])
+    elif how == "gone":
+        file.path.rename(file.path.with_name("aside"))
+    else:
+        error = OSError(getattr(errno, how.removeprefix("folder ")), "injected")
+
+        def fail_for(name: Any) -> None:
+            if os.fspath(name) == str(file.path):
+                raise error
+
+        def failing_read(path: Path) -> bytes:
+            fail_for(path)
+            return read(path)
+
+        def failing_stat(path: Any, *given: Any, **options: Any) -> os.stat_result:
+            fail_for(path)
+            return stat(path, *given, **options)
+
+        monkeypatch.setattr(Path, "read_bytes", failing_read)
+        if how.startswith("folder"):  # whose mode hides even the file's mark
+            monkeypatch.setattr(newest.os, "stat", failing_stat)
+        else:
+            os.utime(file.path)
+
+    def repair() -> None:
+        monkeypatch.setattr(Path, "read_bytes", read)
+        monkeypatch.setattr(newest.os, "stat", stat)
+        if how == "half-written":
+            file.path.write_bytes(good)
+        elif how == "gone":
+            file.path.with_name("aside").rename(file.path)
+
+    return repair
+
+
+@pytest.mark.parametrize("how", ["half-written", "gone", "EMFILE", "EACCES", "EIO", "folder EACCES"])
+def test_a_failed_read_is_never_remembered(
+    server: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    """The last good tokens stay valid for a while, then no token is, and a read that works lets all in again."""
+    monkeypatch.setattr(newest, "RETRY_S", 0.0)
+    file, client = TokenFile(server.folder), server.client_of(server.token("read", "operate"))
+
+    def answered() -> tuple[int, int, bool]:
+        status = client.get("/v1/destinations").status_code
+        ready = server.client.get("/readyz")
+        assert str(server.folder) not in ready.text
+        return status, ready.status_code, "file of the tokens" in ready.text
+
+    assert answered() == (200, 200, False)
+    repair = unreadable(file, how, monkeypatch)
+    assert answered() == (200, 200, True)
+    assert server.client.get("/v1/destinations").status_code == 401
+    assert "tocsin_tokens_readable 0.0" in client.get("/metrics").text
+    monkeypatch.setattr(authentication, "GRACE_S", 0.0)
+    assert answered() == (401, 503, True)
+    repair()
+    assert answered() == (200, 200, False)
+
+    told = [record.getMessage() for record in caplog.records if "token" in record.getMessage()]
+    assert "stay valid for" in told[0] and "no token is valid any more" in told[1] and "again" in told[2]
+    assert len(told) == 3 and str(file.path) in told[0]
+
+
+def test_a_revoked_token_stays_revoked_while_the_file_cannot_be_read(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = TokenFile(server.folder)
+    token, text = file.create("", ["read"])
+    other = server.client_of(server.token())
+    file.revoke(token.id)
+    assert server.client_of(text).get("/v1/destinations").status_code == 401
+    unreadable(file, "EMFILE", monkeypatch)
+
+    assert server.client_of(text).get("/v1/destinations").status_code == 401
+    assert other.get("/v1/destinations").status_code == 200
+
+
+def test_streams_live_through_a_failed_read(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.client = server.client_of(server.token())
+    server.destination()
+    server.subscribe("s", "n >= 0", destination="d")
+    with server.client.stream("GET", "/v1/destinations/d/stream") as response:
+        events = events_of(response)
+        next(events)
+        unreadable(TokenFile(server.folder), "EMFILE", monkeypatch)
+        assert server.publish({"n": 1}).status_code == 202
+
+        assert next(events).data["event"] == {"n": 1}
 
 
 def test_open_streams_and_polls_end_when_the_token_is_revoked(server: Served) -> None:

@@ -8,10 +8,12 @@ import ssl
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
 from tests.service.receivers import receiver
 from tocsin.service.problems import Problem
+from tocsin.service.webhooks import endpoint
 from tocsin.service.webhooks.addresses import refusal
 from tocsin.service.webhooks.endpoint import Endpoint, Resolver, Unreachable
 from tocsin.service.webhooks.urls import checked_url, parsed_url
@@ -168,6 +170,35 @@ def test_certificates_are_those_of_the_name() -> None:
             posted(Endpoint(f"https://hook.example:{one.port}/", resolver, allow_private=True))
 
     assert names[:2] == ["hook.example", "other.example"] and len(one.got) == 1
+
+
+def test_changed_certificates_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those before stay in use while the file cannot be read, and no failure is remembered."""
+    file = tmp_path / "trusted.pem"
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    endpoint._trusted.cache_clear()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE)
+    resolver = Resolver(lambda host, port, **more: found("127.0.0.1"))
+    with receiver(context=context) as one:
+
+        def answer() -> int | str:
+            try:
+                return posted(Endpoint(f"https://hook.example:{one.port}/", resolver, allow_private=True))
+            except Unreachable as error:
+                return "certificate" if "certificate" in str(error) else "no file"
+
+        answers = [answer()]
+        for source in (Path(certifi.where()), CERTIFICATE):
+            file.write_bytes(source.read_bytes())
+            answers.append(answer())
+        file.write_bytes(b"damaged")
+        answers.append(answer())
+        file.unlink()
+        answers.append(answer())
+
+    endpoint._trusted.cache_clear()
+    assert answers == ["no file", "certificate", 204, 204, 204]
 
 
 def test_a_name_without_address_is_told() -> None:

@@ -220,7 +220,7 @@ class _Following:
     def __init__(self, folder: str) -> None:
         self._events = 0
         following = Following(Path(folder))
-        self._newest = newest_told(folder, lambda _: following.now(), lambda: self._events, following.mark)
+        self._newest = newest_told(folder, following.now, lambda: self._events, following.mark)
 
     def __len__(self) -> int:
         return len(self._newest())

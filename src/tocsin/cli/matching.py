@@ -51,11 +51,12 @@ from tocsin.index import choose
 from tocsin.model.instants import given_moment, present
 from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import texts_in
+from tocsin.newest import Newest
 from tocsin.records import open_writer
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.records.keys import as_texts
-from tocsin.segment import Newest, Snapshots
+from tocsin.segment import Snapshots
 
 FEW: Final = 100_000
 """With more subscriptions, conditions that no event satisfies are reported only if nothing matched, to save time."""
@@ -224,7 +225,7 @@ def _newest(given: argparse.Namespace, stats: Stats) -> Newest[Snapshots] | None
 
     following = Following(Path(given.subscriptions))
 
-    def opened(folder: Path) -> Snapshots:
+    def opened() -> Snapshots:
         snapshots = restricted(following.snapshots(), given.only)
         stats.subscriptions = (
             len(snapshots) if stats.subscriptions else 0
@@ -238,21 +239,25 @@ Opened = TypeVar("Opened", bound=Sized)
 
 
 def newest_told(
-    folder: str, opened: Callable[[Path], Opened], events: Callable[[], int], look: Callable[[], Any]
+    folder: str, opened: Callable[[], Opened], events: Callable[[], int], look: Callable[[], Any]
 ) -> Newest[Opened]:
     """The versions of an index, announced as they appear; `events` gives the number of events answered so far."""
-    is_first = True
+    is_first, path = True, Path(folder)
 
-    def announced(path: Path) -> Opened:
+    def announced() -> Opened:
         nonlocal is_first
-        found = opened(path)
+        version = opened()
         if not is_first:
-            since = f"{counted(len(found), 'subscription')} from event {events():,} on"
+            since = f"{counted(len(version), 'subscription')} from event {events():,} on"
             print(f"{path} has a newer version: {since}", file=sys.stderr)
         is_first = False
-        return found
+        return version
 
-    return Newest(folder, announced, lambda reason: print(f"warning: {reason}", file=sys.stderr), look)
+    def failed(reason: str) -> None:
+        text = f"warning: {path} cannot be opened, and the earlier version stays in use: {reason}"
+        print(text, file=sys.stderr)
+
+    return Newest(look, announced, failed=failed)
 
 
 def _with_text_keys(table: pa.Table) -> pa.Table:

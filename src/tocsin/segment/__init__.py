@@ -6,7 +6,6 @@
 from tocsin.segment.assembling import all_ids, assemble, merged, require_suitable
 from tocsin.segment.builder import SegmentBuilder, build_segment
 from tocsin.segment.folder import IndexFolder, current_segments, open_index
-from tocsin.segment.newest import Newest
 from tocsin.segment.publishing import Publication, write_index
 from tocsin.segment.segment import Segment, SegmentSnapshot, Snapshot
 from tocsin.segment.snapshots import Snapshots
@@ -14,7 +13,6 @@ from tocsin.segment.storage import open_segment, write_segment
 
 __all__ = [
     "IndexFolder",
-    "Newest",
     "Publication",
     "Segment",
     "SegmentBuilder",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -138,8 +138,8 @@ class _Families:
         return self._families
 
 
-def text_of(parts: Sequence[tuple[str, Metrics]], denied: Mapping[int, int] | None = None) -> bytes:
-    """The metrics of some tenants as Prometheus reads them, and how many requests were denied, by status.
+def text_of(parts: Sequence[tuple[str, Metrics]], server: Iterable[Metric] = ()) -> bytes:
+    """The metrics of some tenants as Prometheus reads them, and those of the whole server.
 
     The label `tenant` is left out for the default one, which is the same to Prometheus as an empty label.
     """
@@ -149,11 +149,5 @@ def text_of(parts: Sequence[tuple[str, Metrics]], denied: Mapping[int, int] | No
             one = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
             label = {"tenant": tenant} if tenant else {}
             one.samples += [sample._replace(labels={**label, **sample.labels}) for sample in family.samples]
-    if denied is not None:
-        one = CounterMetricFamily("tocsin_denied", "Requests without a token, or a scope, by status", labels=["status"])
-        for status, count in denied.items():
-            one.add_metric([str(status)], count)
-        families[one.name] = one
-        families["tocsin_tenants"] = GaugeMetricFamily("tocsin_tenants", "Tenants that are open", len(parts))
-    text: bytes = generate_latest(_Families(families.values()))
+    text: bytes = generate_latest(_Families([*families.values(), *server]))
     return text

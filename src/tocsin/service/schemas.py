@@ -333,7 +333,7 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "tenant", "scopes", "needs_token",
     ),
-    "Status": _object({"status": _TEXT, "sequence": _COUNT}, "status"),
+    "Status": _object({"status": _TEXT, "sequence": _COUNT, "warning": _TEXT}, "status"),
     "Subscription": _object(
         {
             "id": {**_ID, "readOnly": True},

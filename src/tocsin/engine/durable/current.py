@@ -12,9 +12,10 @@ from tocsin.engine.engine import Engine
 from tocsin.engine.saving import open_sources, texts_of
 from tocsin.engine.sources import SegmentSource
 from tocsin.model.texts import Text
+from tocsin.newest import mark_of
 from tocsin.segment import Snapshots, open_index
 from tocsin.segment.folder import STORE
-from tocsin.segment.newest import manifest_mark
+from tocsin.segment.storage import MANIFEST
 from tocsin.store import Database
 
 
@@ -65,7 +66,7 @@ class Following:
 
     def mark(self) -> Any:
         """What is another for a newer state."""
-        return manifest_mark(self._folder) if self._reader is None else self._reader.sequence + self._reader.lag
+        return mark_of(self._folder / MANIFEST) if self._reader is None else self._reader.sequence + self._reader.lag
 
     def now(self) -> Engine:
         """An engine with the newest state."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from starlette.datastructures import Headers
 
 from tocsin.errors import StoreError
+from tocsin.newest import Newest
 from tocsin.service.access.sessions import Sessions, session_text
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.access.tokens import MOST_TEXT, Token, found
@@ -20,45 +20,59 @@ from tocsin.service.problems import Problem
 
 _LOG: Final = logging.getLogger("tocsin.service")
 _SETTLED_S: Final = 0.1
-"""A file that changed less than this before it was read is read again: the next change may have the same time."""
-_NONE: Final = (0, 0, 0)
+"""The clock of a file system may be so coarse that two changes within this time have the same mark."""
+GRACE_S: Final = 300.0
+"""While the file of the tokens cannot be read, the tokens that were read last stay valid for this time."""
 
 
 class LiveTokens:
     """The tokens of a folder at any moment. Looking costs microseconds while the file does not change."""
 
-    def __init__(self, file: TokenFile) -> None:
-        self._file, self._tokens, self._mark = file, dict[str, Token](), _NONE
-        self._is_settled = False
+    def __init__(self, file: TokenFile, clock: Callable[[], float] = time.monotonic) -> None:
+        self._file, self._was_there, self._is_closed = file, False, False
+        self._newest = Newest(
+            file.mark, self._read, failed=self._failed, recovered=self._recovered, settles_s=_SETTLED_S, clock=clock
+        )
         self.used: dict[str, int] = {}  # when each token was last used, in milliseconds
-        self.look()
 
     def look(self) -> dict[str, Token]:
-        """All tokens. There are none while the file cannot be read."""
-        mark = self._now()
-        if mark != self._mark or not self._is_settled:
-            self._is_settled = time.time() - mark[1] / 1e9 > _SETTLED_S
-            self._mark = mark
-            try:
-                self._tokens = self._file.read()
-            except StoreError as error:
-                self._tokens = {}
-                _LOG.error("nobody gets in: %s", error)
-        return self._tokens
+        """All tokens. While the file cannot be read they are those before, and none after `GRACE_S`."""
+        tokens = self._newest()
+        if self._newest.failure is None or self._newest.failing_s < GRACE_S:
+            return tokens
+        if not self._is_closed:
+            self._is_closed = True
+            _LOG.error("no token is valid any more: %s", self._newest.failure.reason)
+        return {}
+
+    @property
+    def left_s(self) -> float | None:
+        """For how long tokens are still valid though their file cannot be read; None if it can be."""
+        self.look()
+        return None if self._newest.failure is None else max(0.0, GRACE_S - self._newest.failing_s)
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a file, even if no token in it is live."""
-        return self._now() != _NONE
-
-    def _now(self) -> tuple[int, int, int]:
+        """Whether there is a file, even if no token in it is live, or it cannot be read."""
         try:
-            found = os.stat(self._file.path)  # of pathlib it takes twice as long  # noqa: PTH116
-        except FileNotFoundError:
-            return _NONE
-        except OSError:
-            return -1, 0, 0
-        return found.st_ino, found.st_mtime_ns, found.st_size
+            return self._file.mark() is not None
+        except StoreError:
+            return True
+
+    def _read(self) -> dict[str, Token]:
+        tokens = self._file.read()
+        if self._was_there and not tokens and not self.is_there:
+            raise StoreError(f"{self._file.path} is gone")
+        self._was_there = self._was_there or bool(tokens)
+        return tokens
+
+    def _failed(self, reason: str) -> None:
+        left_s = max(0.0, GRACE_S - self._newest.failing_s)
+        _LOG.error("the tokens that were read last stay valid for %.0f s: %s", left_s, reason)
+
+    def _recovered(self) -> None:
+        self._is_closed = False
+        _LOG.warning("%s can be read again", self._file.path)
 
 
 class Authentication:

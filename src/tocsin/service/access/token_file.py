@@ -9,6 +9,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,11 +19,12 @@ from typing import Any, Final
 
 from tocsin.errors import InvalidInput, StoreError
 from tocsin.locks import Lock
+from tocsin.newest import mark_of
 from tocsin.service.access.tokens import Token, digest_of, label, new_text, read_entry, scopes_of, tenant_name
-from tocsin.writing import aside
+from tocsin.writing import aside, make_folder, take_owner
 
 FOLDER: Final = "access"
-TOKENS, _USES, _LOCK = "tokens.json", "uses.json", "tokens.lock"
+TOKENS, _USES = "tokens.json", "uses.json"
 _FORMAT: Final = "tocsin tokens"
 VERSION: Final = 1
 _MOST: Final = 10_000
@@ -36,6 +38,16 @@ class TokenFile:
         self._folder = folder / FOLDER
         self.path = self._folder / TOKENS
 
+    def mark(self) -> tuple[int, int, int] | None:
+        """A mark of the file, which differs after a change; None if there is none. Raises `StoreError`."""
+        try:
+            return mark_of(self.path)
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> StoreError:
+        return StoreError(f"{self.path} cannot be read: {error}")
+
     def read(self) -> dict[str, Token]:
         """All tokens by id, none if there is no file; raises `StoreError`."""
         try:
@@ -43,7 +55,7 @@ class TokenFile:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise StoreError(f"{self.path} cannot be read: {error}") from None
+            raise self._unreadable(error) from None
         try:
             if document["format"] != _FORMAT or document["version"] > VERSION:
                 raise StoreError(f"{self.path} is not a file of tokens that this release knows")
@@ -60,7 +72,7 @@ class TokenFile:
         id, text = new_text()
         new = Token(id, digest_of(text), tenant_name(tenant), scopes_of(scopes), label(name), now, _user(), expires)
         self._make()
-        with Lock(self._folder / _LOCK):
+        with Lock(self._folder):
             tokens = self.read()
             if sum(one.is_live(now) for one in tokens.values()) >= _MOST:
                 raise InvalidInput(f"there are {_MOST:,} tokens; revoke those that are not used")
@@ -70,7 +82,7 @@ class TokenFile:
     def revoke(self, id: str) -> Token:
         """Revoke a token, from the next request on; raises `InvalidInput` if there is none."""
         self._require()
-        with Lock(self._folder / _LOCK):
+        with Lock(self._folder):
             tokens = self.read()
             known = tokens.get(id)
             if known is None:
@@ -98,7 +110,7 @@ class TokenFile:
 
     def _make(self) -> None:
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self._folder, 0o700)
         except OSError as error:
             raise StoreError(f"{self._folder} cannot be made a folder: {error.strerror or error}") from None
 
@@ -107,13 +119,15 @@ class TokenFile:
         try:
             self._replace(TOKENS, {"format": _FORMAT, "version": VERSION, "tokens": entries})
         except OSError as error:
-            raise StoreError(f"{self.path} cannot be written: {error.strerror or error}") from None
+            raise StoreError(f"{self.path} cannot be written: {error.strerror or error}{_how(self.path)}") from None
 
     def _replace(self, name: str, document: Any) -> None:
-        """Replace a file by one that only its owner reads."""
-        with aside(self._folder / name) as beside:
+        """Replace a file, whose owner and mode stay. A new one belongs to the folder's owner, who alone reads it."""
+        path = self._folder / name
+        with aside(path) as beside:
             number = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(number, "w") as file:
+                take_owner(number, path)
                 json.dump(document, file, indent=1)
                 file.flush()
                 os.fsync(number)
@@ -121,6 +135,21 @@ class TokenFile:
 
 def _now() -> int:
     return int(time.time() * 1000)
+
+
+def _how(path: Path) -> str:
+    """How to change a file of another user; empty if it is not one."""
+    try:
+        number = path.stat().st_uid
+    except OSError:
+        return ""
+    if sys.platform == "win32" or number == os.getuid():
+        return ""
+    try:
+        owner = path.owner()
+    except KeyError:  # a user without a name, as in containers
+        owner = f"'#{number}'"
+    return f"; it belongs to {owner}: sudo -u {owner} tocsin token ..."
 
 
 def _user() -> str:
