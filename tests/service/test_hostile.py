@@ -130,7 +130,7 @@ def test_a_body_that_is_announced_too_large_is_refused_at_once(shared: Served) -
 
 
 def test_a_slow_body_is_given_up(shared: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "_SECONDS", 0.3)
+    monkeypatch.setattr(protocol, "_BODY_S", 0.3)
     begun = time.monotonic()
 
     assert b" 408 " in raw(shared, HEAD + b"Content-Length: 10\r\n\r\n{")[:20]

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.service.served import Served, served
-from tocsin.service import bodies
+from tocsin.service import protocol
 from tocsin.service.limits import Limits
 
 LIMIT = 1 << 16
@@ -66,7 +66,7 @@ def test_a_body_without_a_length_is_cut_at_the_limit(limited: Served) -> None:
 
 
 def test_a_body_that_trickles_is_given_up(limited: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "_SECONDS", 0.4)
+    monkeypatch.setattr(protocol, "_BODY_S", 0.4)
     begun, answer = time.monotonic(), b""
     with connected(limited) as one:
         one.sendall(head(limited, "Content-Length: 1000"))

@@ -12,7 +12,7 @@ import pytest
 from tests.service.served import served
 from tocsin.errors import InvalidInput
 from tocsin.service.access.token_file import TokenFile
-from tocsin.service.protocol import LimitedHeads
+from tocsin.service.protocol import BoundedConnection
 from tocsin.service.serving import Options, check
 
 
@@ -54,14 +54,14 @@ def test_names_of_the_server(tmp_path: Path, options: dict[str, Any], host: str,
 
 def test_an_answer_is_sent_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also without uvloop, as here: a body does not wait until its head is confirmed."""
-    made, delays = LimitedHeads.connection_made, []
+    made, delays = BoundedConnection.connection_made, []
 
-    def noted(self: LimitedHeads, transport: asyncio.Transport) -> None:
+    def noted(self: BoundedConnection, transport: asyncio.Transport) -> None:
         made(self, transport)
         connection = transport.get_extra_info("socket")
         delays.append(not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
-    monkeypatch.setattr(LimitedHeads, "connection_made", noted)
+    monkeypatch.setattr(BoundedConnection, "connection_made", noted)
     with served(tmp_path / "alerts") as server:
         server.client.get("/healthz")
 

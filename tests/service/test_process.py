@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -14,13 +17,18 @@ import pytest
 import tocsin
 from tests.service.served import events_of
 from tests.waiting import HANG_S
+from tocsin.service.access.token_file import TokenFile
 
 
-def started(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
-    """A process, and its address."""
+def started(folder: Path, *options: str, few_files: int | None = None) -> tuple[subprocess.Popen[str], str]:
+    """A process, and its address. With `few_files` it may open so many, which it says."""
     command = [sys.executable, "-m", "tocsin", "serve", str(folder), "--port", "0", *options]
+    if few_files is not None:
+        command = ["sh", "-c", f'ulimit -n {few_files} && exec "$@"', "sh", *command]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
+    if few_files is not None:
+        assert "may not open enough files" in process.stderr.readline()
     line = process.stderr.readline()
     found = re.search(r"http://\S+", line)
     assert found, line
@@ -73,6 +81,35 @@ def test_what_it_refuses(tmp_path: Path, options: tuple[str, ...], message: str)
 
     assert done.returncode == 2 and message in done.stderr
     assert not (tmp_path / "alerts").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit of files")
+def test_a_flood_of_connections_leaves_files_for_the_server(tmp_path: Path) -> None:
+    """With few files, tokens and stores are read as before, and so are tokens that are made meanwhile."""
+    scopes = ["read", "subscribe"]
+    texts = [TokenFile(tmp_path).create("", scopes)[1]]
+    process, address = started(tmp_path, few_files=200)
+    assert process.stderr is not None
+    url = urlsplit(address)
+    with httpx.Client(base_url=address, timeout=HANG_S, trust_env=False) as client, ExitStack() as stack:
+
+        def answered(text: str) -> int:
+            return client.get("/v1/subscriptions", headers={"Authorization": f"Bearer {text}"}).status_code
+
+        assert answered(texts[0]) == 200
+        for _ in range(250):
+            one = stack.enter_context(socket.create_connection((url.hostname, url.port), HANG_S))
+            with suppress(OSError):  # it was refused
+                one.sendall(b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\nx")
+        texts.append(TokenFile(tmp_path).create("", scopes)[1])
+        assert [answered(text) for text in texts] == [200, 200]
+        assert len(list(Path(f"/proc/{process.pid}/fd").glob("*"))) < 150 or sys.platform != "linux"
+        stack.close()
+        assert client.get("/readyz").json() == {"status": "ready"}
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=HANG_S)
+
+    assert process.returncode == 0 and errors.count("connections are refused") == errors.count("\n") == 1
 
 
 def test_a_second_process_names_the_first(tmp_path: Path) -> None:

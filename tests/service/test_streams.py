@@ -13,7 +13,7 @@ import pytest
 
 from tests.service.served import Sent, Served, events_of, served
 from tests.waiting import HANG_S, awaited
-from tocsin.service import streaming
+from tocsin.service import protocol, streaming
 
 PATH = "/v1/destinations/d/stream"
 
@@ -178,7 +178,7 @@ def test_a_quiet_stream_is_kept_alive(ready: Served, monkeypatch: pytest.MonkeyP
 
 def test_a_client_that_does_not_read_is_given_up(ready: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """It misses nothing: its next stream goes on."""
-    monkeypatch.setattr(streaming, "_SEND_S", 0.3)
+    monkeypatch.setattr(protocol, "_ANSWER_S", 0.3)
     ready.lines([{"n": number, "text": "x" * 10_000} for number in range(1000)])
     url = urlsplit(str(ready.client.base_url))
     with socket.create_connection((url.hostname, url.port)) as one:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.errors import needing
-from tocsin.service.limits import SETTINGS, read_limits
+from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, SETTINGS, read_limits
 
 
 def add_command(commands: Commands) -> None:
@@ -64,6 +64,20 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
         metavar="A,A",
         help="addresses or networks of proxies, whose X-Forwarded-For and -Proto are believed",
     )
+    parser.add_argument(
+        "--connections",
+        type=int,
+        default=CONNECTIONS,
+        metavar="N",
+        help=f"how many connections are open at once; further ones get a 503 (default: {CONNECTIONS})",
+    )
+    parser.add_argument(
+        "--connections-per-address",
+        type=int,
+        default=CONNECTIONS_PER_ADDRESS,
+        metavar="N",
+        help=f"the same for one address, but not for trusted proxies (default: {CONNECTIONS_PER_ADDRESS})",
+    )
 
 
 def run(given: argparse.Namespace) -> int:
@@ -73,7 +87,10 @@ def run(given: argparse.Namespace) -> int:
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
     limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
-    options = Options(Path(given.folder), given.host, given.port, given.sync, limits, tuple(given.public_host), proxies)
+    options = Options(
+        Path(given.folder), given.host, given.port, given.sync, limits, tuple(given.public_host), proxies,
+        given.connections, given.connections_per_address,
+    )  # fmt: skip
 
     def ready(server: Server) -> None:
         needs = server.authentication.needs_token

@@ -17,6 +17,7 @@ from tocsin.service import bodies
 from tocsin.service.access.authentication import Authentication
 from tocsin.service.audit import Audited, Sender
 from tocsin.service.changes import FREE, Guard
+from tocsin.service.connections import Connections
 from tocsin.service.names import Asked, path_text
 from tocsin.service.principals import NOBODY, Principal
 from tocsin.service.problems import Problem, of_error
@@ -146,6 +147,7 @@ class Shared(NamedTuple):
 
     tenants: Tenants
     authentication: Authentication
+    connections: Connections
 
     def sender(self, request: Request) -> Principal:
         """The sender of a request; raises a `Problem`."""

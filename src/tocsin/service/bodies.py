@@ -1,8 +1,7 @@
-"""Bodies of requests: read within limits of size and time, then as JSON, JSON lines or an Arrow stream."""
+"""Bodies of requests: read within a limit of size, then as JSON, JSON lines or an Arrow stream."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, Final
@@ -31,9 +30,6 @@ MEDIA_TYPES: Final = {
 }
 MOST_DEPTH: Final = 64
 """Objects and lists within each other."""
-_SECONDS: Final = 30.0
-"""A body arrives within this time, or at `_LEAST_RATE` at least."""
-_LEAST_RATE: Final = 64 << 10
 
 
 def media_type(request: Request, known: frozenset[str], default: str = JSON) -> str:
@@ -48,49 +44,21 @@ def media_type(request: Request, known: frozenset[str], default: str = JSON) -> 
     return form
 
 
-class _Patience:
-    """Cancels a task that waits too long for a body. `asyncio.timeout` took a seventh of a short request's time."""
-
-    def __init__(self) -> None:
-        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
-        self._begun = self._loop.time()
-        self._timer = self._loop.call_later(_SECONDS, self._look)
-        self.size = 0
-        self.is_over = False
-
-    def _look(self) -> None:
-        left = self._begun + _SECONDS + self.size / _LEAST_RATE - self._loop.time()
-        if left > 0:
-            self._timer = self._loop.call_later(left, self._look)
-        elif self._task is not None:
-            self.is_over = True
-            self._task.cancel()
-
-    def end(self) -> None:
-        self._timer.cancel()
-
-
 async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body, of at most `limit` bytes."""
+    """The whole body, of at most `limit` bytes. The connection has a deadline for it."""
     length = request.headers.get("content-length")
     if length is not None and length.isdecimal() and int(length[:18]) > limit:
         raise _too_large(limit)
     parts: list[bytes] = []
-    patience = _Patience()
+    size = 0
     try:
         async for part in request.stream():
             parts.append(part)
-            patience.size += len(part)
-            if patience.size > limit:
+            size += len(part)
+            if size > limit:
                 raise _too_large(limit)
-    except asyncio.CancelledError:
-        if not patience.is_over:
-            raise
-        raise Problem(408, "slow", f"the body did not arrive within {_SECONDS:g} s") from None
     except ClientDisconnect:
         raise Problem(400, "gone", "the body ended early") from None
-    finally:
-        patience.end()
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -20,6 +20,10 @@ from typing import Any, Final, NamedTuple
 from tocsin.errors import InvalidInput
 from tocsin.service.access.tokens import tenant_name
 
+CONNECTIONS: Final = 10_000
+"""Connections that a server has at once, of all tenants and of those without a token."""
+CONNECTIONS_PER_ADDRESS: Final = 2_000
+
 
 class Limits(NamedTuple):
     """What the requests of a tenant, and what is kept of it, may take. Infinity: no limit."""

@@ -50,6 +50,17 @@ class Problem(TocsinError):
         body = json.dumps(self.document(), ensure_ascii=True).encode()
         return Response(body, self.status, self.headers, MEDIA_TYPE)
 
+    def message(self) -> bytes:
+        """The answer as the last bytes of a connection, for what no application answers."""
+        body = json.dumps(self.document(), ensure_ascii=True).encode()
+        phrase = HTTPStatus(self.status).phrase
+        own = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), "connection": "close"}
+        lines = [
+            f"HTTP/1.1 {self.status} {phrase}",
+            *(f"{name}: {text}" for name, text in (own | self.headers).items()),
+        ]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
 
 def unknown(what: str, name: object) -> Problem:
     """Nothing has that name."""

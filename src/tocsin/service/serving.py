@@ -8,6 +8,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,9 +22,10 @@ from tocsin.service.access.authentication import Authentication
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.api import Shared
 from tocsin.service.app import make_app
+from tocsin.service.connections import Connections, room_for
 from tocsin.service.guard import LOOPBACK
-from tocsin.service.limits import TenantLimits
-from tocsin.service.protocol import LimitedHeads
+from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, TenantLimits
+from tocsin.service.protocol import BoundedConnection
 from tocsin.service.service import Service
 from tocsin.service.tenants import Tenants
 
@@ -45,6 +47,8 @@ class Options(NamedTuple):
     limits: TenantLimits = TenantLimits()
     public_hosts: tuple[str, ...] = ()  # names under which a proxy passes requests on
     trusted_proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded headers count
+    connections: int = CONNECTIONS  # that are open at once
+    connections_per_address: int = CONNECTIONS_PER_ADDRESS
 
     @property
     def is_loopback(self) -> bool:
@@ -64,9 +68,10 @@ class Options(NamedTuple):
 class Server(uvicorn.Server):
     """A server that wakes its streams before it waits for connections to end. `should_exit` ends it."""
 
-    def __init__(self, config: uvicorn.Config, tenants: Tenants, authentication: Authentication, address: str) -> None:
+    def __init__(self, config: uvicorn.Config, shared: Shared, address: str) -> None:
         super().__init__(config)
-        self.tenants, self.authentication, self.address = tenants, authentication, address
+        self.tenants, self.authentication, self.connections = shared
+        self.address = address
 
     @property
     def service(self) -> Service:
@@ -111,6 +116,9 @@ def check(options: Options) -> None:
     """Raise `InvalidInput` for options that are wrong, or would let everybody in."""
     if not 0 <= options.port < 65_536:
         raise InvalidInput(f"--port is {options.port}; it is a number from 0 to 65535")
+    for name in ("connections", "connections_per_address"):
+        if getattr(options, name) < 1:
+            raise InvalidInput(f"--{name.replace('_', '-')} is {getattr(options, name)}; it is at least 1")
     for one in options.trusted_proxies:
         try:
             is_everybody = ipaddress.ip_network(one, strict=False).prefixlen == 0
@@ -131,6 +139,7 @@ def check(options: Options) -> None:
 def serve(options: Options, ready: Callable[[Server], None]) -> None:
     """Serve a folder until a signal; `ready` gets the server before requests are taken."""
     check(options)
+    options = _fitting(options)
     listening = bound(options.host, options.port)
     with listening:
         engine = Engine.open(options.folder, sync=options.sync)
@@ -138,6 +147,19 @@ def serve(options: Options, ready: Callable[[Server], None]) -> None:
             set_aside()  # the subscriptions, too, which are not garbage of any request
             with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended in order
                 _runner()(serving(engine, options, listening, ready))
+
+
+def _fitting(options: Options) -> Options:
+    """The options with as many connections as the process may open."""
+    room = room_for(options.connections)
+    if room == options.connections:
+        return options
+    _LOG.warning(
+        "the process may not open enough files for --connections %d, so that %d is the limit; `ulimit -n` or "
+        "LimitNOFILE raises it", options.connections, room,
+    )  # fmt: skip
+    per_address = max(1, options.connections_per_address * room // options.connections)
+    return options._replace(connections=room, connections_per_address=per_address)
 
 
 def _runner() -> Callable[..., None]:
@@ -153,15 +175,19 @@ async def serving(
 ) -> None:
     """Serve an open engine on a socket."""
     authentication = Authentication(engine.folder, always=not options.is_loopback)
+    connections = Connections(options.connections, options.connections_per_address, options.trusted_proxies)
     async with running(engine, options, authentication) as tenants:
+        shared = Shared(tenants, authentication, connections)
         config = uvicorn.Config(
-            make_app(Shared(tenants, authentication), options.hosts), http=LimitedHeads, ws="none", lifespan="off",
-            log_config=None, access_log=False, server_header=False, timeout_keep_alive=_KEEP_ALIVE_S,
-            timeout_graceful_shutdown=_GRACE_S, backlog=_BACKLOG, proxy_headers=bool(options.trusted_proxies),
-            forwarded_allow_ips=list(options.trusted_proxies),
+            make_app(shared, options.hosts),
+            http=partial(BoundedConnection, connections),  # type: ignore[arg-type]
+            ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
+            log_level="error",  # uvicorn warns of each request that is not HTTP, which anybody can send
+            timeout_keep_alive=_KEEP_ALIVE_S, timeout_graceful_shutdown=_GRACE_S, backlog=_BACKLOG,
+            proxy_headers=bool(options.trusted_proxies), forwarded_allow_ips=list(options.trusted_proxies),
         )  # fmt: skip
         host, port = listening.getsockname()[:2]
-        server = Server(config, tenants, authentication, f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        server = Server(config, shared, f"http://{f'[{host}]' if ':' in host else host}:{port}")
         listening.listen(_BACKLOG)  # from now on requests wait
         ready(server)
         await server.serve([listening])

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tocsin.service.service import Service
 
 _HEARTBEAT_S: Final = 15.0
-_SEND_S: Final = 30.0
 _RETRY_MS: Final = (1000, 4000)
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -58,8 +57,6 @@ class Stream(Response):
             if scope["method"] != "HEAD":
                 await self._serve()
             await self._sent(b"", more=False)
-        except TimeoutError:
-            """The client does not read: it comes again, and resumes by its number."""
         finally:
             leaving.cancel()
             self._service.hub.leave(targets, self._woken)
@@ -73,8 +70,8 @@ class Stream(Response):
         self._woken.set()
 
     async def _sent(self, body: bytes, *, more: bool = True) -> None:
-        async with asyncio.timeout(_SEND_S):
-            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        """Send a part. The connection ends if the client does not read: it comes again, and resumes by its number."""
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
     async def _serve(self) -> None:
         hub = self._service.hub

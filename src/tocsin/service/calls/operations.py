@@ -54,6 +54,12 @@ def _of_server(shared: Shared) -> Iterator[Metric]:
         denied.add_metric([str(status)], count)
     yield denied
     yield GaugeMetricFamily("tocsin_tenants", "Tenants that are open", len(list(shared.tenants)))
+    yield GaugeMetricFamily("tocsin_connections", "Connections that are open", len(shared.connections))
+    about = "Connections that a limit refused: of the server, or of an address"
+    refused = CounterMetricFamily("tocsin_connections_refused", about, labels=["limit"])
+    for limit, count in shared.connections.refused.items():
+        refused.add_metric([limit], count)
+    yield refused
     is_readable = authentication.tokens.left_s is None
     yield GaugeMetricFamily("tocsin_tokens_readable", "1 if the file of the tokens can be read", int(is_readable))
 
