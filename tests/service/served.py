@@ -38,7 +38,7 @@ class Served:
         self.folder = folder
         self._engine = tocsin.Engine.open(folder, **opening)
         self._listening = bound("127.0.0.1", port)
-        started: list[Server] = []
+        started, failures = list[Server](), list[BaseException]()
         has_started = threading.Event()
 
         def ready(server: Server) -> None:
@@ -48,12 +48,21 @@ class Served:
         def run() -> None:
             try:
                 asyncio.run(serving(self._engine, options, self._listening, ready))
+            except BaseException as error:
+                failures.append(error)
+                if has_started.is_set():  # nobody else tells of it
+                    raise
             finally:
                 has_started.set()
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
         has_started.wait(HANG_S)
+        if failures:
+            self._thread.join(HANG_S)
+            self._engine.close()
+            self._listening.close()
+            raise failures[0]
         self._server = started[0]
         self.service: Service = self._server.service
         self.server = self._server

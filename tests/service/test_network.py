@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 import pytest
 
 from tests.service.served import served
-from tocsin.errors import InvalidInput
+from tests.waiting import awaited
+from tocsin.errors import InvalidInput, StoreError
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.protocol import BoundedConnection
 from tocsin.service.serving import Options, check
+from tocsin.service.tables import had_tokens
 
 
 def test_without_tokens_only_loopback_is_listened_on(tmp_path: Path) -> None:
@@ -25,6 +28,67 @@ def test_without_tokens_only_loopback_is_listened_on(tmp_path: Path) -> None:
     TokenFile(tmp_path).create("", ["read"])
     for host in ("0.0.0.0", "::", "10.1.2.3"):
         check(Options(tmp_path, host))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"public_hosts": ("alerts.example.org",)},
+        {"trusted_proxies": ("127.0.0.1",)},
+        {"public_hosts": ("alerts.example.org",), "no_tokens": True},
+        {"host": "0.0.0.0", "no_tokens": True},
+    ],
+    ids=repr,
+)
+def test_without_tokens_no_proxy_is_served(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Everybody would be the user of this machine to it, with all scopes."""
+    with pytest.raises(InvalidInput, match="token create"):
+        check(Options(tmp_path, **options))
+    TokenFile(tmp_path).create("", ["read"])
+    check(Options(tmp_path, **{**options, "no_tokens": False}))
+
+
+def test_a_server_without_tokens_is_one_or_has_none(tmp_path: Path) -> None:
+    check(Options(tmp_path, no_tokens=True))
+    TokenFile(tmp_path).create("", ["read"])
+    with pytest.raises(InvalidInput, match="--no-tokens"):
+        check(Options(tmp_path, no_tokens=True))
+
+
+def test_tokens_that_cannot_be_read_begin_no_server(tmp_path: Path) -> None:
+    TokenFile(tmp_path).create("", ["read"])
+    TokenFile(tmp_path).path.write_text("damaged")
+    for host in ("127.0.0.1", "0.0.0.0"):
+        with pytest.raises(StoreError, match="cannot be read"):
+            check(Options(tmp_path, host))
+
+
+@pytest.mark.parametrize("lost", ["access", "access and the rest of a backup"])
+def test_a_folder_that_had_tokens_does_not_open(tmp_path: Path, lost: str) -> None:
+    """Also after a restore that left their file out, until the user says so; from then on it may have tokens again."""
+    folder = tmp_path / "alerts"
+    with served(folder) as server:
+        token = server.token("read")
+        assert server.client.get("/v1/destinations").status_code == 401
+        awaited(lambda: server.service.transactions.read(had_tokens))
+        server.service.engine.backup(tmp_path / "copy")
+    if lost == "access":
+        shutil.rmtree(folder / "access")
+    else:
+        folder = tmp_path / "copy"
+
+    with pytest.raises(InvalidInput, match=r"had tokens.*--no-tokens"), served(folder):
+        pass
+    with served(folder, options={"no_tokens": True}) as server:
+        assert server.client.get("/v1/destinations").status_code == 200
+    with served(folder) as server:  # it was meant
+        assert server.client.get("/v1/destinations").status_code == 200
+        assert server.client_of(token).get("/v1/destinations").status_code == 200
+        server.token("read")
+        awaited(lambda: server.service.transactions.read(had_tokens))
+    shutil.rmtree(folder / "access")
+    with pytest.raises(InvalidInput, match="had tokens"), served(folder):
+        pass
 
 
 @pytest.mark.parametrize("given", ["*", "x", "0.0.0.0/0", "::/0", "10.0.0.1:80", "10.0.0.0/33"])

@@ -73,6 +73,9 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> No
         (("--host", "0.0.0.0"), "loopback only"),
         (("--host", "example.org"), "loopback only"),
         (("--port", "99999"), "0 to 65535"),
+        (("--public-host", "alerts.example.org"), "not behind a proxy"),
+        (("--trusted-proxies", "127.0.0.1"), "not behind a proxy"),
+        (("--connections", "0"), "at least 1"),
     ],
 )
 def test_what_it_refuses(tmp_path: Path, options: tuple[str, ...], message: str) -> None:

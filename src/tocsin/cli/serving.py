@@ -65,6 +65,12 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
         help="addresses or networks of proxies, whose X-Forwarded-For and -Proto are believed",
     )
     parser.add_argument(
+        "--no-tokens",
+        action="store_true",
+        help="serve on loopback without tokens, although the folder had some: everybody on this machine may make every "
+        "call",
+    )
+    parser.add_argument(
         "--connections",
         type=int,
         default=CONNECTIONS,
@@ -89,7 +95,7 @@ def run(given: argparse.Namespace) -> int:
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
     options = Options(
         Path(given.folder), given.host, given.port, given.sync, limits, tuple(given.public_host), proxies,
-        given.connections, given.connections_per_address,
+        given.connections, given.connections_per_address, given.no_tokens,
     )  # fmt: skip
 
     def ready(server: Server) -> None:

@@ -16,7 +16,8 @@ import uvicorn
 
 from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
-from tocsin.errors import InvalidInput
+from tocsin.engine.durable.transactions import Transactions
+from tocsin.errors import InvalidInput, StoreError
 from tocsin.garbage import set_aside
 from tocsin.service.access.authentication import Authentication
 from tocsin.service.access.token_file import TokenFile
@@ -27,6 +28,7 @@ from tocsin.service.guard import LOOPBACK
 from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, TenantLimits
 from tocsin.service.protocol import BoundedConnection
 from tocsin.service.service import Service
+from tocsin.service.tables import RememberTokens, had_tokens
 from tocsin.service.tenants import Tenants
 
 PORT: Final = 8470
@@ -35,6 +37,7 @@ _KEEP_ALIVE_S: Final = 75
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
 _USES_S: Final = 60.0
+_LOOK_S: Final = 0.1
 
 
 class Options(NamedTuple):
@@ -49,6 +52,7 @@ class Options(NamedTuple):
     trusted_proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded headers count
     connections: int = CONNECTIONS  # that are open at once
     connections_per_address: int = CONNECTIONS_PER_ADDRESS
+    no_tokens: bool = False  # everybody on this machine may make every call, although there were tokens once
 
     @property
     def is_loopback(self) -> bool:
@@ -57,6 +61,14 @@ class Options(NamedTuple):
             return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def exposing(self) -> str | None:
+        """The option by which others than the users of this machine reach the server."""
+        if not self.is_loopback:
+            return f"--host is {self.host!r:.60}"
+        given = "--public-host" if self.public_hosts else "--trusted-proxies" if self.trusted_proxies else None
+        return given and f"{given} lets others in"
 
     @property
     def hosts(self) -> frozenset[str] | None:
@@ -87,7 +99,8 @@ class Server(uvicorn.Server):
 async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
     """The tenants of a server, in the running event loop."""
     tenants = Tenants(engine, options.limits, options.sync)
-    beside = [asyncio.create_task(_note_uses(authentication)), asyncio.create_task(tenants.resume())]
+    work = (_note_uses(authentication), tenants.resume(), _remember_tokens(tenants.default, authentication))
+    beside = [asyncio.create_task(one) for one in work]
     try:
         yield tenants
     finally:
@@ -112,8 +125,19 @@ async def _note_uses(authentication: Authentication) -> None:
         await asyncio.to_thread(authentication.write_uses)
 
 
+async def _remember_tokens(service: Service, authentication: Authentication) -> None:
+    """Note in the store that the folder has tokens, from the first one on."""
+    is_noted = False
+    while not is_noted:
+        if authentication.needs_token:
+            with suppress(StoreError):  # such as of a full disk
+                await service.commit(RememberTokens(there=True))
+                is_noted = True
+        await asyncio.sleep(_LOOK_S)
+
+
 def check(options: Options) -> None:
-    """Raise `InvalidInput` for options that are wrong, or would let everybody in."""
+    """Raise `InvalidInput` for options that are wrong, or would let everybody in; `StoreError` for damaged tokens."""
     if not 0 <= options.port < 65_536:
         raise InvalidInput(f"--port is {options.port}; it is a number from 0 to 65535")
     for name in ("connections", "connections_per_address"):
@@ -129,11 +153,29 @@ def check(options: Options) -> None:
             ) from None
         if is_everybody:
             raise InvalidInput(f"--trusted-proxies has {one}, which is everybody; name the proxies")
-    if not options.is_loopback and not TokenFile(options.folder).read():
+    tokens = TokenFile(options.folder).read()
+    if tokens and options.no_tokens:
+        raise InvalidInput(f"--no-tokens is set, and {options.folder} has {len(tokens):,} tokens; leave it out")
+    if options.exposing and not tokens:
+        where = "loopback only, 127.0.0.1 or ::1, and not behind a proxy"
+        raise InvalidInput(f"{options.exposing}; without a token the server listens on {where}. {_how(options)}")
+
+
+def _how(options: Options) -> str:
+    return f"`tocsin token create {options.folder} --scope read,publish,subscribe` makes one"
+
+
+def check_lost_tokens(engine: DurableEngine, options: Options, authentication: Authentication) -> None:
+    """Raise `InvalidInput` if a folder had tokens and has none now, as after a restore that left them out."""
+    transactions = Transactions(engine)
+    if authentication.needs_token or not transactions.read(had_tokens):
+        return
+    if not options.no_tokens:
         raise InvalidInput(
-            f"--host is {options.host!r:.60}; without tokens the server listens on loopback only, 127.0.0.1 or ::1. "
-            f"`tocsin token create {options.folder} --scope read,publish,subscribe` makes a token"
+            f"{options.folder} had tokens, and their file {authentication.path} is gone. Restore the file, "
+            f"or make new tokens: {_how(options)}. With --no-tokens everybody on this machine may make every call"
         )
+    transactions.submit(RememberTokens(there=False)).result()
 
 
 def serve(options: Options, ready: Callable[[Server], None]) -> None:
@@ -174,7 +216,8 @@ async def serving(
     engine: DurableEngine, options: Options, listening: socket.socket, ready: Callable[[Server], None]
 ) -> None:
     """Serve an open engine on a socket."""
-    authentication = Authentication(engine.folder, always=not options.is_loopback)
+    authentication = Authentication(engine.folder, always=options.exposing is not None)
+    check_lost_tokens(engine, options, authentication)
     connections = Connections(options.connections, options.connections_per_address, options.trusted_proxies)
     async with running(engine, options, authentication) as tenants:
         shared = Shared(tenants, authentication, connections)

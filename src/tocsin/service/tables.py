@@ -25,7 +25,7 @@ from tocsin.service import throttles
 from tocsin.store import Database
 
 VERSION: Final = 2
-_NAME: Final = "service"
+_NAME, _TOKENS = "service", "service_tokens"
 _SCHEMA: Final = (
     """CREATE TABLE IF NOT EXISTS service_routes (
         id ANY NOT NULL PRIMARY KEY, destination INTEGER, throttle_s REAL, paused_until INTEGER, expires_at INTEGER,
@@ -107,6 +107,27 @@ class Prepare:
 
     def apply(self) -> None:
         """Memory has nothing of it."""
+
+
+class RememberTokens:
+    """The change that notes whether the folder has tokens. Their file could get lost, and nobody would need one."""
+
+    is_alone = True
+
+    def __init__(self, *, there: bool) -> None:
+        self._there = there
+
+    def write(self, database: Database, sequence: int, touched: set[object]) -> int:
+        database.put_meta(_TOKENS, int(self._there))
+        return sequence
+
+    def apply(self) -> None:
+        """Memory has nothing of it."""
+
+
+def had_tokens(database: Database) -> bool:
+    """Whether the folder of a store had tokens when it was served."""
+    return bool(database.meta(_TOKENS))
 
 
 def add_columns(database: Database, later: Sequence[tuple[str, str, str]]) -> None:

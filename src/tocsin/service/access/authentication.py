@@ -86,6 +86,11 @@ class Authentication:
         self.denied = {401: 0, 403: 0}
 
     @property
+    def path(self) -> Path:
+        """The file of the tokens."""
+        return self._file.path
+
+    @property
     def needs_token(self) -> bool:
         """Whether requests need a token: once there was one, they always do."""
         self._needs_token = self._needs_token or self.tokens.is_there
