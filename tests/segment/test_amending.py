@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from pathlib import Path
@@ -23,6 +24,7 @@ from tocsin.segment import IndexFolder, amending, compacting, open_index, pins, 
 from tocsin.segment.amending import Amendment, amend
 from tocsin.segment.compacting import RULE, Rule, compact
 from tocsin.segment.pins import pinned
+from tocsin.segment.publishing import Publication
 
 SCHEMA = pa.schema(
     [
@@ -262,6 +264,49 @@ def test_versions_are_kept_as_long_as_they_are_needed(tmp_path: Path) -> None:
     compact_all(tmp_path)
     take(tmp_path, put("c", 92), keep_s=0.0)
     assert len(answers(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("place", ["pins/stream/0", "version-*/version.json", "manifest.json"])
+def test_a_read_that_fails_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Such as that of a process with too many open files: the versions that it could not read about stay."""
+    take(tmp_path, put("a", 1), keep_s=0.0)
+    if place.startswith("pins"):
+        pinned(tmp_path, "stream", 0)
+    for number in range(2, 5):
+        take(tmp_path, put("b", number), keep_s=0.0)
+    before = IndexFolder.read(tmp_path)
+    read = Path.read_text
+
+    def failing(path: Path, *given: Any, **options: Any) -> str:
+        if is_publishing and path.match(place):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return read(path, *given, **options)
+
+    monkeypatch.setattr(Path, "read_text", failing)
+    publish, is_publishing = Publication.publish, False
+
+    def published(*given: Any, **options: Any) -> IndexFolder:
+        nonlocal is_publishing
+        is_publishing = True
+        try:
+            return publish(*given, **options)
+        finally:
+            is_publishing = False
+
+    monkeypatch.setattr(Publication, "publish", published)
+    if place == "manifest.json":  # whether another one published meanwhile is not known
+        with pytest.raises(SegmentError, match="Too many open files"):
+            take(tmp_path, put("b", 9), keep_s=0.0)
+        assert IndexFolder.read(tmp_path) == before
+    else:
+        take(tmp_path, put("b", 9), keep_s=0.0)
+    monkeypatch.undo()
+
+    if place.startswith("pins"):
+        assert asked(pinned(tmp_path, "stream", 0)[0].open(), EVENTS) == [(1, "a", 1.0)]
+    assert before.open()
+    take(tmp_path, put("b", 10), keep_s=0.0)
+    assert next(name for _, name, _ in answers(tmp_path)) == "a"
 
 
 def test_a_pinned_version_that_is_gone_is_told(tmp_path: Path) -> None:

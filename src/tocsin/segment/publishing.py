@@ -102,7 +102,10 @@ class Publication:
 
     def _may_be_published(self) -> bool:
         """Whether an interrupted `publish` got as far as the manifest, or this cannot be determined."""
-        published = manifest_of(self.path / MANIFEST)
+        try:
+            published = manifest_of(self.path / MANIFEST)
+        except OSError:
+            return True
         if not published:
             return (self.path / MANIFEST).exists()
         return self.version in (published.get("current"), published.get("previous"))

@@ -30,10 +30,16 @@ _AT_ONCE: Final = 16
 
 
 def manifest_of(place: Path) -> dict[str, Any]:
-    """The manifest of an index folder or of a version; empty if it cannot be read."""
+    """The manifest of an index folder or of a version; empty if there is none, or it is damaged.
+
+    Raises the `OSError` of a read that failed, which may work the next time: without it, versions would be lost.
+    """
     try:
         return read_manifest(place, FORMAT, VERSION)
-    except SegmentError:
+    except SegmentError as error:
+        cause = error.__context__
+        if isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError | NotADirectoryError):
+            raise cause from None
         return {}
 
 
@@ -41,9 +47,15 @@ def remove_unneeded(path: Path, keep: Collection[str | None], keep_s: float) -> 
     """Remove all versions except those in `keep`, younger than `keep_s`, pinned or being written.
 
     If versions come often (`keep_s` is set), several are removed together. On a file system without locks, an
-    unpublished version is removed after a day.
+    unpublished version is removed after a day. If a pin or a manifest cannot be read, nothing is removed this time.
     """
-    now = time.time()
+    with suppress(OSError):
+        _remove(path, keep, keep_s, time.time())
+    for beside in path.glob(f"{MANIFEST}.*.part"):  # left by a killed process; nobody else can be writing one now
+        beside.unlink(missing_ok=True)
+
+
+def _remove(path: Path, keep: Collection[str | None], keep_s: float, now: float) -> None:
     names = {version_folder(version) for version in {*keep, *_pinned(path, now)} if version}
     folders = set(path.glob(version_folder("*")))
     kept = {folder for folder in folders if folder.name in names or _age(folder / VERSION_MANIFEST, now) < keep_s}
@@ -55,8 +67,6 @@ def remove_unneeded(path: Path, keep: Collection[str | None], keep_s: float) -> 
                 _thin_out(folder, needed)
             else:
                 _remove_abandoned(folder, now)
-    for beside in path.glob(f"{MANIFEST}.*.part"):  # left by a killed process; nobody else can be writing one now
-        beside.unlink(missing_ok=True)
 
 
 def _places(manifest: dict[str, Any]) -> list[str]:
@@ -70,7 +80,7 @@ def _pinned(path: Path, now: float) -> set[str]:
     """The versions that streams use."""
     found = set()
     for file in (path / PINS).glob("*/*"):
-        with suppress(OSError, ValueError):  # of files that others put there
+        with suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):  # what others put there
             pin = Pin.read(file) if now - file.stat().st_mtime < KEEP_PINS_S else None
             if pin is not None:
                 found.add(pin.version)
@@ -99,8 +109,8 @@ def _remove_abandoned(folder: Path, now: float) -> None:
 
 
 def _age(path: Path, now: float) -> float:
-    """How many seconds ago a file was written; infinite if it does not exist."""
+    """How many seconds ago a file was written; infinite if it does not exist. Raises `OSError`."""
     try:
         return now - path.stat().st_mtime
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return inf
