@@ -119,6 +119,7 @@ def test_the_client_behind_a_trusted_proxy_is_recorded(tmp_path: Path) -> None:
     addresses = {}
     for proxy in ("127.0.0.1", "10.0.0.1"):
         with served(tmp_path / proxy, options={"trusted_proxies": (proxy,)}) as server:
+            server.client = server.client_of(server.token())  # behind a proxy nobody gets in without one
             headers = {"X-Forwarded-For": "203.0.113.7, 198.51.100.9", "X-Forwarded-Proto": "https"}
             server.client.put("/v1/subscriptions/s", json={"where": "n = 1"}, headers=headers)
             server.client.put("/v1/subscriptions/s", json={"where": "n = 1"}, headers={"X-Forwarded-For": "x" * 5000})

@@ -28,6 +28,7 @@ def missing(publishing: Publishing, folder: Path) -> dict[str, list[str]]:
     return lacking
 
 
+@pytest.mark.slow("a server is killed under load")
 @pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.long)])
 def test_what_was_acknowledged_is_delivered(tmp_path: Path, kills: int) -> None:
     draw = random.Random(kills)

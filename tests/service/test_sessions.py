@@ -106,22 +106,36 @@ def test_the_cookie_over_tls_is_for_tls_alone() -> None:
 def test_idle_sessions_end_and_used_ones_go_on() -> None:
     now = [0.0]
     sessions = Sessions(lambda: now[0])
-    idle, used = sessions.begin("a"), sessions.begin("b")
+    idle, used = sessions.begin("a", ""), sessions.begin("b", "")
     now[0] = IDLE_S - 1
     assert sessions.token(used) == "b"
     now[0] = IDLE_S + 1
 
     assert (sessions.token(idle), sessions.token(used)) == (None, "b")
-    sessions.begin("c")
+    sessions.begin("c", "")
     assert len(sessions) == 2
 
 
 def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tocsin.service.access.sessions._MOST", 3)
     sessions = Sessions(lambda: 0.0)
-    texts = [sessions.begin(str(number)) for number in range(5)]
+    texts = [sessions.begin(str(number), "") for number in range(5)]
 
     assert [sessions.token(text) for text in texts] == [None, None, "2", "3", "4"]
+
+
+def test_a_tenant_ends_its_own_sessions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever logs in again and again logs nobody of another tenant out, and sessions that ended do not count."""
+    monkeypatch.setattr("tocsin.service.access.sessions._MOST_OF_TENANT", 3)
+    sessions = Sessions(lambda: 0.0)
+    quiet = sessions.begin("quiet", "bob")
+    for _ in range(9):
+        sessions.end(sessions.begin("gone", "acme"))
+    texts = [sessions.begin(str(number), "acme") for number in range(5)]
+
+    assert [sessions.token(text) for text in texts] == [None, None, "2", "3", "4"]
+    assert sessions.token(quiet) == "quiet"
+    assert len(sessions) == 4
 
 
 def test_nothing_of_a_session_is_on_disk(server: Served) -> None:

@@ -56,6 +56,8 @@ def test_etags_guard_changes(server: Served) -> None:
     for method, more in (("PUT", {"json": record}), ("PATCH", {"json": {"score": 2}}), ("DELETE", {})):
         stale: Any = server.client.request(method, path, headers={"If-Match": first}, **more)
         assert (stale.status_code, stale.json()["etag"]) == (412, second.headers["etag"])
+    weak = server.client.put(path, json=record, headers={"If-Match": f"W/{second.headers['etag']}"})
+    assert (weak.status_code, "weak tag" in weak.json()["detail"]) == (412, True)
     assert server.client.put(path, json=record, headers={"If-None-Match": "*"}).status_code == 412
     assert server.client.put(f"{PATH}/t", json=record, headers={"If-Match": "*"}).status_code == 412
     assert server.client.put(f"{PATH}/t", json=record, headers={"If-None-Match": "*"}).status_code == 201

@@ -61,6 +61,7 @@ def has_all(server: Killed, publishing: Publishing, folder: Path) -> bool:
     return False
 
 
+@pytest.mark.slow("a server is killed under load")
 @pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.long)])
 def test_what_was_acknowledged_is_posted(tmp_path: Path, kills: int) -> None:
     draw = random.Random(kills)

@@ -53,6 +53,7 @@ class Pushing:
             one.join()
 
 
+@pytest.mark.slow("a server is killed under load")
 @pytest.mark.parametrize("kills", [2, pytest.param(100, marks=pytest.mark.long)])
 def test_each_message_and_each_change_is_there_once(tmp_path: Path, kills: int) -> None:
     draw = random.Random(kills)

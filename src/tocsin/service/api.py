@@ -138,8 +138,19 @@ class Exchange:
             return FREE
         if none is not None and none.strip() != "*":
             raise Problem(400, "header", "If-None-Match is * here: the change is made if nothing is there")
-        tags = None if match is None else frozenset(tag.strip().removeprefix("W/") for tag in match.split(","))
-        return Guard(tags, none is not None)
+        return Guard(None if match is None else _strong_tags(match), none is not None)
+
+
+def _strong_tags(header: str) -> frozenset[str]:
+    """The tags of `If-Match`, which weak ones never match (RFC 9110, section 13.1.1)."""
+    tags = frozenset(tag.strip() for tag in header.split(","))
+    strong = frozenset(tag for tag in tags if not tag.startswith("W/"))
+    if tags and not strong:
+        raise Problem(
+            412, "precondition", "a weak tag (W/) never matches. A proxy that compresses answers makes tags weak: "
+            "send the tag without W/, or let the proxy leave answers as they are",
+        )  # fmt: skip
+    return strong
 
 
 class Shared(NamedTuple):

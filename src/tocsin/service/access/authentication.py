@@ -118,7 +118,7 @@ class Authentication:
     def begin(self, text: str) -> tuple[str, Principal]:
         """A new session with the token of a text: the text of its cookie, and who uses it; raises a `Problem`."""
         principal = self._of_token(self.token(text))
-        return self.sessions.begin(principal.token), principal
+        return self.sessions.begin(principal.token, principal.tenant), principal
 
     def _of_session(self, text: str | None) -> Principal:
         if not text:

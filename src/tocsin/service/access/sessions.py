@@ -7,6 +7,7 @@ session ends with its token, with the server, when it is ended, and when it was 
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +18,8 @@ from tocsin.service.access.tokens import digest_of
 
 IDLE_S: Final = 12 * 3600.0
 """A session that is not used for this time ends."""
-_MOST: Final = 10_000
+_MOST, _MOST_OF_TENANT = 10_000, 1_000
+"""Sessions of a server, and of one tenant, whose oldest end before those of others."""
 _SECURE: Final = "__Host-tocsin-session"
 """Browsers accept this name over TLS only, and from the host itself only."""
 _PLAIN: Final = "tocsin-session"
@@ -26,6 +28,7 @@ _PLAIN: Final = "tocsin-session"
 @dataclass(slots=True)
 class _Session:
     token: str  # its id
+    tenant: str
     used: float
 
 
@@ -35,34 +38,47 @@ class Sessions:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._known: dict[bytes, _Session] = {}  # by hash, those that were used last at the end
+        self._counts = Counter[str]()  # by tenant
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def begin(self, token: str) -> str:
+    def begin(self, token: str, tenant: str) -> str:
         """A new session with a token, by its id; returns the text of the cookie."""
         now = self._clock()
-        for key in [key for key, one in self._known.items() if now - one.used > IDLE_S]:
-            del self._known[key]
+        for key in [key for key, session in self._known.items() if now - session.used > IDLE_S]:
+            self._drop(key)
+        if self._counts[tenant] >= _MOST_OF_TENANT:
+            self._drop(next(key for key, session in self._known.items() if session.tenant == tenant))
         while len(self._known) >= _MOST:
-            del self._known[next(iter(self._known))]
+            self._drop(next(iter(self._known)))
         text = secrets.token_hex(32)
-        self._known[digest_of(text)] = _Session(token, now)
+        self._known[digest_of(text)] = _Session(token, tenant, now)
+        self._counts[tenant] += 1
         return text
+
+    def _drop(self, key: bytes) -> None:
+        session = self._known.pop(key, None)
+        if session is not None:
+            self._counts[session.tenant] -= 1
+            if not self._counts[session.tenant]:
+                del self._counts[session.tenant]
 
     def token(self, text: str) -> str | None:
         """The id of a session's token, None if it is not a live session."""
         key, now = digest_of(text), self._clock()
-        one = self._known.pop(key, None)
-        if one is None or now - one.used > IDLE_S:
+        session = self._known.get(key)
+        if session is None or now - session.used > IDLE_S:
+            self._drop(key)
             return None
-        one.used = now
-        self._known[key] = one
-        return one.token
+        session.used = now
+        del self._known[key]  # so that it stands at the end
+        self._known[key] = session
+        return session.token
 
     def end(self, text: str) -> None:
         """End a session."""
-        self._known.pop(digest_of(text), None)
+        self._drop(digest_of(text))
 
 
 def cookie_name(headers: Headers, *, is_secure: bool) -> str:
