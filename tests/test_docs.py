@@ -41,6 +41,7 @@ def test_there_are_some() -> None:
     assert ">>>" in (DOCS / "troubleshooting.md").read_text("utf-8")
 
 
+@pytest.mark.slow("some pages start Spark, and others many commands")
 @pytest.mark.parametrize("page", [*_with_code()])
 def test_blocks_of_pages(page: Path, tmp_path: Path) -> None:
     """All blocks of a page, one after the other, in a folder that has only `examples/` at first.

@@ -22,6 +22,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow("it starts pytest with workers")
 def test_a_worker_that_dies_names_its_test_and_the_others_are_run(tmp_path: Path) -> None:
     """The run ends, though the worker dies in the last file, and no other worker dies of the same test."""
     for name, text in FILES.items():

@@ -83,6 +83,7 @@ def test_no_count_is_zero(tmp_path: Path, name: str) -> None:
         pipeline.run(tmp_path, **{name: 0})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow("it matches real flights by SQL")
 @pytest.mark.spark
 def test_tocsin_rings_what_sql_rings(spark: Any, flown: Path, tmp_path: Path) -> None:
     """On 2,000 real flights and 300 alerts tocsin's matches and scores are those of Spark's own SQL."""

@@ -108,6 +108,7 @@ def test_a_writer_that_dies_before_any_statement(changes: list[tuple[str, int, i
     assert len(steps) > 1
 
 
+@pytest.mark.slow("a child dies at each step")
 @pytest.mark.parametrize(
     "changes",
     [

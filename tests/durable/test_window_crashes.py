@@ -108,6 +108,7 @@ def test_a_window_that_dies_before_any_statement_of_every_kind_of_call(tmp_path:
     assert len(steps) > 3 * len(SOME)
 
 
+@pytest.mark.slow("a child dies at each step")
 @pytest.mark.parametrize(
     ("sync", "cut"),
     [

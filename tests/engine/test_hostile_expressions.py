@@ -52,6 +52,7 @@ def told() -> dict[str, str]:
     return reasons
 
 
+@pytest.mark.slow("a process parses sixteen texts of up to a megabyte")
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_expression_is_one_clear_reject(kind: str, told: dict[str, str]) -> None:
     """The process ends by itself, the good subscription is served, and the reason is short and says why."""

@@ -15,6 +15,7 @@ def engine() -> tocsin.Engine:
     return tocsin.Engine()
 
 
+@pytest.mark.slow("a list of tens of thousands of values is parsed and compiled")
 def test_a_long_list_of_values(engine: tocsin.Engine) -> None:
     values = ",".join(map(str, range(0, 2 * MANY, 2)))
     engine.subscribe("in", f"n IN ({values})")

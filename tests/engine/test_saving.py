@@ -76,6 +76,7 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow("a child dies at each step")
 @pytest.mark.parametrize(
     ("happens", "before"),
     sized(

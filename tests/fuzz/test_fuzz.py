@@ -34,6 +34,7 @@ def found() -> dict[str, list[str]]:
     return told
 
 
+@pytest.mark.slow("a process tries hundreds of inputs")
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_short_run_finds_nothing(name: str, found: dict[str, list[str]]) -> None:
     """`make fuzz` goes on."""

@@ -250,6 +250,7 @@ def test_unspoilt_numbers_written_again_are_accepted(damaged: Damaged) -> None:
     assert asked(Snapshots.of([open_segment(damaged.folder)])) == asked(Snapshots.of([build()]))
 
 
+@pytest.mark.slow("a process opens and asks each damaged index")
 @pytest.mark.parametrize(
     "load",
     [

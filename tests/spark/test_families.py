@@ -122,6 +122,7 @@ def expected(subscriptions: list[dict[str, Any]], ranking: Any) -> list[Any]:
     return [list(zip(*pair, strict=True)) for pair in pairs]
 
 
+@pytest.mark.slow("it compiles every index for each number of partitions")
 @pytest.mark.parametrize("index", INDEXES)
 def test_every_index_answers_in_any_number_of_partitions(tmp_path: Path, index: str) -> None:
     """Every question."""
@@ -136,6 +137,7 @@ def test_every_index_answers_in_any_number_of_partitions(tmp_path: Path, index: 
         assert [answers(folder, ranking) for ranking in RANKINGS] == wanted
 
 
+@pytest.mark.slow("it compiles and changes every index")
 @pytest.mark.parametrize("index", INDEXES)
 def test_every_index_takes_changes(tmp_path: Path, index: str) -> None:
     """Inserts, updates, deletes and scores, merged at the end: like a dictionary, asked every question."""
