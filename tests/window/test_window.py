@@ -311,3 +311,23 @@ def test_a_refused_message_decides_neither_the_time_nor_the_kind_of_keys() -> No
     assert [(error.row, error.field) for error in answer.errors] == [(1, "key")]
     with pytest.raises(RecordError, match="words: they are 5"):
         own.push(words=5, location=PLACE, time=3, key="m")
+
+
+@pytest.mark.parametrize("index", ["blocks", "k_max(times=1)", "k_skyband(modelled=0)"])
+def test_a_buffer_takes_no_more_room_than_the_window_has_messages(index: str) -> None:
+    """However large k is; and then nothing is searched for again, because every message is kept."""
+    window = tocsin.Window(size=100, bounds=(0, 0, 10, 10), index=index)
+    window.subscribe("small", words=["a"], location=(1, 1), k=100)
+    small = window.sizes()["buffers"]
+    window.subscribe("large", words=["a"], location=(1, 1), k=1_000_000)
+
+    assert window.sizes()["buffers"] <= 3 * small
+    for _ in range(250):
+        window.push(words=["a"], location=(2, 2))
+    assert window.results("large") == window.results("small")
+    assert [message for message, _ in window.results("large")] == list(range(249, 149, -1))
+    window.unsubscribe("small")
+    before = window.stats.reevaluations
+    for _ in range(50):
+        window.push(words=["a"], location=(2, 2))
+    assert window.stats.reevaluations == before

@@ -36,6 +36,16 @@ class Buffering:
     room: Callable[[int], Room]
     is_skyband: bool = False
 
+    def room_within(self, k: int, size: int) -> Room:
+        """The room for k in a window of `size` messages: no buffer needs more entries than the window has messages.
+
+        If k is above `size`, a search never finds as many messages as it looks for. So every message is kept.
+        """
+        room = self.room(min(k, size))
+        searched = size + 1 if k > size else min(room.searched, size + 1)
+        capacity = min(room.capacity, power_of_two(size + 1, _LEAST_ROOM))
+        return Room(searched, min(room.limit, capacity), capacity)
+
 
 def first_in_first_out(slack: int) -> Buffering:
     """Keeps all messages above a threshold: the score at rank `slack` * k when it was set."""

@@ -72,7 +72,7 @@ class Sliding:
     ) -> None:
         self.disseminator = disseminator
         self.rules = Rules(_ENDLESS if size is None else size, math.inf if span is None else span, diagonal)
-        self.slots = Slots(buffering)
+        self.slots = Slots(buffering, self.rules.size)
         self.messages = no_messages()
         self._waiting = no_waiting()
         self.lists = no_lists(1)

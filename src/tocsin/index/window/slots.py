@@ -74,8 +74,8 @@ class Held(NamedTuple):
 class Slots:
     """The tables of all subscriptions, which grow, and the free slots."""
 
-    def __init__(self, buffering: Buffering) -> None:
-        self.buffering = buffering
+    def __init__(self, buffering: Buffering, size: int) -> None:
+        self.buffering, self._size = buffering, size
         self.living = 0
         self.largest_buffer = 8
         self._end = 0
@@ -182,7 +182,7 @@ class Slots:
     def _give_buffers(self, slots: NDArray[np.int32], ks: NDArray[np.int32]) -> None:
         buffers, small = self.buffers, self.buffers.small
         for k in np.unique(ks).tolist():
-            searched, limit, capacity = self.buffering.room(k)
+            searched, limit, capacity = self.buffering.room_within(k, self._size)
             self.largest_buffer = max(self.largest_buffer, capacity)
             wanting = slots[ks == k]
             free = self._free_entries[capacity]
