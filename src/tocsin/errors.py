@@ -10,6 +10,7 @@
     │   └── UnsuitableIndex         an index that was asked for by name cannot hold some subscription
     ├── UnknownSubscription     (also a KeyError) no subscription has that id
     ├── ServiceError            a service refused a request of a client, or could not be reached
+    ├── HalfChanged             a change failed halfway, and the object can no longer be used
     ├── StoreError              a store (of an engine, fences or a window) cannot be opened or written
     ├── SegmentError            files of an index are missing, damaged or of another version
     └── MissingExtra            (also an ImportError) an optional dependency is not installed
@@ -150,6 +151,13 @@ class SegmentError(TocsinError):
 
 class StoreError(TocsinError):
     """The store of an engine, fences or a window cannot be opened or written. What was acknowledged before is kept."""
+
+
+class HalfChanged(TocsinError):
+    """A change of an object in memory failed halfway, for lack of memory or by an interrupt. It cannot be used again.
+
+    Every call raises this, since an answer might be wrong. A durable object is read from its store again instead.
+    """
 
 
 class ServiceError(TocsinError):

@@ -27,6 +27,7 @@ from tocsin.engine import (
 from tocsin.errors import (
     DuplicateSubscription,
     ExpressionError,
+    HalfChanged,
     InvalidInput,
     MissingExtra,
     RecordError,
@@ -70,6 +71,7 @@ __all__ = [
     "FenceChange",
     "FenceChanges",
     "Fences",
+    "HalfChanged",
     "InvalidInput",
     "Match",
     "Matches",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -156,6 +156,25 @@ def checked_k(raw: Any) -> int:
 
 MOST_MESSAGES: Final = 1_000_000
 """The upper limit on k. The window reserves space for several times k messages for each subscription."""
+
+
+def checked_size(size: Any) -> int | None:
+    """Check the number of messages in a window; raises `InvalidInput`."""
+    if size is None:
+        return None
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1 << 30:
+        raise InvalidInput(f"size is {size!r:.40}; it must be a number of messages, from 1 to {1 << 30:,}")
+    return int(size)
+
+
+def checked_span(time: Any) -> float | None:
+    """Check for how many seconds a message stays in a window; raises `InvalidInput`."""
+    if time is None:
+        return None
+    seconds = time.total_seconds() if isinstance(time, timedelta) else time
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
+        raise InvalidInput(f"time is {time!r:.40}; it must be a number of seconds above 0, or a timedelta")
+    return float(seconds)
 
 
 def checked_alpha(raw: Any) -> float:

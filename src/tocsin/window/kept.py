@@ -34,7 +34,7 @@ class KeptWindow(WindowSubscriptions):
         SegmentError
             If the folder has something else, or is that of a durable window.
         """
-        with self._lock:
+        with self._reading():
             save_window(self, folder)
 
     @classmethod

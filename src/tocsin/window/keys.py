@@ -44,18 +44,20 @@ class Keys:
                 f"it is {shown(key)}, but the messages before {before}; give all messages one kind", "key"
             )
 
-    def add(self, keys: Sequence[MessageKey]) -> None:
-        """Add the keys of accepted messages."""
+    def add(self, keys: Sequence[MessageKey], taken: int) -> None:
+        """Add the keys of accepted messages, the first of which gets the number `taken`.
+
+        If that push failed, the next one replaces them.
+        """
         if self.kind is not None:
-            self._keys += keys
+            self._keys[taken - self._first :] = keys
 
     def forget(self, first: int, taken: int) -> None:
         """Drop the keys of messages with smaller numbers."""
         if self.kind is None:
             self._first = taken
         elif first - self._first > len(self._keys) // 2:
-            del self._keys[: first - self._first]
-            self._first = first
+            self._keys, self._first = self._keys[first - self._first :], first
 
     def of(self, numbers: NDArray[np.int64]) -> list[MessageKey]:
         """The keys of messages."""

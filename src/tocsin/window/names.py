@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -79,29 +79,36 @@ class Names:
                 rejects.append(Reject(row, name, error.field, error.reason))
         return sorted(places.values()), rejects
 
-    def add(self, names: Sequence[SubscriptionId], slots: NDArray[np.int32], rank: Rank) -> None:
-        """Assign names to slots, and ranks to these; if gaps are full, all slots get new ranks."""
-        self._column = None
-        places = slots.tolist()
+    def plan(self, names: Sequence[SubscriptionId], slots: NDArray[np.int32]) -> Naming:
+        """Choose ranks for new names of some slots; if gaps are full, all slots get new ranks.
+
+        Nothing counts before `assign`.
+        """
         if not self._slots:  # earlier ids may have been of another type
             self._ids, self.are_strings = [], isinstance(names[0], str)
             self._sorted, self._recent = _Ranked([], []), _Ranked([], [])
+        places = slots.tolist()
         self._ids += [None] * (max(places, default=-1) + 1 - len(self._ids))
-        for name, slot in zip(names, places, strict=True):
-            self._slots[name] = slot
+        given = dict(zip(names, places, strict=True))
+        between: list[int | None] = [None]
+        if len(names) + len(self._recent.names) <= _RECENT:
+            between = [self._rank_between(name) for name in names]
+        if None not in between:
+            return Naming(given, slots, np.array(between, np.int64), self._sorted, self._recent)
+        return self._rank_all(given)
+
+    def assign(self, naming: Naming, rank: Rank) -> None:
+        """Give slots their names and ranks. May be repeated."""
+        self._column = None
+        rank(naming.slots, naming.ranks)
+        for name, slot in naming.names.items():
             self._ids[slot] = name
-        if len(names) + len(self._recent.names) > _RECENT:
-            self._rank_all(rank)
-            return
-        between = [self._rank_between(name) for name in names]
-        if None in between:
-            self._rank_all(rank)
-        else:
-            rank(slots, np.array(between, np.int64))
+        self._slots.update(naming.names)
+        self._sorted, self._recent = naming.sorted, naming.recent
 
     def remove(self, name: SubscriptionId) -> None:
-        """Remove an id. Its slot keeps the name while changes may still refer to it."""
-        del self._slots[name]
+        """Remove an id. Its slot keeps the name while changes may still refer to it. May be repeated."""
+        self._slots.pop(name, None)
 
     def column(self, slots: NDArray[np.int32]) -> pa.Array:
         """The ids of slots as a column; strings become a dictionary column."""
@@ -129,17 +136,27 @@ class Names:
         rank = min((low + high) // 2, low + _GAP)
         if not low < rank < high:
             return None
-        self._recent.names.insert(recent, name)
-        self._recent.ranks.insert(recent, rank)
+        self._recent.names[recent:recent], self._recent.ranks[recent:recent] = [name], [rank]
         return rank
 
-    def _rank_all(self, rank: Rank) -> None:
-        """Assign new ranks to all ids, equally spaced."""
-        names = sorted(self._slots)
+    def _rank_all(self, given: dict[Any, int]) -> Naming:
+        """New ranks for all ids, equally spaced."""
+        slots = {**self._slots, **given}
+        names = sorted(slots)
         step = min(_GAP, _LAST_RANK // (len(names) + 1))
-        given = step * np.arange(1, len(names) + 1)
-        rank(np.fromiter(map(self._slots.__getitem__, names), np.int32, len(names)), given)
-        self._sorted, self._recent = _Ranked(names, given.tolist()), _Ranked([], [])
+        ranks = step * np.arange(1, len(names) + 1)
+        places = np.fromiter(map(slots.__getitem__, names), np.int32, len(names))
+        return Naming(given, places, ranks, _Ranked(names, ranks.tolist()), _Ranked([], []))
+
+
+class Naming(NamedTuple):
+    """Names of slots with their ranks, before they are assigned."""
+
+    names: dict[Any, int]  # the slot of each
+    slots: NDArray[np.int32]  # those that get a rank
+    ranks: NDArray[np.int64]
+    sorted: _Ranked
+    recent: _Ranked
 
 
 class _Ranked:

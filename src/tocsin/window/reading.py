@@ -66,6 +66,14 @@ class NewSubscriptions(NamedTuple):
     rejects: list[Reject]
 
 
+class Admission(NamedTuple):
+    """The rules for the next message that earlier ones set."""
+
+    latest: float  # the time before which messages are late
+    kind: type | None  # of keys
+    is_decided: bool
+
+
 class Reader:
     """Reads records by the rules of a window; `latest` is the time before which messages are late."""
 
@@ -74,6 +82,16 @@ class Reader:
         self._vocabulary, self._keys = vocabulary, keys
         self.latest = -np.inf
         self._stamps, self._stamp = np.zeros(0, np.int64), 0
+
+    @property
+    def admission(self) -> Admission:
+        """What the messages read so far decide for the next ones."""
+        return Admission(self.latest, self._keys.kind, self._keys.is_decided)
+
+    def readmit(self, admission: Admission) -> None:
+        """Return to an earlier state, because messages that were read since then are not in the window."""
+        self.latest = admission.latest
+        self._keys.kind, self._keys.is_decided = admission.kind, admission.is_decided
 
     def message_chunks(self, source: Any) -> Iterator[Chunk]:
         """The records of a source; raises `InvalidInput` if it cannot be read."""
@@ -165,12 +183,19 @@ class Reader:
         if len(self._stamps) < len(squares):
             self._stamps = np.zeros(len(squares), np.int64)
         given = numbers[members] if len(members) else out
-        distinct_words(starts, given, squares, self._stamps, self._stamp, out_starts, out)
-        self._stamp += len(good)
+        stamp, self._stamp = self._stamp, self._stamp + len(good)  # first, so that no stamp is ever used twice
+        distinct_words(starts, given, squares, self._stamps, stamp, out_starts, out)
         return out_starts, out[: out_starts[-1]]
 
 
 _ONE_ROW: Final = np.zeros(1, np.int64)
+
+
+def stop_at_first(errors: list[Reject], strict: bool) -> None:
+    """Raise the first of some rejects, if asked to be strict."""
+    if strict and errors:
+        first = errors[0]
+        raise RecordError(f"row {first.row}: {first.reason}", first.field)
 
 
 def late(time: float, before: float) -> str:

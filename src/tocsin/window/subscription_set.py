@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tocsin.errors import DuplicateSubscription, InvalidInput, RecordError
+from tocsin.commits import Commit
+from tocsin.errors import DuplicateSubscription, HalfChanged, InvalidInput, RecordError
 from tocsin.forking import renewed
 from tocsin.index.registry import window_index
 from tocsin.index.window import Shares, Sliding
@@ -20,15 +21,16 @@ from tocsin.index.window.kernels.layouts import ALPHA, EXAMINED, REACHED, REEVAL
 from tocsin.index.window.stored import words_of_message
 from tocsin.model.subscription import Reject, Report, SubscriptionId, shown
 from tocsin.model.texts import PLAIN, Text
-from tocsin.model.window import Bounds, Location, MessageKey, checked_squares
+from tocsin.model.window import Bounds, Location, MessageKey, checked_size, checked_span, checked_squares
 from tocsin.records import ObjectChunk
 from tocsin.records.events import Events
 from tocsin.threads import workers
 from tocsin.window.answer import WindowStats
+from tocsin.window.changing import Alone, Changing, require_at_rest
 from tocsin.window.explaining import Side, WindowExplanation, explain
 from tocsin.window.keys import Keys
-from tocsin.window.names import Names
-from tocsin.window.reading import DEFAULT_ALPHA, DEFAULT_K, NewSubscriptions, Reader
+from tocsin.window.names import Names, Naming
+from tocsin.window.reading import DEFAULT_ALPHA, DEFAULT_K, NewSubscriptions, Reader, stop_at_first
 from tocsin.window.vocabulary import Vocabulary
 
 
@@ -46,7 +48,7 @@ class WindowSubscriptions:
         index: str = "blocks",
         threads: int | None = 1,
     ) -> None:
-        self.size, self.span = _checked_size(size), _checked_span(time)
+        self.size, self.span = checked_size(size), checked_span(time)
         if self.size is None and self.span is None:
             raise InvalidInput("a window needs size, a number of messages, or time, a number of seconds, or both")
         self.bounds, self.index = Bounds.of(bounds), index
@@ -65,6 +67,7 @@ class WindowSubscriptions:
             for _ in range(self._share_count)
         ]
         self._sliding: Sliding | Shares = shares[0] if len(shares) == 1 else Shares(shares)
+        self._commit = Commit()
         self._vocabulary, self._names, self._keys = Vocabulary(self._squares), Names(), Keys()
         self._reader = Reader(self.bounds, self.text, self.span is not None, self._vocabulary, self._keys)
         self._changes = 0
@@ -74,9 +77,21 @@ class WindowSubscriptions:
         """Recreate the lock as unheld; the child of a fork calls this."""
         self._lock = threading.RLock()
 
+    def _reading(self) -> AbstractContextManager[Any]:
+        """Within this, other threads change nothing. Raises `HalfChanged` for a window that is."""
+        return Alone(self)
+
     def _changing(self) -> AbstractContextManager[Any]:
         """Within this, messages and subscriptions change; a durable window makes the changes durable at its end."""
-        return self._lock
+        return Changing(self)
+
+    def _require_whole(self) -> None:
+        """Raise `HalfChanged` if a change ended halfway. The caller holds the lock, and has changed nothing yet."""
+        if self._commit.is_half or not self._sliding.is_whole:
+            raise HalfChanged(
+                "a change of this window failed halfway, for lack of memory or by an interrupt, and its answers could "
+                "be wrong; make the window again, or load it"
+            )
 
     # Subscriptions
 
@@ -178,13 +193,16 @@ class WindowSubscriptions:
 
     def __len__(self) -> int:
         """The number of subscriptions."""
+        require_at_rest(self)
         return len(self._names)
 
     def __contains__(self, id: object) -> bool:
+        require_at_rest(self)
         return id in self._names
 
     def __iter__(self) -> Iterator[SubscriptionId]:
         """The ids, ascending."""
+        require_at_rest(self)
         return iter(self._names)
 
     # Answers
@@ -207,7 +225,7 @@ class WindowSubscriptions:
         UnknownSubscription
             If no subscription has the id.
         """
-        with self._lock:
+        with self._reading():
             numbers, scores = self._sliding.best(self._names.slot(id))
             return list(zip(self._keys.of(numbers), scores.tolist(), strict=True))
 
@@ -228,7 +246,7 @@ class WindowSubscriptions:
         >>> window.results_table().to_pylist()
         [{'subscription': 'u1', 'rank': 1, 'message': 0, 'score': 1.0}]
         """
-        with self._lock:
+        with self._reading():
             slots = np.array([self._names.slot(name) for name in self._names], np.int32)
             counts, numbers, scores = self._sliding.best_of_each(slots)
             return pa.table(
@@ -272,7 +290,7 @@ class WindowSubscriptions:
         >>> why.rank, why.common, why.spatial
         (1, ('seafood',), 1.0)
         """
-        with self._lock:
+        with self._reading():
             sliding, slot = self._sliding, self._names.slot(id)
             first, taken = sliding.taken - sliding.held, sliding.taken
             numbers = self._keys.numbers_of(message, first, taken)
@@ -293,11 +311,13 @@ class WindowSubscriptions:
     @property
     def held(self) -> int:
         """The number of messages in the window."""
+        require_at_rest(self)
         return self._sliding.held
 
     @property
     def stats(self) -> WindowStats:
         """The work of the window since it was made."""
+        require_at_rest(self)
         counts = self._sliding.counts()
         examined, reached, reevaluations = (int(counts[column]) for column in (EXAMINED, REACHED, REEVALUATED))
         return WindowStats(self._sliding.taken, examined, reached, self._changes, reevaluations, self._seconds)
@@ -310,13 +330,16 @@ class WindowSubscriptions:
         mapping of str to int
             Bytes by purpose: `records`, `buffers`, `structure`, `messages` and `work`.
         """
+        require_at_rest(self)
         return self._sliding.sizes()
 
     # Internals
 
     def _know(self) -> NDArray[np.float64]:
         """Register new words with the structures."""
-        self._sliding.know_words(len(self._vocabulary), *self._vocabulary.new_words())
+        numbers, squares = self._vocabulary.new_words()
+        self._sliding.know_words(len(self._vocabulary), numbers, squares)
+        self._vocabulary.know(len(numbers))
         return self._sliding.squares
 
     def _subscribe_all(self, subscriptions: Events, *, replace: bool, strict: bool) -> Report:
@@ -331,44 +354,45 @@ class WindowSubscriptions:
         return Report(accepted, errors)
 
     def _take(self, asked: NewSubscriptions, places: list[int]) -> None:
-        """Add some of the requested subscriptions, replacing those with the same ids."""
+        """Add some of the requested subscriptions, replacing those with the same ids: all of them, or none."""
         if not places:
             return
-        for name in [asked.ids[place] for place in places if asked.ids[place] in self._names]:
-            self._drop(name)
+        names, slots = [asked.ids[place] for place in places], self._names
+        replaced = [slots.slot(name) for name in names if name in slots]
         coming = asked.coming if len(places) == len(asked.ids) else asked.coming.part(np.array(places))
-        slots = self._sliding.add(coming)
-        self._names.add([asked.ids[place] for place in places], slots, self._sliding.rank)
+        sliding: Any = self._sliding
+        joining = sliding.plan(coming)
+        naming: Naming | None = None
+
+        def assign(naming: Naming) -> None:
+            self._names.assign(naming, self._sliding.rank)
+            for slot in replaced:
+                self._sliding.remove(slot)
+
+        self._commit.is_half = True
+        try:
+            sliding.add(joining)
+            naming = self._names.plan(names, joining.slots)
+            assign(naming)
+            self._commit.is_half = False
+        except BaseException:
+            if naming is None:
+                self._sliding.remove_all(joining.slots)
+            else:
+                assign(naming)
+            self._commit.is_half = False
+            raise
 
     def _drop(self, id: SubscriptionId) -> None:
         """Remove a subscription; raises `UnknownSubscription`."""
         slot = self._names.slot(id)
-        self._names.remove(id)
-        self._sliding.remove(slot)
+
+        def drop() -> None:
+            self._names.remove(id)
+            self._sliding.remove(slot)
+
+        self._commit.make(drop)
 
     def _weighed(self, numbers: NDArray[np.int32]) -> dict[str, float]:
         words = self._vocabulary.words_of(numbers.tolist())
         return {word: self._squares.get(word, 1.0) for word in words}
-
-
-def stop_at_first(errors: list[Reject], strict: bool) -> None:
-    if strict and errors:
-        first = errors[0]
-        raise RecordError(f"row {first.row}: {first.reason}", first.field)
-
-
-def _checked_size(size: Any) -> int | None:
-    if size is None:
-        return None
-    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1 << 30:
-        raise InvalidInput(f"size is {size!r:.40}; it must be a number of messages, from 1 to {1 << 30:,}")
-    return int(size)
-
-
-def _checked_span(time: Any) -> float | None:
-    if time is None:
-        return None
-    seconds = time.total_seconds() if isinstance(time, timedelta) else time
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
-        raise InvalidInput(f"time is {time!r:.40}; it must be a number of seconds above 0, or a timedelta")
-    return float(seconds)

@@ -33,10 +33,14 @@ class Vocabulary:
         return [self._numbers.texts[number] for number in numbers]
 
     def new_words(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The numbers assigned since the last call, and the squared weights of their words."""
-        fresh, self._numbers.fresh = self._numbers.fresh, []
-        weighs: Sequence[float] = [self._squares.get(self._numbers.texts[number], 1.0) for number in fresh]
-        return np.array(fresh, np.int64), np.array(weighs, np.float64)
+        """The numbers assigned since `know`, and the squared weights of their words."""
+        fresh = self._numbers.fresh
+        weights: Sequence[float] = [self._squares.get(self._numbers.texts[number], 1.0) for number in fresh]
+        return np.array(fresh, np.int64), np.array(weights, np.float64)
+
+    def know(self, count: int) -> None:
+        """Record that the structures know the first `count` of the new words."""
+        del self._numbers.fresh[:count]
 
     def is_full(self) -> bool:
         """Whether it is time to look for unused words."""
@@ -49,7 +53,7 @@ class Vocabulary:
 
 
 class _Numbers(dict[str, int]):
-    """Numbers by word, assigned on access."""
+    """Numbers by word, assigned on access. A word counts once the dictionary has it, which comes last."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,13 +68,16 @@ class _Numbers(dict[str, int]):
         else:
             number = len(self.texts)
             self.texts.append(word)
-        self[word] = number
         self.fresh.append(number)
+        self[word] = number
         return number
 
     def forget(self, uses: NDArray[np.int32]) -> None:
-        unused = np.flatnonzero(uses[1 : len(self.texts)] == 0) + 1
-        for number in unused.tolist():
-            if self.pop(self.texts[number], None) is not None:
-                self.texts[number] = ""
-                self._free.append(number)
+        free = set(self._free)
+        for number in (np.flatnonzero(uses[1 : len(self.texts)] == 0) + 1).tolist():
+            if number in free:
+                continue
+            if self.get(self.texts[number]) == number:  # it is not if a call was interrupted
+                del self[self.texts[number]]
+            self.texts[number] = ""
+            self._free.append(number)

@@ -17,8 +17,7 @@ from tocsin.model.window import ENTER, EXIT, Change, Location, MessageKey, Momen
 from tocsin.records.events import Events
 from tocsin.window.answer import WindowAnswer
 from tocsin.window.kept import KeptWindow
-from tocsin.window.reading import Read
-from tocsin.window.subscription_set import stop_at_first
+from tocsin.window.reading import Read, stop_at_first
 
 _KINDS: Final = (EXIT, ENTER)
 _TABLE: Final = ("event", "subscription", "message", "kind", "score")
@@ -238,11 +237,11 @@ class Window(KeptWindow):
         self._keys.forget(sliding.taken - sliding.held, sliding.taken)
 
     def _push(self, read: Read) -> Changes:
-        self._keys.add(read.keys)
+        self._keys.add(read.keys, self._sliding.taken)
         return self._counted(self._timed(self._sliding.push, read.batch))
 
     def _fill(self, read: Read) -> None:
-        self._keys.add(read.keys)
+        self._keys.add(read.keys, self._sliding.taken)
         self._timed(self._sliding.fill, read.batch)
 
     def _timed(self, step: Callable[..., Any], *given: Any) -> Any:

@@ -54,8 +54,8 @@ class BuiltAnew:
     def add(
         self, slots: NDArray[np.int32], starts: NDArray[np.int64], words: NDArray[np.int32], interests: Any
     ) -> None:
-        self._pace.late += len(slots)
-        self.table = self.table._replace(late=put_behind_all(self.table.late, slots, starts, words))
+        late = put_behind_all(self.table.late, slots, starts, words)
+        self.table, self._pace.late = self.table._replace(late=late), self._pace.late + len(slots)
 
     def is_due(self, living: int, taken: int) -> bool:
         return self._pace.is_due(living, taken)

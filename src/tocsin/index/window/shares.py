@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,19 @@ from tocsin.columns.arrays import gathered, inverse, starts_of
 from tocsin.index.window.kernels.layouts import Batch, Changes, Messages
 from tocsin.index.window.kernels.merging import merge_changes
 from tocsin.index.window.sliding import Sliding
-from tocsin.index.window.slots import Coming, Held
+from tocsin.index.window.slots import Coming, Held, Joining
 
 Result = TypeVar("Result")
 
 _FEWEST: Final = 16
 """The fewest messages for which threads are started."""
+
+
+class SharedJoining(NamedTuple):
+    """New subscriptions with the slots that they will have, by share."""
+
+    slots: NDArray[np.int32]  # (C,) as callers number them
+    parts: list[tuple[int, Joining]]  # the number of each share, and its part
 
 
 class Shares:
@@ -34,6 +41,12 @@ class Shares:
     def __init__(self, shares: Sequence[Sliding]) -> None:
         self._shares = list(shares)
         self._next = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all shares are, and have the same messages."""
+        ends = {(share.held, share.taken) for share in self._shares}
+        return len(ends) == 1 and all(share.is_whole for share in self._shares)
 
     # Words
 
@@ -54,20 +67,33 @@ class Shares:
 
     # Subscriptions
 
-    def add(self, coming: Coming) -> NDArray[np.int32]:
-        """Add subscriptions, equally many to each share; returns their slots."""
-        count = len(coming.ks)
+    def plan(self, coming: Coming) -> SharedJoining:
+        """Choose slots for new subscriptions, equally many in each share. Nothing changes before `add`."""
+        count, shares = len(coming.ks), len(self._shares)
         slots = np.empty(count, np.int32)
-        owners = (self._next + np.arange(count)) % len(self._shares)
+        owners = (self._next + np.arange(count)) % shares
+        parts = list[tuple[int, Joining]]()
+        for number, share in enumerate(self._shares):
+            places = np.flatnonzero(owners == number)
+            if len(places):
+                part = share.plan(coming.part(places))
+                slots[places] = part.slots * shares + number
+                parts.append((number, part))
+        return SharedJoining(slots, parts)
+
+    def add(self, joining: SharedJoining) -> None:
+        """Add subscriptions. After an error, `remove_all` undoes it."""
+        count = len(joining.slots)
+        self._each([partial(self._shares[number].add, part) for number, part in joining.parts], count)
         self._next = (self._next + count) % len(self._shares)
-        own = [np.flatnonzero(owners == number) for number in range(len(self._shares))]
-        chosen = [(number, places) for number, places in enumerate(own) if len(places)]
-        taken = self._each([partial(self._shares[n].add, coming.part(places)) for n, places in chosen], count)
-        for (number, places), local in zip(chosen, taken, strict=True):
-            slots[places] = local * len(self._shares) + number
-        return slots
+
+    def remove_all(self, slots: NDArray[np.int32]) -> None:
+        """Remove the subscriptions that some slots have."""
+        for share, _, local in self._parted(slots):
+            share.remove_all(local)
 
     def remove(self, slot: int) -> None:
+        """Remove a subscription."""
         share, local = self._within(slot)
         share.remove(local)
 

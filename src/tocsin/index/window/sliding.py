@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import starts_of
+from tocsin.commits import Commit
 from tocsin.index.protocols import Disseminator
 from tocsin.index.tables import bytes_of_table, grown, new_table
 from tocsin.index.window.buffering import Buffering
@@ -27,24 +28,28 @@ from tocsin.index.window.kernels.layouts import (
     CHUNK,
     COUNT,
     DONE,
+    GONE,
     MORE_CHANGES,
     MORE_EXITS,
     MORE_LISTS,
     NOBODY,
     ROW,
     SPARE,
+    THETA,
+    UNFINISHED,
     WRITTEN,
     Batch,
     Changes,
     Rules,
     State,
+    Waiting,
     Work,
 )
 from tocsin.index.window.kernels.layouts import Words as WordTable
 from tocsin.index.window.kernels.searching import forget_slot
 from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, take_messages
 from tocsin.index.window.message_blocks import BatchSearch
-from tocsin.index.window.slots import Coming, Held, Slots
+from tocsin.index.window.slots import Coming, Held, Joining, Slots
 from tocsin.index.window.stored import no_messages, no_waiting, with_message_room, with_waiting_room
 from tocsin.kernels.packing import Packed
 
@@ -82,6 +87,12 @@ class Sliding:
         self._packed = Packed(self._state(), STATE)
         self.batch_search = BatchSearch()
         self._fills = False
+        self._commit = Commit()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no change has ended halfway. Nothing may be asked of a window that is not whole."""
+        return not (self._commit.is_half or self._fills or self._work.progress[UNFINISHED])
 
     # Words
 
@@ -89,9 +100,9 @@ class Sliding:
         """Make room for words below `count`. `numbers` are new or reused words, with squared weights `squares`."""
         room = power_of_two(count)
         if room > len(self.words.squares):
-            self.words = grown(self.words, words=room)
-            self.lists = grown(self.lists, words=room)
+            words, lists = grown(self.words, words=room), grown(self.lists, words=room)
             self.disseminator.know_words(room)
+            self.words, self.lists = words, lists
         self.words.squares[numbers] = squares
 
     @property
@@ -106,20 +117,47 @@ class Sliding:
 
     # Subscriptions
 
-    def add(self, coming: Coming) -> NDArray[np.int32]:
-        """Add subscriptions, and fill their buffers from the window; returns their slots."""
-        slots = self.slots.add(coming)
+    def plan(self, coming: Coming) -> Joining:
+        """Choose slots for new subscriptions. Nothing changes before `add`."""
+        words, uses = self._more_uses(coming)
+        return Joining(self.slots.plan(coming), coming, words, uses)
+
+    def add(self, joining: Joining) -> None:
+        """Add subscriptions, and fill their buffers from the window. After an error, `remove_all` undoes it."""
+        coming, slots = joining.coming, joining.slots
+
+        def take() -> None:
+            self.words.uses[joining.words] = joining.uses
+            self.slots.take(joining.taking)
+
+        self._commit.make(take)
         self._give_room_to_work(int(np.diff(coming.starts).max(initial=0)))
-        np.add.at(self.words.uses, coming.words, 1)
         if self.held:
             self.batch_search.fill(self._state(), slots)
         self.disseminator.add(slots, coming.starts, coming.words, self.slots.interests)
-        return slots
+
+    def _more_uses(self, coming: Coming) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The words of new subscriptions, and how many subscriptions will have each."""
+        words, counts = (coming.words, 1) if len(coming.ks) == 1 else np.unique(coming.words, return_counts=True)
+        return words, (self.words.uses[words] + counts).astype(np.int32)
+
+    def remove_all(self, slots: NDArray[np.int32]) -> None:
+        """Remove the subscriptions that some slots have."""
+        slots = slots[slots < self.slots.capacity]
+        for slot in slots[self.slots.interests.records[slots, THETA] != GONE].tolist():
+            self.remove(slot)
 
     def remove(self, slot: int) -> None:
-        """Remove a subscription."""
-        forget_slot(self._state(), slot)
-        self.slots.remove(slot)
+        """Remove the subscription of a slot, if it has one. An interrupt is raised once it is removed."""
+        if self.slots.interests.records[slot, THETA] == GONE:
+            return
+        leave, state = self.slots.leaving(slot), self._state()
+
+        def step() -> None:
+            forget_slot(state, slot)
+            leave()
+
+        self._commit.make(step)
 
     @property
     def ranks(self) -> NDArray[np.int64]:
@@ -140,10 +178,15 @@ class Sliding:
         gone = self.slots.gone
         drops = gone > max(_GONE_AT_LEAST, self.slots.living // 8)
         if drops:
-            gone_slots = self.slots.reuse()
-            np.subtract.at(self.words.uses, self.slots.words_of(gone_slots)[1], 1)
-            self.slots.pack_longer()
-            self.order()
+            self.order()  # first, because the structure must not hold a slot that is used again
+            words, counts = np.unique(self.slots.words_of(self.slots.gone_slots())[1], return_counts=True)
+            uses, reuse = (self.words.uses[words] - counts).astype(np.int32), self.slots.reusing()
+
+            def step() -> None:
+                self.words.uses[words] = uses
+                reuse()
+
+            self._commit.make(step)
         return drops
 
     def order(self) -> None:
@@ -151,16 +194,19 @@ class Sliding:
 
         `push` does so itself if it pays.
         """
+        self._build(self.disseminator)
+
+    def _build(self, disseminator: Disseminator) -> None:
         alive = self.slots.alive()
         starts, words = self.slots.words_of(alive)
-        self.disseminator.build(alive, starts, words, self.slots.interests, self.words, self.taken)
+        disseminator.build(alive, starts, words, self.slots.interests, self.words, self.taken)
 
     def change_to(self, disseminator: Disseminator) -> None:
         """Use another Disseminator from now on."""
         disseminator.know_words(len(self.words.squares))
         disseminator.know_length(len(self._work.words))
+        self._build(disseminator)
         self.disseminator = disseminator
-        self.order()
 
     # Messages
 
@@ -191,7 +237,9 @@ class Sliding:
     def _push(self, batch: Batch) -> Changes:
         if self.disseminator.is_due(self.slots.living, self.taken):
             self.order()
-        self._out = self._out._replace(ends=np.zeros(len(batch.times), np.int64))
+        ends = np.zeros(len(batch.times), np.int64)
+        large = len(self._out.slots) > _MOST_KEPT  # as while a window fills
+        self._out = (new_table(Changes, changes=_MOST_KEPT, messages=0) if large else self._out)._replace(ends=ends)
         self._work.progress[[ROW, WRITTEN]] = 0
         while (wanted := push_messages(self.disseminator.table, self._places(), batch, self._out)) != DONE:
             self._give_room(wanted, batch)
@@ -208,9 +256,7 @@ class Sliding:
         self._give_room_to_work(int(np.diff(batch.starts).max(initial=0)))
         if not self._fills:
             self._fills = True
-            self.slots.buffers.small[:, COUNT] = 0
-            self.messages.first_due[:] = NOBODY
-            self._waiting.ends[:] = no_waiting().ends
+            self._empty_buffers()
         self._work.progress[ROW] = 0
         while (wanted := take_messages(self._places(), batch)) != DONE:
             self._give_room(wanted, batch)
@@ -218,12 +264,20 @@ class Sliding:
     def end_fill(self) -> None:
         """Fill all buffers by a search, if messages were taken in bulk."""
         if self._fills:
+            self._give_room_to_work(0)
+            self._empty_buffers()  # again, because an interrupt may have come in the middle of that
             self.batch_search.fill(self._state(), self.slots.alive())
             self._fills = False
             self.order()
 
+    def _empty_buffers(self) -> None:
+        self.slots.buffers.small[:, COUNT] = 0
+        self.messages.first_due[:] = NOBODY
+        self._waiting.ends[:] = no_waiting().ends
+
     def advance(self, now: float) -> Changes:
         """Advance the time; returns the changes."""
+        self._give_room_to_work(0)
         self._work.progress[[ROW, WRITTEN]] = 0
         while (wanted := pass_time(self.disseminator.table, self._places(), now, self._out)) != DONE:
             self._give_room(wanted, None)
@@ -274,8 +328,7 @@ class Sliding:
 
     def _written(self) -> Changes:
         out, stop = self._out, int(self._work.progress[WRITTEN])
-        if len(out.slots) > _MOST_KEPT:  # as while a window fills; the array itself is returned
-            self._out = new_table(Changes, changes=_MOST_KEPT, messages=0)
+        if len(out.slots) > _MOST_KEPT:  # the arrays themselves are returned, and the next push makes others
             return Changes._make([*(array[:stop] for array in out[:4]), out.ends])
         return Changes._make([*(array[:stop].copy() for array in out[:4]), out.ends])
 
@@ -296,25 +349,34 @@ class Sliding:
         rows, words = (len(batch.times), len(batch.words)) if batch else (1, 1)
         held = self.held
         more = min(held + rows, self.rules.size - held + 1)
-        self.messages = with_message_room(self.messages, max(more, 1), words)
-        self._give_room_to_work(0)
+        messages = with_message_room(self.messages, max(more, 1), words)
+        ring = len(messages.word_starts)
+        # In one statement: a kernel masks a message's number by the length of one of them, and reads all.
+        self.messages, self._waiting, self._work = messages, self._room_to_wait(ring), self._room_to_work(ring)
 
     def _give_room_to_work(self, words: int) -> None:
-        """Make a call's memory large enough for the present tables."""
-        work, slots = self._work, self.slots.capacity
-        if len(work.shares) < slots:
-            work = grown(work, slots=slots)
-        ring, largest = len(self.messages.word_starts), self.slots.largest_buffer
-        if len(self._waiting.chunks) < ring + slots // CHUNK + 1:
-            self._waiting = with_waiting_room(self._waiting, slots, ring)
-        if len(work.reached) < ring:
-            work = grown(work, messages=ring)
-        if len(work.kept_scores) < largest:
-            work = grown(work, buffer=largest)
+        """Make a call's memory large enough for the present tables, and for messages of so many words."""
+        ring = len(self.messages.word_starts)
+        waiting, work = self._room_to_wait(ring), self._room_to_work(ring)
         if len(work.words) < words:
             work = grown(work, words=power_of_two(words))
             self.disseminator.know_length(len(work.words))
-        self._work = work
+        self._waiting, self._work = waiting, work
+
+    def _room_to_wait(self, ring: int) -> Waiting:
+        """The waiting slots, with room for so many messages and all slots."""
+        slots = self.slots.capacity
+        enough = len(self._waiting.chunks) >= ring + slots // CHUNK + 1
+        return self._waiting if enough else with_waiting_room(self._waiting, slots, ring)
+
+    def _room_to_work(self, ring: int) -> Work:
+        """A call's memory, with room for so many messages and all subscriptions."""
+        work, slots, largest = self._work, self.slots.capacity, self.slots.largest_buffer
+        if len(work.shares) < slots:
+            work = grown(work, slots=slots)
+        if len(work.reached) < ring:
+            work = grown(work, messages=ring)
+        return grown(work, buffer=largest) if len(work.kept_scores) < largest else work
 
 
 def _rows_of(batch: Batch, first: int, stop: int) -> Batch:

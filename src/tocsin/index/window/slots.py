@@ -6,6 +6,7 @@ No message reaches a slot once its subscription is removed. The slot is free aga
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import gathered
 from tocsin.errors import InvalidInput
 from tocsin.index.tables import bytes_of_table
-from tocsin.index.window.buffering import Buffering
+from tocsin.index.window.buffering import Buffering, Room
 from tocsin.index.window.growing import longer, power_of_two
 from tocsin.index.window.kernels.layouts import (
     ALPHA,
@@ -71,6 +72,43 @@ class Held(NamedTuple):
     words: NDArray[np.int32]  # (N,)
 
 
+class Entries(NamedTuple):
+    """The entries of buffers for all new subscriptions with one k."""
+
+    k: int
+    sizes: Room
+    starts: NDArray[np.int64]  # (C,) where each buffer begins; the reused ones come first
+    reused: int
+    free: int  # how many free buffers of this size are left
+    end: int  # of all entries
+
+
+class Taking(NamedTuple):
+    """New subscriptions in their slots, before these count."""
+
+    slots: NDArray[np.int32]  # (C,)
+    interests: Interests
+    buffers: Buffers
+    rooms: list[Entries]
+    free: int  # how many free slots are left
+    end: int  # of all slots
+    longer_end: int
+    living: int
+
+
+class Joining(NamedTuple):
+    """New subscriptions with their slots, and how many subscriptions will have each of their words."""
+
+    taking: Taking
+    coming: Coming
+    words: NDArray[np.int32]
+    uses: NDArray[np.int32]
+
+    @property
+    def slots(self) -> NDArray[np.int32]:
+        return self.taking.slots
+
+
 class Slots:
     """The tables of all subscriptions, which grow, and the free slots."""
 
@@ -121,111 +159,146 @@ class Slots:
 
     # Adding and removing
 
-    def add(self, coming: Coming) -> NDArray[np.int32]:
-        """Assign slots to subscriptions. Their buffers are empty, and every message reaches their thresholds."""
-        count = len(coming.ks)
-        reused = [self._free.pop() for _ in range(min(count, len(self._free)))]
-        fresh = range(self._end, self._end + count - len(reused))
-        self._end += len(fresh)
-        if self._end > 1 << TOUCHED_BITS:
-            raise InvalidInput(f"a window holds {1 << TOUCHED_BITS:,} subscriptions at most; make another window")
-        slots = np.array([*reused, *fresh], np.int32)
-        if self._end > self.capacity:
-            self._grow(power_of_two(self._end))
-        self._write_records(slots, coming)
-        self._give_buffers(slots, coming.ks)
-        self.living += count
-        return slots
+    def plan(self, coming: Coming) -> Taking:
+        """Choose slots and buffers for subscriptions, and write there; nothing counts before `take`.
 
-    def remove(self, slot: int) -> None:
-        """Remove a slot's subscription, so that no message reaches it, and free its buffer.
-
-        No message may await the slot.
+        Their buffers are empty.
         """
-        self.interests.records[slot, THETA] = GONE
-        small = self.buffers.small
-        self._free_entries[int(small[slot, CAPACITY])].append(int(self.buffers.wide[slot, START]))
-        small[slot, COUNT] = 0
-        self._gone.append(slot)
-        self.living -= 1
+        count = len(coming.ks)
+        free = max(len(self._free) - count, 0)
+        reused = self._free[free:]
+        end = self._end + count - len(reused)
+        if end > 1 << TOUCHED_BITS:
+            raise InvalidInput(f"a window holds {1 << TOUCHED_BITS:,} subscriptions at most; make another window")
+        slots = np.array([*reversed(reused), *range(self._end, end)], np.int32)
+        interests, wide = self.interests, self.buffers.wide
+        if end > self.capacity:
+            interests, wide = self._grown(power_of_two(end))
+        interests, longer_end = self._write_records(interests, slots, coming)
+        views = wide, wide.view(np.float64), wide.view(np.int32)
+        rooms = self._rooms(coming.ks)
+        buffers = self._write_buffers(Buffers._make([*views, *self.buffers[3:]]), slots, coming.ks, rooms)
+        return Taking(slots, interests, buffers, rooms, free, end, longer_end, self.living + count)
 
-    def reuse(self) -> NDArray[np.int32]:
-        """Make removed slots available again; returns them."""
-        gone = np.array(self._gone, np.int32)
-        self._free += self._gone
-        self._gone = []
-        return gone
+    def take(self, taking: Taking) -> None:
+        """Make planned subscriptions live: every message reaches their thresholds. May be repeated."""
+        self.interests, self.buffers = taking.interests, taking.buffers
+        self.interests.records[taking.slots, THETA] = NO_SCORE
+        self._end, self._longer_end, self.living = taking.end, taking.longer_end, taking.living
+        del self._free[taking.free :]
+        for room in taking.rooms:
+            del self._free_entries[room.sizes.capacity][room.free :]
+            self._entries_end = room.end
+            self.largest_buffer = max(self.largest_buffer, room.sizes.capacity)
 
-    def _write_records(self, slots: NDArray[np.int32], coming: Coming) -> None:
-        records, words = self.interests.records, self.interests.words
-        records[slots, X], records[slots, Y] = coming.places[:, 0], coming.places[:, 1]
-        records[slots, ALPHA], records[slots, THETA], records[slots, NORM] = coming.alphas, NO_SCORE, coming.norms
-        counts = np.diff(coming.starts)
-        own = np.arange(WITHIN)
-        at = np.minimum(coming.starts[:-1, None] + own, max(len(coming.words) - 1, 0))
-        words[slots, FIRST_WORD:] = np.where(own < counts[:, None], coming.words[at], 0)
-        for i in np.flatnonzero(counts > WITHIN):
-            rest = coming.words[coming.starts[i] + WITHIN - 1 : coming.starts[i + 1]]
-            words[slots[i], FIRST_WORD + WITHIN - 1] = ~self._put_longer(rest)
-        self.interests.ks[slots] = coming.ks
+    def leaving(self, slot: int) -> Callable[[], None]:
+        """A step that removes a slot's subscription, so that no message reaches it, and frees its buffer.
 
-    def _put_longer(self, words: NDArray[np.int32]) -> int:
-        """Write the words that exceed a record; returns where."""
-        at, stop = self._longer_end, self._longer_end + 1 + len(words)
-        if stop > len(self.interests.longer):
-            self.interests = self.interests._replace(longer=longer(self.interests.longer, power_of_two(stop)))
-        self.interests.longer[at] = len(words)
-        self.interests.longer[at + 1 : stop] = words
-        self._longer_end = stop
-        return at
+        It may be repeated. No message may await the slot.
+        """
+        small, living, gone = self.buffers.small, self.living - 1, len(self._gone)
+        entries = self._free_entries[int(small[slot, CAPACITY])]
+        start, free = int(self.buffers.wide[slot, START]), len(entries)
 
-    def _give_buffers(self, slots: NDArray[np.int32], ks: NDArray[np.int32]) -> None:
-        buffers, small = self.buffers, self.buffers.small
-        for k in np.unique(ks).tolist():
-            searched, limit, capacity = self.buffering.room_within(k, self._size)
-            self.largest_buffer = max(self.largest_buffer, capacity)
-            wanting = slots[ks == k]
-            free = self._free_entries[capacity]
-            starts = [free.pop() for _ in range(min(len(free), len(wanting)))]
-            fresh = self._entries_end + capacity * np.arange(len(wanting) - len(starts))
-            self._entries_end += capacity * len(fresh)
-            buffers.wide[wanting, START] = np.concatenate([np.array(starts, np.int64), fresh])
-            for start in starts:
-                buffers.scores[start : start + capacity] = EMPTY
-            small[wanting, CAPACITY], small[wanting, SEARCHED], small[wanting, LIMIT] = capacity, searched, limit
-        small[slots, WANTED] = ks
-        if self._entries_end > len(buffers.scores):
-            room = max(self._entries_end, min(2 * len(buffers.scores), self._entries_end + (1 << 24)))
-            scores, numbers = longer(buffers.scores, room, EMPTY), longer(buffers.numbers, room)
-            above = longer(buffers.above, room if self.buffering.is_skyband else 0)
-            self.buffers = buffers._replace(scores=scores, bits=scores.view(np.int64), numbers=numbers, above=above)
-        small[slots, HEAD] = small[slots, COUNT] = small[slots, TOUCHED_AT] = 0
-        buffers.real[slots, KTH_SCORE] = NO_SCORE
-        buffers.wide[slots, KTH] = NOBODY
+        def step() -> None:
+            self.interests.records[slot, THETA] = GONE
+            small[slot, COUNT] = 0
+            entries[free:], self._gone[gone:], self.living = [start], [slot], living
 
-    def _grow(self, capacity: int) -> None:
-        records = longer(self.interests.records, capacity)
-        records[len(self.interests.ks) :, THETA] = GONE
-        self.interests = Interests(
-            records,
-            records.view(np.int32),
-            self.interests.longer,
-            longer(self.interests.ks, capacity),
-        )
-        wide = longer(self.buffers.wide, capacity)
-        views = wide.view(np.float64), wide.view(np.int32)
-        self.buffers = Buffers._make([wide, *views, *self.buffers[3:]])
+        return step
 
-    def pack_longer(self) -> None:
-        """Drop the longer word lists of removed subscriptions."""
+    def gone_slots(self) -> NDArray[np.int32]:
+        """The removed slots that the structure still holds."""
+        return np.array(self._gone, np.int32)
+
+    def reusing(self) -> Callable[[], None]:
+        """A step that makes removed slots available again, and drops their longer word lists. It may be repeated."""
         alive = self.alive()
         column = FIRST_WORD + WITHIN - 1
         old, words = self.interests.longer, self.interests.words
-        self.interests = self.interests._replace(longer=np.zeros(64, np.int32))
-        self._longer_end = 0
-        for slot in alive[words[alive, column] < 0].tolist():
-            at = ~int(words[slot, column])
-            words[slot, column] = ~self._put_longer(old[at + 1 : at + 1 + old[at]])
+        slots = alive[words[alive, column] < 0]
+        firsts = ~words[slots, column].astype(np.int64)
+        places, _ = gathered(np.stack([firsts, firsts + 1 + old[firsts]]).T.reshape(-1), 2 * np.arange(len(slots)))
+        packed = longer(old[places], power_of_two(len(places)))
+        starts = ~(np.cumsum(1 + old[firsts]) - 1 - old[firsts]).astype(np.int32)
+        interests, free = self.interests._replace(longer=packed), [*self._free, *self._gone]
+
+        def step() -> None:
+            words[slots, column] = starts
+            self.interests, self._longer_end, self._free, self._gone = interests, len(places), free, []
+
+        return step
+
+    def _write_records(self, interests: Interests, slots: NDArray[np.int32], coming: Coming) -> tuple[Interests, int]:
+        """Write the records of slots that nobody has; returns the tables and the end of the longer word lists."""
+        counts = np.diff(coming.starts)
+        long = np.flatnonzero(counts > WITHIN)
+        lengths = counts[long] - (WITHIN - 1)
+        firsts = self._longer_end + np.cumsum(1 + lengths) - 1 - lengths
+        end = self._longer_end + int((1 + lengths).sum())
+        if end > len(interests.longer):
+            interests = interests._replace(longer=longer(interests.longer, power_of_two(end)))
+        records, words = interests.records, interests.words
+        records[slots, X], records[slots, Y] = coming.places[:, 0], coming.places[:, 1]
+        records[slots, ALPHA], records[slots, NORM] = coming.alphas, coming.norms
+        own = np.arange(WITHIN)
+        at = np.minimum(coming.starts[:-1, None] + own, max(len(coming.words) - 1, 0))
+        words[slots, FIRST_WORD:] = np.where(own < counts[:, None], coming.words[at], 0)
+        for i, first, length in zip(long.tolist(), firsts.tolist(), lengths.tolist(), strict=True):
+            stop = coming.starts[i + 1]
+            interests.longer[first] = length
+            interests.longer[first + 1 : first + 1 + length] = coming.words[stop - length : stop]
+            words[slots[i], FIRST_WORD + WITHIN - 1] = ~first
+        interests.ks[slots] = coming.ks
+        return interests, end
+
+    def _rooms(self, ks: NDArray[np.int32]) -> list[Entries]:
+        """The entries of buffers for each distinct k: free ones of the same size, and fresh ones."""
+        rooms, left, end = list[Entries](), dict[int, int](), self._entries_end
+        for k, count in zip(*(array.tolist() for array in np.unique(ks, return_counts=True)), strict=True):
+            sizes = self.buffering.room_within(k, self._size)
+            held = self._free_entries[sizes.capacity]
+            before = left.get(sizes.capacity, len(held))
+            free = left[sizes.capacity] = max(before - count, 0)
+            reused = held[free:before]
+            fresh = end + sizes.capacity * np.arange(count - len(reused))
+            end += sizes.capacity * len(fresh)
+            rooms.append(Entries(k, sizes, np.concatenate([np.array(reused, np.int64), fresh]), len(reused), free, end))
+        return rooms
+
+    def _write_buffers(
+        self, buffers: Buffers, slots: NDArray[np.int32], ks: NDArray[np.int32], rooms: Sequence[Entries]
+    ) -> Buffers:
+        """Write the empty buffers of slots that nobody has; returns the tables."""
+        end = rooms[-1].end if rooms else 0
+        if end > len(buffers.scores):
+            room = max(end, min(2 * len(buffers.scores), end + (1 << 24)))
+            scores, numbers = longer(buffers.scores, room, EMPTY), longer(buffers.numbers, room)
+            above = longer(buffers.above, room if self.buffering.is_skyband else 0)
+            buffers = buffers._replace(scores=scores, bits=scores.view(np.int64), numbers=numbers, above=above)
+        small = buffers.small
+        for k, sizes, starts, reused, _, _ in rooms:
+            wanting = slots[ks == k]
+            buffers.wide[wanting, START] = starts
+            for start in starts[:reused].tolist():
+                buffers.scores[start : start + sizes.capacity] = EMPTY
+            small[wanting, CAPACITY], small[wanting, SEARCHED], small[wanting, LIMIT] = (
+                sizes.capacity,
+                sizes.searched,
+                sizes.limit,
+            )
+        small[slots, WANTED] = ks
+        small[slots, HEAD] = small[slots, COUNT] = small[slots, TOUCHED_AT] = 0
+        buffers.real[slots, KTH_SCORE] = NO_SCORE
+        buffers.wide[slots, KTH] = NOBODY
+        return buffers
+
+    def _grown(self, capacity: int) -> tuple[Interests, NDArray[np.int64]]:
+        """The records of subscriptions and of buffers with room for more slots; the new ones are nobody's."""
+        records = longer(self.interests.records, capacity)
+        records[self.capacity :, THETA] = GONE
+        ks, wide = longer(self.interests.ks, capacity), longer(self.buffers.wide, capacity)
+        return Interests(records, records.view(np.int32), self.interests.longer, ks), wide
 
     def bytes(self) -> dict[str, int]:
         """Bytes by purpose."""

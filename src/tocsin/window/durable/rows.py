@@ -41,7 +41,7 @@ class State(NamedTuple):
         latest, keys = window._reader.latest, window._keys
         kind = next(name for name, kind in _KINDS.items() if kind is keys.kind) if keys.is_decided else None
         taken = window._sliding.taken
-        return cls(taken - window.held, taken, None if math.isinf(latest) else float(latest), kind)
+        return cls(taken - window._sliding.held, taken, None if math.isinf(latest) else float(latest), kind)
 
 
 NOTHING: Final = State(0, 0, None, None)

@@ -86,20 +86,35 @@ class DurableWindow(Window):
     def _changing(self) -> Iterator[None]:
         with self._lock:
             if self._beside is not None:
-                yield  # the end of `together` makes it durable
+                with super()._changing():
+                    yield  # the end of `together` makes it durable
                 return
             self._committer.require()
-            if self._is_behind:
-                self._reload()
             try:
-                yield
-            except TocsinError:
-                self._keep()
-                raise
-            except BaseException:  # memory may be changed by half
-                self._reload()
+                with super()._changing():
+                    yield
+            except BaseException as error:
+                self._recover(error)
                 raise
             self._keep()
+
+    def _recover(self, error: BaseException) -> None:
+        """Keep what a call changed before it was refused. After any other error memory may be half changed."""
+        if isinstance(error, TocsinError) and not self._is_half:
+            self._keep()
+        else:
+            self._reload()
+
+    @property
+    def _is_half(self) -> bool:
+        return self._is_behind or self._commit.is_half or not self._sliding.is_whole
+
+    def _require_whole(self) -> None:
+        """Read the window from the store again if an earlier call failed to."""
+        if self._is_behind:
+            self._committer.require()
+            self._reload()
+        super()._require_whole()
 
     def _reload(self) -> None:
         """Bring memory to the state of the store."""
@@ -160,14 +175,14 @@ def together(window: DurableWindow) -> Iterator[list[Callable[[Database], None]]
     """
     with window._lock:
         window._committer.require()
-        if window._is_behind:
-            window._reload()
+        window._require_whole()
         beside = window._beside = list[Callable[[Database], None]]()
         try:
             try:
                 yield beside
-            except BaseException:
-                if window._changed or State.of(window) != window._stored:
+            except BaseException as error:
+                refused = isinstance(error, TocsinError) and not window._is_half
+                if not refused or window._changed or State.of(window) != window._stored:
                     window._reload()
                 raise
             window._keep()

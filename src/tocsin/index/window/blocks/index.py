@@ -69,7 +69,6 @@ class BlocksIndex(BuiltAnew):
         table: Words,
         taken: int,
     ) -> None:
-        self._pace.begin_anew(taken)
         blocks, by_rank = _empty_blocks(words, len(table.squares))
         starts_by_rank = np.concatenate([[0], np.cumsum(by_rank, dtype=np.int64)])
         count = len(words)
@@ -92,6 +91,7 @@ class BlocksIndex(BuiltAnew):
         old = self.table.scratch
         scratch = scratch._replace(order=old.order, rests=old.rests, gains=old.gains)
         self.table = BlocksAndLate(blocks, no_lists(len(table.squares)), scratch)
+        self._pace.begin_anew(taken)
 
     def bytes(self) -> int:
         return bytes_of_table(self.table) - self.table.blocks.signatures.nbytes

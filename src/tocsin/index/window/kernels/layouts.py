@@ -51,7 +51,9 @@ DONE, MORE_CHANGES, MORE_EXITS, MORE_MESSAGES, MORE_LISTS = range(5)
 """Results of the stream kernels: the batch is done, or which room is needed."""
 
 # Columns of `Work.progress`.
-ROW, PHASE, EXITS, TOUCHED, WRITTEN, EXPIRED = range(6)
+ROW, PHASE, EXITS, TOUCHED, WRITTEN, EXPIRED, UNFINISHED = range(7)
+"""UNFINISHED is 1 while a push waits for room in the middle of a batch, so that buffers and messages may disagree."""
+
 # Columns of `Work.counts`.
 EXAMINED, REACHED, REEVALUATED, RAISED = range(4)
 
@@ -176,7 +178,7 @@ class Work(NamedTuple):
     chosen: Annotated[NDArray[np.int64], "messages + SPARE"]
     kept_scores: Annotated[NDArray[np.float64], "buffer"]
     kept_numbers: Annotated[NDArray[np.int32], "buffer"]
-    progress: Annotated[NDArray[np.int64], "6"]
+    progress: Annotated[NDArray[np.int64], "7"]
     counts: Annotated[NDArray[np.int64], "4"]
 
 

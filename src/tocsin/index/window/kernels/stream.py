@@ -58,6 +58,7 @@ from tocsin.index.window.kernels.layouts import (
     TIME,
     TOUCHED,
     TOUCHED_AT,
+    UNFINISHED,
     WANTED,
     WRITTEN,
     Batch,
@@ -91,6 +92,7 @@ def push_messages(structure: Any, places: NDArray[np.int64], batch: Batch, chang
     """
     held, all_, given, out = viewed(structure), view(places, STATE), viewed(batch), viewed(changes)
     progress = all_.work.progress
+    progress[UNFINISHED] = 1
     while progress[ROW] < len(given.times):
         row = progress[ROW]
         if progress[PHASE] == EXPIRING:
@@ -109,6 +111,7 @@ def push_messages(structure: Any, places: NDArray[np.int64], batch: Batch, chang
         out.ends[row] = progress[WRITTEN]
         progress[ROW] += 1
         progress[PHASE] = EXPIRING
+    progress[UNFINISHED] = 0
     return DONE
 
 
@@ -140,6 +143,7 @@ def pass_time(structure: Any, places: NDArray[np.int64], now: float, changes: Ch
     """Expire messages by time, without a new message; returns DONE, or which room is needed."""
     held, all_, out = viewed(structure), view(places, STATE), viewed(changes)
     progress = all_.work.progress
+    progress[UNFINISHED] = 1
     if progress[PHASE] == EXPIRING:
         if not _expire(all_, now, np.int64(0)):
             return MORE_EXITS
@@ -148,7 +152,7 @@ def pass_time(structure: Any, places: NDArray[np.int64], now: float, changes: Ch
     if progress[WRITTEN] + most_changes(all_) > len(out.slots):
         return MORE_CHANGES
     tell(all_, out, all_.messages.ends[1])
-    progress[PHASE] = EXPIRING
+    progress[PHASE], progress[UNFINISHED] = EXPIRING, 0
     return DONE
 
 

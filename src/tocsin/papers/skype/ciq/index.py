@@ -62,7 +62,6 @@ class CiqIndex(BuiltAnew):
         table: Words,
         taken: int,
     ) -> None:
-        self._pace.begin_anew(taken)
         covering = covering_of(interests.records[slots][:, [X, Y]], self._depth)
         width = covering.cells.shape[1]
         of_cell = covering.cells.reshape(-1)
@@ -83,6 +82,7 @@ class CiqIndex(BuiltAnew):
         cells = _with_lists(cells, words, covering.cells[of_words], entries.reshape(-1, width)[of_words])
         bound_all(cells, interests)
         self.table = self.table._replace(cells=cells, late=no_lists(len(table.squares)))
+        self._pace.begin_anew(taken)
 
 
 def _with_lists(cells: Cells, words: NDArray[np.int32], of: NDArray[np.int32], entries: NDArray[np.int32]) -> Cells:

@@ -80,7 +80,6 @@ class SkypeIndex(BuiltAnew):
         table: Words,
         taken: int,
     ) -> None:
-        self._pace.begin_anew(taken)
         most = self._leaf or max(LEAST_LEAF, len(slots) // LEAF_SHARE)
         leaf_of, boxes = quadtree(interests.records[slots][:, [X, Y]], most)
         leaves = _no_leaves(len(table.squares), len(interests.ks))
@@ -96,6 +95,7 @@ class SkypeIndex(BuiltAnew):
         postings, leaves = self._grouped(postings, leaves, of_leaf * len(used) + leaves.ranks[words], len(used))
         bound_groups(leaves, postings)
         self.table = self.table._replace(leaves=leaves, postings=postings, late=no_lists(len(table.squares)))
+        self._pace.begin_anew(taken)
 
     def _grouped(
         self, postings: Postings, leaves: Leaves, keys: NDArray[np.int64], ranks: int
