@@ -21,6 +21,9 @@ DEMO   := $(VENV)/.demo-installed
 DEV    := $(VENV)/.dev-installed
 SETUP  := pyproject.toml constraints.txt scripts/setup.sh
 
+# The tests that `make thorough` also runs with kernels that check every index.
+CHECKED := tests/contract tests/index tests/window tests/engine/test_changes.py tests/engine/test_match.py
+
 # One thread for every library that would start its own: tests run side by side.
 export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of commands, and without kept bytecode each takes half as long again to start.
@@ -50,6 +53,7 @@ thorough: $(DEV) oldest
 	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m tests.class_archive
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 $(ARGS)
+	TOCSIN_CHECKED=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not long" $(CHECKED)
 
 durations: $(DEV)
 	$(BIN)/python -m tests.scheduling

@@ -13,6 +13,8 @@ from numba.extending import intrinsic
 
 from tocsin.forking import awaited
 from tocsin.kernels.compiling.caching import KernelCache
+from tocsin.kernels.compiling.stores import CHECKED
+from tocsin.kernels.lowering.checking import require_bytes
 from tocsin.kernels.lowering.pipelines import LinkedPipeline, Pipeline
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -20,9 +22,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 awaited(global_compiler_lock, is_innermost=True)  # a kernel may be compiled while any of tocsin's locks is held
 
 # nogil: kernels run in thread pools and beside other Python threads. The "numpy" error model: no check for a
-# zero divisor, since terms check that themselves. No `parallel` (it aborts or kills under threads and forks) and no
-# `fastmath` (answers are exact).
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+# zero divisor, since terms check that themselves. Indices are checked in a debug run alone (`lowering.checking`). No
+# `parallel` (it aborts or kills under threads and forks) and no `fastmath` (answers are exact).
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": CHECKED}
 _NO_WAY_IN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": LinkedPipeline}
 
 INLINED: Final[Mapping[str, Any]] = {"forceinline": True, **_OPTIONS, **_NO_WAY_IN}
@@ -130,6 +132,8 @@ def load_word(typing_context: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])
         word = ir.IntType(64)
+        if CHECKED:
+            require_bytes(context, builder, view, arguments[1], signature.args[1], 8)
         address = builder.bitcast(builder.gep(view.data, [arguments[1]]), word.as_pointer())
         return builder.load(address, align=1)
 

@@ -31,6 +31,9 @@ SHIPPED: Final = Path(__file__).parents[1] / "compiled"
 VARIABLE: Final = "TOCSIN_KERNELS"
 """The environment variable that lists further stores, with the separator of PATH."""
 
+CHECKED: Final = os.environ.get("TOCSIN_CHECKED") == "1"
+"""Whether kernels check every index, as `lowering.checking` describes. Their machine code has a store of its own."""
+
 NONE: Final = "none"
 """The variable's value that turns off all stores but the user's own, even that of a wheel."""
 
@@ -79,7 +82,7 @@ def environment_of(level: str) -> dict[str, str]:
 def readable() -> tuple[Path, ...]:
     """The folders to search for a kernel, in this order: one for each store and level."""
     given = os.environ.get(VARIABLE, "")
-    if given == NONE:
+    if given == NONE or CHECKED:
         return (_users(),)
     stores = [*(Path(one) for one in given.split(os.pathsep) if one), SHIPPED]
     others = [store / level for store in stores for level in levels()]
@@ -88,9 +91,10 @@ def readable() -> tuple[Path, ...]:
 
 def _users() -> Path:
     """The user's store: below `NUMBA_CACHE_DIR`, or in the user's cache folder."""
+    name = f"{target()}-checked" if CHECKED else target()
     if config.CACHE_DIR:
-        return Path(config.CACHE_DIR, "kernels", target())
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tocsin" / "kernels" / target()
+        return Path(config.CACHE_DIR, "kernels", name)
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tocsin" / "kernels" / name
 
 
 @functools.cache

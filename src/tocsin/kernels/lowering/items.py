@@ -9,6 +9,9 @@ from numba.core.ir import Const, FreeVar, Global
 from numba.core.lowering import Lower
 from numba.np.arrayobj import load_item, store_item
 
+from tocsin.kernels.compiling.stores import CHECKED
+from tocsin.kernels.lowering.checking import require_below
+
 _COUNT: Final = 0
 """The place of the count of references in Numba's arrays."""
 
@@ -77,4 +80,8 @@ class LowerItems(Lower):  # type: ignore[misc]
         if wanted.signed:
             from_end = self.builder.add(at, self.builder.extract_value(given, [SHAPE, 0]))
             at = self.builder.select(self.builder.icmp_signed("<", at, at.type(0)), from_end, at)
+        if CHECKED:
+            where = f"{self.func_ir.func_id.func_qualname}, line {self.loc.line}"
+            what = f"an index is beyond the end of its array, in {where}"
+            require_below(self.context, self.builder, at, self.builder.extract_value(given, [SHAPE, 0]), what)
         return self.builder.gep(self.builder.extract_value(given, DATA), [at])

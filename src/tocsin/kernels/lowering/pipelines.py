@@ -16,6 +16,7 @@ from numba.core.typed_passes import (
 )
 from numba.core.untyped_passes import LiteralUnroll, WithLifting
 
+from tocsin.kernels.compiling.stores import CHECKED
 from tocsin.kernels.lowering.counting import counts
 from tocsin.kernels.lowering.handing import HandTables
 from tocsin.kernels.lowering.inference import Inference
@@ -46,6 +47,7 @@ def _inherited() -> _Settled:
     flags = Flags()
     flags.nrt = True
     flags.error_model = "numpy"
+    flags.boundscheck = CHECKED
     return _Settled(flags)
 
 

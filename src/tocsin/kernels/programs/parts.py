@@ -13,6 +13,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from tocsin.kernels.compiling.stores import CHECKED
+from tocsin.kernels.lowering.checking import propagate
+
 RANGED: Final = 15
 """The part for events with ranges, after one part for each kind of leaf."""
 
@@ -44,7 +47,9 @@ def call_part(typing_context: Any, parts: Any, kind: Any, walk: Any, first: Any,
         data = context.make_array(made.args[0])(context, builder, table).data
         function = context.call_conv.get_function_type(types.none, given)
         address = builder.inttoptr(builder.load(builder.gep(data, [at])), function.as_pointer())
-        context.call_conv.call_function(builder, address, types.none, given, rest)
+        status, _ = context.call_conv.call_function(builder, address, types.none, given, rest)
+        if CHECKED:
+            propagate(context, builder, status)
         return context.get_dummy_value()
 
     return types.none(parts, types.int64, *given), generate
@@ -59,7 +64,9 @@ def call_address(typing_context: Any, address: Any, arguments: Any) -> Any:
         function = context.call_conv.get_function_type(types.none, given)
         pointer = builder.inttoptr(values[0], function.as_pointer())
         parts = cgutils.unpack_tuple(builder, values[1], len(given))
-        context.call_conv.call_function(builder, pointer, types.none, given, parts)
+        status, _ = context.call_conv.call_function(builder, pointer, types.none, given, parts)
+        if CHECKED:
+            propagate(context, builder, status)
         return context.get_dummy_value()
 
     return types.none(types.int64, arguments), generate
