@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Protocol
@@ -18,8 +18,8 @@ import tocsin
 
 _SOURCES: Final = str(Path(tocsin.__file__).parent)
 _ALLOCATING: Final = ("empty", "zeros", "ones", "full", "arange", "array", "concatenate", "resize", "full_like")
-_LONGEST: Final = 20_000
-"""No change of a test enters as many lines, or makes as many allocations."""
+_LONGEST: Final = 1_000_000
+"""More lines and allocations than any change of a test has."""
 
 
 class Failure(Protocol):
@@ -36,12 +36,12 @@ class NoMemory:
     error = MemoryError
 
     @contextmanager
-    def __call__(self, number: int) -> Iterator[Callable[[], bool]]:
+    def __call__(self, number: int) -> Iterator[_Occasions]:
         occasions = _Occasions(number, MemoryError)
         with pytest.MonkeyPatch.context() as patch:
             for name in _ALLOCATING:
                 patch.setattr(np, name, _counted(getattr(np, name), occasions))
-            yield occasions.has_failed
+            yield occasions
 
 
 class Interrupt:
@@ -50,7 +50,7 @@ class Interrupt:
     error = KeyboardInterrupt
 
     @contextmanager
-    def __call__(self, number: int) -> Iterator[Callable[[], bool]]:
+    def __call__(self, number: int) -> Iterator[_Occasions]:
         occasions = _Occasions(number, KeyboardInterrupt)
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -63,7 +63,7 @@ class Interrupt:
         before = sys.gettrace()
         sys.settrace(trace)
         try:
-            yield occasions.has_failed
+            yield occasions
         finally:
             sys.settrace(before)
 
@@ -72,16 +72,13 @@ class _Occasions:
     """Occasions to fail, the n-th of which is taken. Only this thread's count."""
 
     def __init__(self, number: int, error: type[BaseException]) -> None:
-        self._left, self._error, self._thread = number, error, threading.get_ident()
+        self.left, self._error, self._thread = number, error, threading.get_ident()
 
     def come(self) -> None:
         if threading.get_ident() == self._thread:
-            self._left -= 1
-            if self._left == -1:
+            self.left -= 1
+            if self.left == -1:
                 raise self._error
-
-    def has_failed(self) -> bool:
-        return self._left < 0
 
 
 def _counted(function: Callable[..., Any], occasions: _Occasions) -> Callable[..., Any]:
@@ -93,29 +90,29 @@ def _counted(function: Callable[..., Any], occasions: _Occasions) -> Callable[..
     return counted
 
 
-def failures(failing: Failure, every: int = 1) -> Iterator[Callable[[Callable[[], Any]], bool]]:
-    """Ways to run a change, each of which fails on a later occasion, until one does not fail.
+def failures(failing: Failure, most: int) -> Iterator[Callable[[Callable[[], Any]], None]]:
+    """Ways to run a change: at first without a failure, then so that each fails on another occasion.
 
-    Each returns whether the change failed.
+    The caller makes the same object again for each. Of more than `most` occasions, as many are taken, equally spaced.
     """
-    for number in range(0, _LONGEST, every):
-        is_last = [False]
+    yield lambda change: change()  # kernels are compiled now
+    total = list[int]()
 
-        def run(change: Callable[[], Any], number: int = number, is_last: list[bool] = is_last) -> bool:
-            with failing(number) as has_failed, suppress(failing.error):
-                change()
-            is_last[0] = not has_failed()
-            return has_failed()
+    def run(change: Callable[[], Any], number: int = _LONGEST) -> None:
+        with failing(number) as occasions, suppress(failing.error):
+            change()
+        total.append(number - occasions.left)
 
-        yield run
-        if is_last[0]:
-            return
-    raise AssertionError(f"a change has more than {_LONGEST:,} occasions to fail")
+    yield run
+    assert total[0] < _LONGEST
+    for number in range(0, total[0], max(-(-total[0] // most), 1)):
+        yield partial(run, number=number)
 
 
 EACH_FAILURE: Final = [
-    pytest.param(NoMemory(), 1, id="memory"),
-    pytest.param(Interrupt(), 151, id="some-interrupts"),
-    pytest.param(Interrupt(), int(os.environ.get("TOCSIN_EVERY_LINE", "1")), id="interrupts", marks=pytest.mark.long),
+    pytest.param(NoMemory(), 16, id="memory"),
+    pytest.param(Interrupt(), 6, id="interrupts"),
+    pytest.param(NoMemory(), 10_000, id="every-memory", marks=pytest.mark.long),
+    pytest.param(Interrupt(), 1500, id="many-interrupts", marks=pytest.mark.long),
 ]
-"""Ways to fail, and the distance between two occasions: all allocations, and few lines or all."""
+"""Ways to fail, and how many occasions to take: some, or in the long tests all allocations and many lines."""

@@ -154,9 +154,9 @@ def tidy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize(("failing", "distance"), EACH_FAILURE)
-def test_a_window_in_memory_is_whole_or_refuses(name: str, failing: Failure, distance: int) -> None:
-    for run in failures(failing, distance):
+@pytest.mark.parametrize(("failing", "most"), EACH_FAILURE)
+def test_a_window_in_memory_is_whole_or_refuses(name: str, failing: Failure, most: int) -> None:
+    for run in failures(failing, most):
         window, naive = pair(Window(SIZE, bounds=BOUNDS))
         run(partial(CHANGES[name], window))
         if not refuses(window):
@@ -164,9 +164,9 @@ def test_a_window_in_memory_is_whole_or_refuses(name: str, failing: Failure, dis
 
 
 @pytest.mark.parametrize("name", ["subscribe", "push", "subscribe_many"])
-@pytest.mark.parametrize(("failing", "distance"), EACH_FAILURE)
-def test_so_is_one_that_drops_what_was_removed(name: str, failing: Failure, distance: int, tidy: None) -> None:
-    for run in failures(failing, distance):
+@pytest.mark.parametrize(("failing", "most"), EACH_FAILURE)
+def test_so_is_one_that_drops_what_was_removed(name: str, failing: Failure, most: int, tidy: None) -> None:
+    for run in failures(failing, most):
         window, naive = pair(Window(SIZE, bounds=BOUNDS))
         for number in range(10, 30):
             window.unsubscribe(number)
@@ -177,9 +177,9 @@ def test_so_is_one_that_drops_what_was_removed(name: str, failing: Failure, dist
 
 
 @pytest.mark.parametrize("name", ["subscribe_many", "push_batch", "unsubscribe"])
-@pytest.mark.parametrize(("failing", "distance"), EACH_FAILURE)
-def test_so_is_one_that_threads_share(name: str, failing: Failure, distance: int) -> None:
-    for run in failures(failing, distance):
+@pytest.mark.parametrize(("failing", "most"), EACH_FAILURE)
+def test_so_is_one_that_threads_share(name: str, failing: Failure, most: int) -> None:
+    for run in failures(failing, most):
         window, naive = pair(Window(SIZE, bounds=BOUNDS, threads=2))
         run(partial(CHANGES[name], window))
         if not refuses(window):
@@ -187,13 +187,13 @@ def test_so_is_one_that_threads_share(name: str, failing: Failure, distance: int
 
 
 @pytest.mark.parametrize("name", ["replace", "subscribe_many", "unsubscribe", "push", "fill"])
-@pytest.mark.parametrize(("failing", "distance"), EACH_FAILURE)
-def test_a_durable_window_never_refuses(name: str, failing: Failure, distance: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("failing", "most"), EACH_FAILURE)
+def test_a_durable_window_never_refuses(name: str, failing: Failure, most: int, tmp_path: Path) -> None:
     """It is read again, and the next process finds the same."""
     folder, copied = tmp_path / "window", tmp_path / "copy"
     with Window.open(folder, SIZE, bounds=BOUNDS, sync="relaxed") as window:
         _, naive = pair(window)
-    for run in failures(failing, 5 * distance):
+    for run in failures(failing, most):
         shutil.rmtree(copied, ignore_errors=True)
         shutil.copytree(folder, copied)
         with Window.open(copied) as window:

@@ -65,15 +65,27 @@ class Delta(Source):
         return len(self.ids)
 
     def add(self, parsed: Parsed) -> None:
-        """Add a subscription."""
-        number = self._chains.add(parsed.where)
+        """Add a subscription. After an error, `cut` undoes it."""
+        number = self.numbered
+        self._make_room(number)
+        self._scores.append(parsed.score)
+        self._chains.add(parsed.where)
         self.ids.append(parsed.id)
         self.sources.append(parsed.source)
         self.payloads.append(parsed.payload)
         self.weights.append(parsed.weights)
-        self._scores.append(parsed.score)
         self._numbers[parsed.id] = number
-        self._make_room(number)
+
+    def cut(self, count: int, name: SubscriptionId, number: int | None) -> None:
+        """Undo an addition: keep the first `count` subscriptions, the last of which with an id has a number."""
+        self._scores.cut(count)
+        self._chains.cut(count)
+        for items in (self.ids, self.sources, self.payloads, self.weights):
+            del items[count:]
+        if number is None:
+            self._numbers.pop(name, None)
+        else:
+            self._numbers[name] = number
 
     @property
     def attributes(self) -> Sequence[str]:
@@ -112,8 +124,7 @@ class Delta(Source):
 
     def put_score(self, number: int, score: float) -> None:
         if self._has_shared_scores:
-            self._scores = self._scores.copy()
-            self._has_shared_scores = False
+            self._scores, self._has_shared_scores = self._scores.copy(), False
         self._scores.put(number, score)
 
     def text(self, number: int) -> str:

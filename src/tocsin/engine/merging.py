@@ -115,11 +115,10 @@ class Merger:
         return [segments[place] for place in next_to_merge(sizes, Rule(self._limit, _FANOUT))]
 
     def _merge(self, chosen: Sequence[Source]) -> None:
-        snapshots = self._store.begin_merge(chosen)
         try:
-            result = merged(snapshots, self._plan)
+            snapshots = self._store.begin_merge(chosen)
+            self._store.install(chosen, *merged(snapshots, self._plan))
         except BaseException:
             self._store.abandon_merge()
             raise
-        self._store.install(chosen, *result)
         self.error = None

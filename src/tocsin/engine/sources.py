@@ -93,16 +93,26 @@ class Source(ABC):
     def bury(self, number: int) -> None:
         """Remove a subscription."""
         if self._is_shared:
-            self.alive = self.alive.copy()
-            self._is_shared = False
-        self.alive[number >> 6] &= ~(np.uint64(1) << np.uint64(number & 63))
-        self.gone += 1
+            self.alive, self._is_shared = self.alive.copy(), False
+        at = number >> 6
+        bits = self.alive[at] & ~(np.uint64(1) << np.uint64(number & 63))
+        self.alive[at], self.gone = bits, self.gone + 1
+
+    def lives(self) -> tuple[NDArray[np.uint64], int, bool]:
+        """The live subscriptions, for `put_lives` to return to. The bitmap itself is not changed from now on."""
+        before = self.alive, self.gone, self._is_shared
+        self._is_shared = True
+        return before
+
+    def put_lives(self, lives: tuple[NDArray[np.uint64], int, bool]) -> None:
+        """Return to earlier live subscriptions."""
+        self.alive, self.gone, self._is_shared = lives
 
     def _make_room(self, number: int) -> None:
         """Add a bit for a new subscription; new bits are set."""
         if number >> 6 >= len(self.alive):
-            self.alive = np.concatenate([self.alive, np.full_like(self.alive, ~np.uint64(0))])
-            self._is_shared = False
+            longer = np.concatenate([self.alive, np.full_like(self.alive, ~np.uint64(0))])
+            self.alive, self._is_shared = longer, False
 
     def _shared_bits(self) -> NDArray[np.uint64]:
         """The bitmap of live subscriptions, for a snapshot."""

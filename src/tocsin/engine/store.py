@@ -66,12 +66,13 @@ class Store:
         self.lock = awaited(threading.Lock())
         self.book = RecipeBook()
         self.wanted = Wanted(name for source in segments for name in source.segment.matcher.attributes)
+        self._renews = False  # whether deltas may use another `wanted` than this one
         self.segments: list[SegmentSource] = list(segments)
         self._most_changed = most_changed
         self.sealed: list[Delta] = []
         self.delta = Delta(self.book, self.wanted)
         self.kind: type | None = _kind_of(segments)  # type of the ids: str or int; None while there are none
-        self._put_ranks(_ranks(segments))
+        self._put_ranks(self.segments, _ranks(segments))
         self._now: Moment | None = None
         self.renew_locks()
         renewed(self)
@@ -100,26 +101,34 @@ class Store:
                     f"a subscription {shown(parsed.id)} exists already"
                     f"{only_in_python('; give replace=True to replace it')}"
                 )
-            self.delta.add(parsed)
-            if before is not None:
-                self._bury(*before)
-            self.kind = type(parsed.id)
             self._changed()
+            count, number, kind = self.delta.numbered, self.delta.last_with(parsed.id), self.kind
+            try:
+                self.delta.add(parsed)
+                self.kind = type(parsed.id)
+                if before is not None:
+                    self._bury(*before)
+            except BaseException:
+                if before is None or before[0].is_alive(before[1]):  # otherwise the change is complete
+                    self.delta.cut(count, parsed.id, number)
+                    self.kind = kind
+                raise
             return self.delta.numbered
 
     def remove(self, name: SubscriptionId) -> None:
         """Remove a subscription; raises `UnknownSubscription`."""
         with self.lock:
-            self._bury(*self._known(name))
+            before = self._known(name)
             self._changed()
+            self._bury(*before)
 
     def rescore(self, name: SubscriptionId, score: float) -> None:
         """Change a score; raises `UnknownSubscription`."""
         with self.lock:
             source, number = self._known(name)
-            source.put_score(number, score)
             self._changed()
             self._note(source, number)
+            source.put_score(number, score)
 
     def add_segment(self, segment: Segment, *, replace: bool) -> None:
         """Add the subscriptions of a segment; `replace` removes earlier ones with the same ids.
@@ -130,15 +139,24 @@ class Store:
             source = SegmentSource(segment, self._most_changed)
             ranks = _ranks([*self.segments, source])
             with self.lock:
-                for other in self._sources() if replace else ():
-                    numbers, is_living = other.find_living(segment.ids)
-                    for number in numbers[is_living].tolist():
-                        self._bury(other, number)
-                self.segments.append(source)
-                self._put_ranks(ranks)
-                self.wanted.add(segment.matcher.attributes)
-                self.kind = _kind_of([source])
                 self._changed()
+                before, kind = self.segments, _kind_of([source])
+                lives = [(other, other.lives()) for other in (self._sources() if replace else ())]
+                own = [other.ranks for other in before]
+                try:
+                    for other, _ in lives:
+                        numbers, is_living = other.find_living(segment.ids)
+                        for number in numbers[is_living].tolist():
+                            self._bury(other, number)
+                    self.wanted.add(segment.matcher.attributes)
+                    self._put_ranks([*before, source], ranks)
+                    self.segments, self.kind = [*before, source], kind
+                except BaseException:
+                    if self.segments is before:
+                        for other, old in lives:
+                            other.put_lives(old)
+                        self._put_ranks(before, own)
+                    raise
 
     def taken(self, ids: Ids) -> NDArray[np.bool_]:
         """Which of some sorted ids belong to live subscriptions."""
@@ -149,21 +167,24 @@ class Store:
         return mask
 
     def _bury(self, source: Source, number: int) -> None:
-        source.bury(number)
         self._note(source, number)
+        source.bury(number)
 
     def _note(self, source: Source, number: int) -> None:
+        """Record for a merge that a subscription may have changed; it looks at the subscription in the end."""
         if self._journal is not None:
             self._journal.append((source, number))
 
     def _changed(self) -> None:
+        """Let the next reader have new snapshots. This comes first in a change, so that no failure leaves it out."""
         before, self._now = self._now, None
         if before is not None and not before.readers:
             before.snapshots.hold(-1)
 
-    def _put_ranks(self, ranks: Sequence[Ranks]) -> None:
+    @staticmethod
+    def _put_ranks(segments: Sequence[SegmentSource], ranks: Sequence[Ranks]) -> None:
         """Give each segment the ranks of its ids."""
-        for source, own in zip(self.segments, ranks, strict=True):
+        for source, own in zip(segments, ranks, strict=True):
             source.ranks = own
 
     # Questions
@@ -210,10 +231,12 @@ class Store:
         """The current moment, with one more reader."""
         with self.lock:
             if self._now is None:
+                self._renew_wanted()
                 snapshots = [source.snapshot() for source in self._sources() if source.numbered]
                 id_type = pa.int64() if self.kind is int else pa.large_string()
-                self._now = Moment(Snapshots(snapshots, id_type, self.wanted))
-                self._now.snapshots.hold(1)
+                now = Moment(Snapshots(snapshots, id_type, self.wanted))
+                now.snapshots.hold(1)
+                self._now = now
             self._now.readers += 1
             return self._now
 
@@ -236,9 +259,8 @@ class Store:
         """Start a new delta; the previous one waits to become a segment."""
         with self.lock:
             if self.delta.numbered:
-                self.sealed.append(self.delta)
-                self.delta = Delta(self.book, self.wanted)
                 self._changed()
+                self.sealed, self.delta = [*self.sealed, self.delta], Delta(self.book, self.wanted)
 
     def begin_merge(self, chosen: Sequence[Source]) -> list[Snapshot]:
         """Snapshots of the chosen sources. `install` replays all later changes."""
@@ -261,28 +283,42 @@ class Store:
         ranks = _ranks(segments)
         numbers = {id(source): origin for source, origin in zip(old, origins, strict=True)}
         with self.lock:
+            self._changed()
             for source, number in self._journal or ():
                 to = int(numbers[id(source)][number]) if id(source) in numbers else -1
                 if to >= 0 and source.is_alive(number):
                     new.put_score(to, source.score_of(number))
                 elif to >= 0 and new.is_alive(to):
                     new.bury(to)
-            self._journal = None
-            self.segments = segments
-            self.sealed = [source for source in self.sealed if source not in old]
-            self._put_ranks(ranks)
-            self.wanted.add(segment.matcher.attributes)
+            before, own = self.segments, [source.ranks for source in self.segments]
+            sealed = [source for source in self.sealed if source not in old]
+            try:
+                self.wanted.add(segment.matcher.attributes)
+                self._put_ranks(segments, ranks)
+                self.segments, self.sealed, self._journal = segments, sealed, None
+            except BaseException:
+                if self.segments is before:
+                    self._put_ranks(before, own)
+                raise
             self._forget()
-            self._changed()
 
     def _forget(self) -> None:
         """Drop unneeded wanted attributes if they are the majority. Deltas then index their conditions anew."""
-        deltas = (*self.sealed, self.delta)
-        held = dict.fromkeys(name for source in self.segments for name in source.segment.matcher.attributes)
-        if len(self.wanted.ordered) > _MUCH + 2 * (len(held) + sum(len(delta.attributes) for delta in deltas)):
-            self.wanted = Wanted(held)
-            for delta in deltas:
-                delta.want(self.wanted)
+        held = {name for source in self.segments for name in source.segment.matcher.attributes}
+        needed = len(held) + sum(len(delta.attributes) for delta in (*self.sealed, self.delta))
+        if len(self.wanted.ordered) > _MUCH + 2 * needed:
+            self._renews = True
+            self._renew_wanted()
+
+    def _renew_wanted(self) -> None:
+        """Collect the wanted attributes anew if that is due, or if a change failed while it added some."""
+        if self.wanted.is_whole and not self._renews:
+            return
+        self._renews = True
+        wanted = Wanted(name for source in self.segments for name in source.segment.matcher.attributes)
+        for delta in (*self.sealed, self.delta):
+            delta.want(wanted)
+        self.wanted, self._renews = wanted, False
 
 
 _MUCH: Final = 32

@@ -60,8 +60,12 @@ class Scores:
     def __init__(self, given: NDArray[np.float64], most_changed: int = MOST_CHANGED) -> None:
         self._given = given
         self._most_changed = most_changed
-        self._base = given
-        self._begin()
+        self._base: NDArray[np.float64]
+        self._changed: NDArray[np.int32]  # numbers with raised scores since the base, in order
+        self._raised: NDArray[np.float64]  # their new scores
+        self._raises: int  # number of raises, including those that did not fit
+        self._best_since: dict[int, float]  # best score of each since the base
+        self._begin(given)
         self._latest = Version(given)
         self._date()
         self._older: Version | None = None
@@ -75,15 +79,21 @@ class Scores:
 
     def put(self, number: int, score: float) -> None:
         """Change a score; it is applied to a version when the next reader asks."""
-        self._changes.append((number, score))
-        self._pending[number] = score
-        if score > self._best_since.get(number, -inf):
-            if self._raises < self._most_changed:
-                self._changed[self._raises], self._raised[self._raises] = number, score
-            self._raises += 1
-            self._best_since[number] = score
         if len(self._changes) > len(self._given):  # no reader has asked for long
             self.version()
+        best, raises = self._best_since.get(number, -inf), self._raises
+        if score > best:
+            if raises < self._most_changed:
+                self._changed[raises], self._raised[raises] = number, score
+            best, raises = score, raises + 1
+        change, last = [(number, score)], len(self._changes)
+        # In one statement, because each of these without the others would be another state.
+        self._raises, self._best_since[number], self._pending[number], self._changes[last:] = (
+            raises,
+            best,
+            score,
+            change,
+        )
 
     def version(self) -> Version:
         """The current scores. A caller that keeps them increments `users`."""
@@ -92,36 +102,38 @@ class Scores:
         return self._latest
 
     def _renew(self) -> None:
-        """Make a version with all changes the latest."""
-        latest, is_given = self._latest, self._latest.scores is self._given
-        if latest.users or is_given:
-            if self._older is None or self._older.users:
-                self._latest = Version(_view(latest.scores.copy()), _view(latest.maxima.copy()), latest.changes)
-            else:
-                self._latest = self._older
-            self._older = None if is_given else latest
-        numbers, values = zip(*self._changes[self._latest.changes - self._first :], strict=True)
-        put_scores(_owned(self._latest.scores), _owned(self._latest.maxima), np.array(numbers), np.array(values))
-        self._latest.changes = self._first + len(self._changes)
+        """Make a version with all changes the latest. If this fails, the next reader does it again."""
+        latest, older = self._latest, self._older
+        is_given = latest.scores is self._given
+        if not (latest.users or is_given):
+            renewed = latest
+        elif older is None or older.users:
+            renewed = Version(_view(latest.scores.copy()), _view(latest.maxima.copy()), latest.changes)
+        else:
+            renewed = older
+        changes = self._changes[renewed.changes - self._first :]
+        if changes:
+            numbers, values = zip(*changes, strict=True)
+            put_scores(_owned(renewed.scores), _owned(renewed.maxima), np.array(numbers), np.array(values))
+        if renewed is not latest:
+            older = None if is_given else latest
+        self._latest, self._older, renewed.changes = renewed, older, self._first + len(self._changes)
         self._date()
         self._pending.clear()
         self._forget()
 
     def _date(self) -> None:
         """Set how the latest version differs from the base; after too many changes it becomes the next base."""
+        latest = self._latest
         if self._raises > self._most_changed:
-            self._base = frozen(self._latest.scores.copy(), np.float64)
-            self._begin()
-        self._latest.base = self._base
-        self._latest.changed = _view(self._changed[: self._raises])  # entries written later are not visible
-        self._latest.raised = _view(self._raised[: self._raises])
+            self._begin(frozen(latest.scores.copy(), np.float64))
+        changed, raised = _view(self._changed[: self._raises]), _view(self._raised[: self._raises])
+        latest.base, latest.changed, latest.raised = self._base, changed, raised  # later entries are not visible
 
-    def _begin(self) -> None:
+    def _begin(self, base: NDArray[np.float64]) -> None:
         """Start a new base, without differences."""
-        self._changed = np.empty(self._most_changed, np.int32)  # numbers with raised scores since then, in order
-        self._raised = np.empty(self._most_changed, np.float64)  # their new scores
-        self._raises = 0  # number of raises, including those that did not fit
-        self._best_since: dict[int, float] = {}  # best score of each since then
+        changed, raised = np.empty(self._most_changed, np.int32), np.empty(self._most_changed, np.float64)
+        self._base, self._changed, self._raised, self._raises, self._best_since = base, changed, raised, 0, {}
 
     def _forget(self) -> None:
         """Drop changes that no version lacks, and an older version that lacks more changes than there are scores."""

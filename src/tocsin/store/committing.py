@@ -39,9 +39,10 @@ class Change(Protocol):
 class Answer:
     """The answer to a caller who waits for it. It takes a tenth of the time of a `Future`."""
 
-    __slots__ = ("_answer", "_error", "_is_there", "_lock")
+    __slots__ = ("_answer", "_claimed", "_error", "_is_there", "_lock")
 
     def __init__(self) -> None:
+        self._claimed = threading.Lock()
         self._answer: Any = None
         self._error: BaseException | None = None
         self._is_there = False
@@ -60,21 +61,26 @@ class Answer:
         self._is_there = True
         self._lock.release()
 
+    def claim(self) -> bool:
+        """Whether the change is the caller's who asks first: the committing thread, or one that takes it back."""
+        return self._claimed.acquire(blocking=False)
+
     def done(self) -> bool:
         return self._is_there
 
     def wait(self) -> Any:
         """The answer, or the error that is the answer. An interrupt is raised once either is there."""
         try:
-            self._wait()
+            self.wait_quietly()
         except BaseException:
-            self._wait()
+            self.wait_quietly()
             raise
         if self._error is not None:
             raise self._error
         return self._answer
 
-    def _wait(self) -> None:
+    def wait_quietly(self) -> None:
+        """Wait until there is an answer or an error."""
         while not self._is_there:
             self._lock.acquire()
 
@@ -109,8 +115,13 @@ class Committer:
         An interrupt is raised once the change is durable, or refused.
         """
         answer = Answer()
-        self._put(change, answer)
-        return answer.wait()
+        try:
+            self._put(change, answer)
+            return answer.wait()
+        except BaseException:
+            if not answer.claim():  # otherwise an interrupt came early enough to take the change back
+                answer.wait_quietly()
+            raise
 
     def submit(self, change: Change) -> Future[Any]:
         """Hand a change over; the result, as of `commit`, comes when the change is durable. It cannot be cancelled."""
@@ -177,6 +188,8 @@ class Committer:
         try:
             with self._database.transaction():
                 for change, done in group:
+                    if isinstance(done, Answer) and not done.claim():
+                        continue
                     try:
                         sequence = change.write(self._database, sequence, touched)
                         written.append((change, done))

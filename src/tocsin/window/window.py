@@ -221,7 +221,7 @@ class Window(KeptWindow):
             return self._told(self._counted(self._sliding.advance(now)))
 
     def __repr__(self) -> str:
-        return f"Window({len(self)} subscriptions, {self.held} messages, index={self.index!r})"
+        return f"Window({len(self._names)} subscriptions, {self._sliding.held} messages, index={self.index!r})"
 
     # Internals
 

@@ -35,6 +35,7 @@ class Wanted:
         self.values: list[str] = []  # the values of functions among the derived values
         self.outer_values: list[str] = []  # the values of the whole event among the derived values
         self.clock: list[str] = []  # the present, and the readings that are relative to it, among the derived values
+        self.is_whole = True  # not if adding names has failed in the middle
         self._prefixes: set[str] = set()
         self._lists: set[str] = set()  # the attributes of lists with wanted elements, and their prefixes
         self.add(names or ())
@@ -43,6 +44,7 @@ class Wanted:
         """Add names; other threads may be reading meanwhile."""
         if self.names is None:
             return
+        was_whole, self.is_whole = self.is_whole, False
         for name in names:
             if name == NOW:
                 self._add_of_clock(name)
@@ -50,6 +52,7 @@ class Wanted:
                 self._add_reading(name, reading_of(name))
             elif name not in self.names:
                 self._add_attribute(name)
+        self.is_whole = was_whole
 
     def _add_attribute(self, name: str) -> None:
         assert self.names is not None

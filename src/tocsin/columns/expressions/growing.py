@@ -25,23 +25,24 @@ class Growing(Generic[Kind]):
 
     def extend(self, values: Any) -> None:
         """Append values. Amortised cost: linear in them."""
-        end = self._length + len(values)
-        if end > len(self._buffer):
-            larger = np.empty((max(2 * len(self._buffer), end), *self._buffer.shape[1:]), self._buffer.dtype)
-            larger[: self._length] = self._buffer[: self._length]
-            self._buffer = larger
-        self._buffer[self._length : end] = values
-        self._length = end
-        self._view = None
+        end, buffer = self._length + len(values), self._buffer
+        if end > len(buffer):
+            buffer = np.empty((max(2 * len(buffer), end), *buffer.shape[1:]), buffer.dtype)
+            buffer[: self._length] = self._buffer[: self._length]
+        buffer[self._length : end] = values
+        self._buffer, self._length, self._view = buffer, end, None
 
     def append(self, value: Any) -> None:
         """Append one value."""
         if self._length < len(self._buffer):
             self._buffer[self._length] = value
-            self._length += 1
-            self._view = None
+            self._length, self._view = self._length + 1, None
         else:
             self.extend([value])
+
+    def cut(self, length: int) -> None:
+        """Drop the values from `length` on, if there are any. No view may have them."""
+        self._length, self._view = min(length, self._length), None
 
     def copy(self) -> Growing[Kind]:
         """A copy that shares nothing with the views of readers."""

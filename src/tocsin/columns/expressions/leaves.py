@@ -142,11 +142,9 @@ class PooledLeaves:
 
     def _attribute(self, name: str) -> int:
         attributes = self._pools.attributes
-        known = len(attributes.items)
-        number = attributes.number(name)
-        if number == known and PART in name and (reading := reading_of(name)).is_value:
-            self.reads(needs_of(reading))
-        return number
+        if PART in name and name not in attributes.numbers and (reading := reading_of(name)).is_value:
+            self.reads(needs_of(reading))  # first, since they are looked for only while the name is new
+        return attributes.number(name)
 
     def _on(self, path: Path, kind: int = codes.UNTYPED) -> dict[str, int]:
         """The attribute of a leaf, or its reading as an instant if it is compared with one.

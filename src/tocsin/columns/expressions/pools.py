@@ -26,8 +26,13 @@ class Pool(Generic[Item]):
         return self._numbers
 
     def number(self, item: Item) -> int:
+        """The number of an item, which is added if it is new."""
         number = self._numbers.setdefault(item, len(self.items))
         if number == len(self.items):
+            if len(self._numbers) > number + 1:  # an interrupted call numbered another item, and did not add it
+                del self._numbers[item]
+                self.items.append(next(reversed(self._numbers)))
+                return self.number(item)
             self.items.append(item)
         return number
 

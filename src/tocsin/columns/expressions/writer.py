@@ -94,9 +94,18 @@ class ExpressionWriter:
 
     def _keep_up(self) -> None:
         """Append to the arrays what was added since the last call."""
+        lengths, programs = [len(array) for array in self._arrays.values()], self._programs
+        try:
+            self._append()
+        except BaseException:
+            for array, length in zip(self._arrays.values(), lengths, strict=True):
+                array.cut(length)
+            self._programs = programs
+            raise
+
+    def _append(self) -> None:
         pools, arrays = self.pools, self._arrays
         self._extend_runs("program_starts", ["program"], self._programs)
-        self._programs = []
         self._extend(_LEAVES, pools.leaves.items[len(arrays["leaf_kinds"]) :])
         for name, (starts, columns) in TABLES.items():
             if starts:
@@ -104,6 +113,7 @@ class ExpressionWriter:
         arrays["boxes"].extend(np.array(pools.boxes.items[len(arrays["boxes"]) :], np.float64).reshape(-1, 4))
         arrays["constants"].extend(pools.constants.items[len(arrays["constants"]) :])
         self._order_strings()
+        self._programs = []
 
     def _extend_runs(self, starts: str, columns: Sequence[str], runs: Sequence[Sequence[Any]]) -> None:
         if runs:
@@ -122,13 +132,15 @@ class ExpressionWriter:
         new = range(len(self._in_order), len(strings))
         if not new:
             return
+        in_order = self._in_order.copy()
         if len(new) <= _FEW:
             for number in new:
-                insort(self._in_order, number, key=strings.__getitem__)
+                insort(in_order, number, key=strings.__getitem__)
         else:
-            self._in_order.extend(new)
-            self._in_order.sort(key=strings.__getitem__)
-        self._vocabulary = Texts.of([strings[number] for number in self._in_order])
+            in_order.extend(new)
+            in_order.sort(key=strings.__getitem__)
+        vocabulary = Texts.of([strings[number] for number in in_order])
+        self._in_order, self._vocabulary = in_order, vocabulary
 
 
 def _growing(beginning: NDArray[Any]) -> Growing[Any]:

@@ -78,7 +78,7 @@ class DurableWindow(Window):
         self.close()
 
     def __repr__(self) -> str:
-        return f"DurableWindow({str(self.folder)!r}, {len(self)} subscriptions, {self.held} messages)"
+        return f"DurableWindow({str(self.folder)!r}, {len(self._names)} subscriptions, {self._sliding.held} messages)"
 
     # Internals
 

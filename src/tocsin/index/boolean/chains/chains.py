@@ -79,6 +79,10 @@ class ChainedExpressions:
         self._given.append(where)
         return len(self._given) - 1
 
+    def cut(self, count: int) -> None:
+        """Drop the expressions from number `count` on, which are not compiled yet."""
+        del self._given[count:]
+
     def keep_up(self) -> None:
         """Compile what was added, and tell `wanted`. What is interrupted goes on at the next call."""
         while self._hung < len(self._given):
@@ -88,10 +92,14 @@ class ChainedExpressions:
                 self._writer.add(where)
             self._kept = None
             self._tell_wanted()
-            for literal in self._cover(self._writer.last_program):
-                self._hang(literal, self._hung)
-            self._given[self._hung] = None
-            self._hung += 1
+            entries, uncovered = len(self._owners), len(self._uncovered)
+            try:
+                for literal in self._cover(self._writer.last_program):
+                    self._hang(literal, self._hung)
+                self._given[self._hung], self._hung = None, self._hung + 1
+            except BaseException:
+                self._unhang(entries, uncovered)
+                raise
 
     def _tell_wanted(self) -> None:
         names = self._writer.pools.attributes.items[len(self._places) :]
@@ -113,10 +121,10 @@ class ChainedExpressions:
 
     def want(self, wanted: Wanted) -> None:
         """Report all attributes to another `wanted`, from now on."""
-        names = self.attributes
+        names, places = self.attributes, Growing[Any](np.int32)
         wanted.add(names)
-        self._wanted, self._places, self._kept = wanted, Growing(np.int32), None
-        self._places.extend([wanted.number(name) for name in names])
+        places.extend([wanted.number(name) for name in names])
+        self._wanted, self._places, self._kept = wanted, places, None
 
     def frozen(self) -> ChainedView:
         """A view of the expressions so far; later additions do not change it. Compiles them."""
@@ -168,6 +176,15 @@ class ChainedExpressions:
         self._literals.append(literal)
         self._owners.append(number)
         self._heads.put(attribute, len(self._owners) - 1)
+
+    def _unhang(self, entries: int, uncovered: int) -> None:
+        """Take later entries from their chains, and later expressions from those without a cover."""
+        for entry in range(len(self._following) - 1, entries - 1, -1):
+            if (is_head := self._heads.view() == entry).any():
+                self._heads.put(int(np.argmax(is_head)), self._following.get(entry))
+        for array in (self._following, self._literals, self._owners):
+            array.cut(entries)
+        self._uncovered.cut(uncovered)
 
     def _cover(self, program: list[int]) -> list[int]:
         """The literals of an expression's cover; none if it never holds. Records expressions without a cover."""
