@@ -5,7 +5,7 @@ No message reaches a slot once its subscription is removed. The slot is free aga
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -232,38 +232,48 @@ class Slots:
     def _write_records(self, interests: Interests, slots: NDArray[np.int32], coming: Coming) -> tuple[Interests, int]:
         """Write the records of slots that nobody has; returns the tables and the end of the longer word lists."""
         counts = np.diff(coming.starts)
-        long = np.flatnonzero(counts > WITHIN)
-        lengths = counts[long] - (WITHIN - 1)
-        firsts = self._longer_end + np.cumsum(1 + lengths) - 1 - lengths
-        end = self._longer_end + int((1 + lengths).sum())
-        if end > len(interests.longer):
-            interests = interests._replace(longer=longer(interests.longer, power_of_two(end)))
         records, words = interests.records, interests.words
         records[slots, X], records[slots, Y] = coming.places[:, 0], coming.places[:, 1]
         records[slots, ALPHA], records[slots, NORM] = coming.alphas, coming.norms
         own = np.arange(WITHIN)
         at = np.minimum(coming.starts[:-1, None] + own, max(len(coming.words) - 1, 0))
         words[slots, FIRST_WORD:] = np.where(own < counts[:, None], coming.words[at], 0)
-        for i, first, length in zip(long.tolist(), firsts.tolist(), lengths.tolist(), strict=True):
-            stop = coming.starts[i + 1]
-            interests.longer[first] = length
-            interests.longer[first + 1 : first + 1 + length] = coming.words[stop - length : stop]
-            words[slots[i], FIRST_WORD + WITHIN - 1] = ~first
         interests.ks[slots] = coming.ks
+        if not (counts > WITHIN).any():
+            return interests, self._longer_end
+        return self._write_longer(interests, slots, coming, counts)
+
+    def _write_longer(
+        self, interests: Interests, slots: NDArray[np.int32], coming: Coming, counts: NDArray[np.int64]
+    ) -> tuple[Interests, int]:
+        """Write the words that exceed a record behind those that count."""
+        long = np.flatnonzero(counts > WITHIN)
+        lengths = counts[long] - (WITHIN - 1)
+        stops = self._longer_end + np.cumsum(1 + lengths)
+        end = int(stops[-1])
+        if end > len(interests.longer):
+            interests = interests._replace(longer=longer(interests.longer, power_of_two(end)))
+        for i, length, stop in zip(long.tolist(), lengths.tolist(), stops.tolist(), strict=True):
+            last, first = coming.starts[i + 1], stop - 1 - length
+            interests.longer[first] = length
+            interests.longer[first + 1 : stop] = coming.words[last - length : last]
+            interests.words[slots[i], FIRST_WORD + WITHIN - 1] = ~first
         return interests, end
 
     def _rooms(self, ks: NDArray[np.int32]) -> list[Entries]:
         """The entries of buffers for each distinct k: free ones of the same size, and fresh ones."""
         rooms, left, end = list[Entries](), dict[int, int](), self._entries_end
-        for k, count in zip(*(array.tolist() for array in np.unique(ks, return_counts=True)), strict=True):
+        for k, count in sorted(Counter(ks.tolist()).items()):
             sizes = self.buffering.room_within(k, self._size)
             held = self._free_entries[sizes.capacity]
             before = left.get(sizes.capacity, len(held))
             free = left[sizes.capacity] = max(before - count, 0)
             reused = held[free:before]
-            fresh = end + sizes.capacity * np.arange(count - len(reused))
-            end += sizes.capacity * len(fresh)
-            rooms.append(Entries(k, sizes, np.concatenate([np.array(reused, np.int64), fresh]), len(reused), free, end))
+            starts = end + sizes.capacity * np.arange(count - len(reused))
+            end += sizes.capacity * len(starts)
+            if reused:
+                starts = np.concatenate([np.array(reused, np.int64), starts])
+            rooms.append(Entries(k, sizes, starts, len(reused), free, end))
         return rooms
 
     def _write_buffers(
@@ -278,7 +288,7 @@ class Slots:
             buffers = buffers._replace(scores=scores, bits=scores.view(np.int64), numbers=numbers, above=above)
         small = buffers.small
         for k, sizes, starts, reused, _, _ in rooms:
-            wanting = slots[ks == k]
+            wanting = slots if len(rooms) == 1 else slots[ks == k]
             buffers.wide[wanting, START] = starts
             for start in starts[:reused].tolist():
                 buffers.scores[start : start + sizes.capacity] = EMPTY
