@@ -178,7 +178,16 @@ class Slots:
         views = wide, wide.view(np.float64), wide.view(np.int32)
         rooms = self._rooms(coming.ks)
         buffers = self._write_buffers(Buffers._make([*views, *self.buffers[3:]]), slots, coming.ks, rooms)
-        return Taking(slots, interests, buffers, rooms, free, end, longer_end, self.living + count)
+        return Taking(
+            slots=slots,
+            interests=interests,
+            buffers=buffers,
+            rooms=rooms,
+            free=free,
+            end=end,
+            longer_end=longer_end,
+            living=self.living + count,
+        )
 
     def take(self, taking: Taking) -> None:
         """Make planned subscriptions live: every message reaches their thresholds. May be repeated."""
@@ -273,7 +282,7 @@ class Slots:
             end += sizes.capacity * len(starts)
             if reused:
                 starts = np.concatenate([np.array(reused, np.int64), starts])
-            rooms.append(Entries(k, sizes, starts, len(reused), free, end))
+            rooms.append(Entries(k=k, sizes=sizes, starts=starts, reused=len(reused), free=free, end=end))
         return rooms
 
     def _write_buffers(
