@@ -110,8 +110,8 @@ def failures(failing: Failure, most: int) -> Iterator[Callable[[Callable[[], Any
 
 
 EACH_FAILURE: Final = [
-    pytest.param(NoMemory(), 16, id="memory"),
-    pytest.param(Interrupt(), 6, id="interrupts"),
+    pytest.param(NoMemory(), 8, id="memory"),
+    pytest.param(Interrupt(), 3, id="interrupts"),
     pytest.param(NoMemory(), 10_000, id="every-memory", marks=pytest.mark.long),
     pytest.param(Interrupt(), 1500, id="many-interrupts", marks=pytest.mark.long),
 ]
