@@ -63,9 +63,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Order the tests. With `--quick` keep those that can run between two edits."""
     took = recorded()
     if config.getoption("--quick"):
-        _keep_quick(config, items, took | (config.cache.get(_TOOK, {}) if config.cache else {}))
+        _keep_quick(config, items, took | _last_run(config))
     order = _order([item.nodeid for item in items], took)
     items.sort(key=lambda item: order[file_of(item.nodeid)])
+
+
+def _last_run(config: pytest.Config) -> dict[str, float]:
+    """The seconds of each test in its last run here."""
+    cache = getattr(config, "cache", None)  # there is none with `-p no:cacheprovider`
+    return {} if cache is None else cache.get(_TOOK, {})
 
 
 def _keep_quick(config: pytest.Config, items: list[pytest.Item], took: Mapping[str, float]) -> None:
@@ -180,9 +186,9 @@ class Timing:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """The process that hears of all tests remembers their seconds."""
-        cache = getattr(session.config, "cache", None)  # there is none with `-p no:cacheprovider`
+        cache = getattr(session.config, "cache", None)
         if cache is not None:
-            cache.set(_TOOK, cache.get(_TOOK, {}) | self.took)
+            cache.set(_TOOK, _last_run(session.config) | self.took)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         files = seconds_of_files(self.took, self.took)
