@@ -36,13 +36,13 @@ demo: $(DEMO)
 	$(BIN)/tocsin demo $(ARGS)
 	@echo "To watch planes in the console of the service: $(BIN)/tocsin demo service --console"
 
-# Tests of Spark and of processes wait for much of their time, so there are four workers for two cores.
+# Tests of Spark and of processes wait for much of their time, so there are three workers for two cores.
 test: $(DEV)
 	sh scripts/chromium.sh
 	sh scripts/oracles.sh
 	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m tests.class_archive
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
 
 unit: $(DEV)
 	$(BIN)/tocsin warm --papers
