@@ -85,7 +85,7 @@ class SlidingMessages:
         window.know_words(len(self.squares), np.arange(1, len(self.squares)), self.squares[1:])
         stream = Stream(window, self.messages)
         stream.push(self.size)
-        window.add(self.subscriptions)
+        window.add(window.plan(self.subscriptions))
         window.order()
         for _ in range(0, int(self.passed * self.size), len(self.events)):
             stream.push(len(self.events))
