@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ import pytest
 import tocsin
 from tests.durable.test_stores import ids
 from tests.waiting import awaited
-from tocsin import DuplicateSubscription, RecordError, StoreError
+from tocsin import DuplicateSubscription, InvalidInput, RecordError, StoreError
 from tocsin.engine.loading import collect
+from tocsin.store import Row
 
 
 def test_what_is_prepared_beside_other_changes_gives_way_to_them(tmp_path: Path) -> None:
@@ -62,6 +65,56 @@ def test_a_change_that_cannot_be_stored_is_refused_alone(tmp_path: Path) -> None
     assert len(ids(tmp_path)) == 40
 
 
+@pytest.mark.parametrize(
+    ("culprit", "error"),
+    [
+        (lambda database: 1 // 0, ZeroDivisionError),
+        (lambda database: database.subscriptions.put(Row("\ud800", "n = 1", 1.0, None, None)), InvalidInput),
+        (lambda database: database.put_meta("n", 2**63), InvalidInput),
+        (lambda database: database.connection.execute("INSERT INTO meta VALUES (NULL, 1)"), StoreError),
+        (lambda database: bytearray(1 << 62), MemoryError),
+    ],
+)
+def test_a_change_that_fails_costs_its_sender_alone(
+    culprit: Callable[[Any], object], error: type[Exception], tmp_path: Path
+) -> None:
+    """Whatever a change of a group raises, and whenever, it alone gets it. All others are made, once each."""
+    with tocsin.Engine.open(tmp_path) as engine, ThreadPoolExecutor(16) as threads:
+        blocked, before = Blocked(), engine.sequence
+        threads.submit(engine._committer.commit, blocked)
+        blocked.is_written.wait()
+        bad = [engine._committer.submit(Failing(culprit)) for _ in range(2)]
+        good = [threads.submit(engine.subscribe, f"s{number}", "n = 1") for number in range(12)]
+        awaited(lambda: engine._committer._waiting.qsize() == 14)
+        bad.append(engine._committer.submit(Failing(culprit)))
+        blocked.may_go_on.set()
+
+        assert [type(one.exception()) for one in bad] == [error] * 3
+        assert [one.exception() for one in good] == [None] * 12
+        assert engine.sequence == before + 12
+        assert len(engine.match({"n": 1})) == 12
+    assert len(ids(tmp_path)) == 12
+
+
+def test_a_full_disk_refuses_a_whole_group(tmp_path: Path) -> None:
+    """The group is not written again: each of its changes would meet the same."""
+    with tocsin.Engine.open(tmp_path) as engine, ThreadPoolExecutor(8) as threads:
+        blocked, full = Blocked(), Failing(_raise_full)
+        threads.submit(engine._committer.commit, blocked)
+        blocked.is_written.wait()
+        waiting = [engine._committer.submit(one) for one in (full, Failing(lambda database: None))]
+        blocked.may_go_on.set()
+
+        assert [str(one.exception()).count("disk is full") for one in waiting] == [1, 1]
+        assert full.times == 1
+        engine.subscribe("s", "n = 1")
+    assert ids(tmp_path) == ["s"]
+
+
+def _raise_full(_: object) -> None:
+    raise sqlite3.OperationalError("database or disk is full")
+
+
 def test_of_changes_of_one_id_in_a_transaction_the_first_is_made(tmp_path: Path) -> None:
     """The others see it, though memory does not have it yet."""
     with tocsin.Engine.open(tmp_path) as engine, ThreadPoolExecutor(8) as threads:
@@ -107,6 +160,23 @@ def test_recent_changes_are_compiled_when_no_more_come(tmp_path: Path) -> None:
     with tocsin.Engine.open(tmp_path) as engine:
         engine.subscribe("s", "n = 1")
         awaited(lambda: list(engine._store.delta.attributes) == ["n"])
+
+
+class Failing:
+    """A change that does something else than it should."""
+
+    is_alone = False
+
+    def __init__(self, does: Callable[[Any], object]) -> None:
+        self._does, self.times = does, 0
+
+    def write(self, database: Any, sequence: int, touched: Any) -> int:
+        self.times += 1
+        self._does(database)
+        return sequence
+
+    def apply(self) -> None:
+        """Nothing to do."""
 
 
 class Blocked:

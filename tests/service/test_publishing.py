@@ -14,6 +14,7 @@ import pytest
 
 from tests.service.served import Served, served
 from tocsin.service.limits import Limits
+from tocsin.service.outbox import Publish
 
 CLOUD = {"specversion": "1.0", "id": "1", "source": "/shop", "type": "offer"}
 
@@ -46,6 +47,30 @@ def test_the_answer_comes_when_everything_is_in_the_database(ready: Served) -> N
 
     assert [(number, json.loads(text)) for number, text in events] == [(1, {"price": 500})]
     assert deliveries == [(1, 1, 1)]
+
+
+def test_an_event_that_cannot_be_written_costs_its_sender_alone(ready: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events that are published together are divided until the one to blame is alone. Fences follow each once."""
+    ready.client.put("/v1/fences/f", json={"key": "car"})
+    ready.subscribe("slow", "price < 9000", fence="f", destination="d")
+    ready.subscribe("rare", "price > 0", throttle_s=3600, destination="d")
+    wrote = Publish._published
+
+    def fails(change: Publish, database: Any, unit: Any, event: Any, *rest: Any) -> Any:
+        outcome = wrote(change, database, unit, event, *rest)
+        return outcome if '"poison"' not in event.text else 1 // 0
+
+    monkeypatch.setattr(Publish, "_published", fails)
+    events = [{"price": 500, "car": number, "poison" if number % 8 == 3 else "n": 1} for number in range(64)]
+    with ThreadPoolExecutor(32) as threads:
+        statuses = [answer.status_code for answer in threads.map(ready.publish, events)]
+    deliveries = ready.pulled(limit=1000)
+
+    assert statuses == [500 if "poison" in event else 202 for event in events]
+    assert sorted(one["event"]["car"] for one in deliveries) == [n for n in range(64) if n % 8 != 3]
+    told = [[match["id"] for match in one["subscriptions"]] for one in deliveries]
+    assert all(ids.count("cheap") == 1 and ids.count("slow") == 1 for ids in told)
+    assert sum(ids.count("rare") for ids in told) == 1
 
 
 def test_numbers_are_dense_when_many_publish_at_once(ready: Served) -> None:

@@ -83,10 +83,11 @@ class Publish:
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         pending = self._pending = self.outbox.pending(touched)
-        rows = _Rows()
-        self.outbox.fences.begin(database, touched, itertools.chain(*self.events))
+        self._outcomes, self._stored, self._matched = [], [], []
+        rows, matched = _Rows(), self._copied()
+        self.outbox.fences.begin(database, touched, itertools.chain(*matched))
         now = self._now = int(time.time() * 1000)
-        for unit, events in zip(self.units, self.events, strict=True):
+        for unit, events in zip(self.units, matched, strict=True):
             whole = self._repeated(database, unit, unit.key if unit.record is None else None)
             if whole is not None:
                 self._outcomes.append(whole)
@@ -98,6 +99,13 @@ class Publish:
         rows.write(database)
         self.outbox.fences.write(database)
         return sequence
+
+    def _copied(self) -> list[list[Event]]:
+        """The events by unit; those to which fences and throttles may add deliveries are copies."""
+        is_followed = bool(self.outbox.fences.named)
+        return [
+            [event.copied() if is_followed or event.throttled else event for event in events] for events in self.events
+        ]
 
     @property
     def outcomes(self) -> list[list[Outcome]]:
@@ -142,11 +150,12 @@ class Publish:
         published = now if event.moment is None else event.moment
         pending.last_event += 1
         number, pairs, has_limits = pending.last_event, list[str](), pending.filling.has_limits
+        suppressed = event.suppressed
         pending.published_bytes += len(event.text)
         for destination, fragments in event.deliveries.items():
             target = self.outbox.directory.destinations.get(destination)
             if target is None:  # deleted since it was matched
-                event.suppressed += len(fragments)
+                suppressed += len(fragments)
                 continue
             own = pending.newest.get(destination, target.newest) + 1
             pending.newest[destination] = own
@@ -161,7 +170,7 @@ class Publish:
             (number, unit.tenant, published, event.text, event.matches, told, pending.published_bytes, event.kind)
         )
         self._matched.append(event.ids)
-        outcome = Published(number, event.matches, len(pairs), event.suppressed)
+        outcome = Published(number, event.matches, len(pairs), suppressed)
         if event.key is not None:
             pending.answers[unit.tenant, event.key.route, event.key.key] = event.key.digest, [outcome]
             rows.answers.append(_answer(unit, event.key, [outcome], now))

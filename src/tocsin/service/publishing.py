@@ -15,6 +15,7 @@ from tocsin.service.addressing import Addressing
 from tocsin.service.outbox import Outbox, Outcome, Publish, Stored
 from tocsin.service.problems import Problem
 from tocsin.service.units import Unit
+from tocsin.store import concerns_store
 
 _MOST_UNITS: Final = 1024
 _MOST_BYTES: Final = 4 << 20
@@ -42,6 +43,7 @@ class Publisher:
         self._addressing, self._outbox, self._transactions = addressing, outbox, transactions
         self._told, self._noted = told, noted
         self._waiting: deque[Waiting] = deque()
+        self._halves: deque[list[Waiting]] = deque()  # of groups that could not be written
         self._waiting_bytes = 0
         self._awake = threading.Condition()
         self._slots = threading.Semaphore(_IN_FLIGHT)
@@ -74,7 +76,7 @@ class Publisher:
         while True:
             self._slots.acquire()
             with self._awake:
-                while not self._waiting and not self._is_closed:
+                while not (self._waiting or self._halves or self._is_closed):
                     self._awake.wait()
                 group = self._next()
             if not group:
@@ -83,6 +85,8 @@ class Publisher:
 
     def _next(self) -> list[Waiting]:
         """The next units to publish together."""
+        if self._halves:
+            return self._halves.popleft()
         group: list[Waiting] = []
         size = 0
         while self._waiting and len(group) < _MOST_UNITS and (not group or size < _MOST_BYTES):
@@ -111,6 +115,8 @@ class Publisher:
         """In the committing thread: hand the answers to the event loop."""
         self._slots.release()
         error = future.exception()
+        if error is not None and not concerns_store(error) and self._halved(group):
+            return
         try:
             if error is not None:
                 self._loop.call_soon_threadsafe(self._failed, group, error)
@@ -118,6 +124,16 @@ class Publisher:
                 self._loop.call_soon_threadsafe(self._answer, group, future.result())
         except RuntimeError:
             """The loop is closed: nobody waits for the answers any more."""
+
+    def _halved(self, group: list[Waiting]) -> bool:
+        """Let the halves of a group be published, since one of its units is to blame; false if it has a single one."""
+        middle = len(group) // 2
+        with self._awake:
+            if not middle or self._is_closed:
+                return False
+            self._halves += (group[:middle], group[middle:])
+            self._awake.notify()
+        return True
 
     def _answer(self, group: list[Waiting], result: tuple[list[list[Outcome]], list[Stored]]) -> None:
         outcomes, stored = result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import Reject, SubscriptionId
@@ -77,6 +77,10 @@ class Event:
     refused: Reject | None = None  # why it could not be matched at all
     key: Key | None = None
     kind: str = ""  # empty if it was published; what was not, no full outbox refuses
+
+    def copied(self) -> Event:
+        """A copy to which deliveries can be added."""
+        return replace(self, deliveries={target: list(texts) for target, texts in self.deliveries.items()})
 
     @property
     def matches(self) -> int:

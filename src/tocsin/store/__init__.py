@@ -5,7 +5,7 @@ version. `committing` groups the changes of many threads into transactions, and 
 writes. `writer` opens and closes the three. `engine.durable` and `window.durable` keep database and memory together.
 """
 
-from tocsin.store.committing import Change, Committer
+from tocsin.store.committing import Change, Committer, concerns_store
 from tocsin.store.contents import WINDOW, holds_window, refuse_others, require_no_window, require_window
 from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity, missing_changes
 from tocsin.store.examining import Finding, examine_store
@@ -32,6 +32,7 @@ __all__ = [
     "Writer",
     "back_up",
     "check_sync",
+    "concerns_store",
     "examine_store",
     "holds_window",
     "missing_changes",

@@ -1,18 +1,21 @@
 """Group commit: one thread writes the changes of all others, many in a transaction.
 
 A change is acknowledged once its transaction is durable and memory has it. The thread is never interrupted by a signal,
-so that memory and database stay alike.
+so that memory and database stay alike. A transaction that a change makes fail is taken back, and its changes are
+written again in halves, until the change to blame is alone: it costs its sender alone. Sound groups pay nothing for
+that, as they would for savepoints, which are statements.
 """
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeAlias
 
-from tocsin.errors import StoreError, TocsinError
+from tocsin.errors import InvalidInput, StoreError, TocsinError
 from tocsin.store.database import Database
 from tocsin.store.owner import Owner
 
@@ -29,7 +32,8 @@ class Change(Protocol):
         """Write it, numbered from `sequence` + 1 on; returns the number of its last part.
 
         `touched` has the ids that this transaction has changed so far, so that memory does not tell of them; the change
-        adds its own. Raises a `TocsinError`, before it writes anything, if it is refused.
+        adds its own. Raises a `TocsinError`, before it writes anything, if it is refused. It may be called again, with
+        another set, after a transaction that was taken back.
         """
 
     def apply(self) -> Any:
@@ -179,28 +183,45 @@ class Committer:
         return group, True
 
     def _commit(self, group: list[_Waiting]) -> None:
-        """Write a group, apply it and tell the callers."""
+        """Write a group, apply it and tell the callers. One that cannot be written is halved.
+
+        Changes that their callers have taken back are left out. From now on the others cannot be.
+        """
+        parts = [[(change, done) for change, done in group if not isinstance(done, Answer) or done.claim()]]
+        while parts:
+            part = parts.pop()
+            error = self._write(part) if part else None
+            if error is None:
+                continue
+            if len(part) > 1 and not concerns_store(error):
+                middle = len(part) // 2
+                parts += [part[middle:], part[:middle]]
+            else:
+                _refuse(part, _refusal(error))
+
+    def _write(self, group: list[_Waiting]) -> BaseException | None:
+        """Write changes in one transaction, and apply them; returns the error that took the transaction back."""
         if self._failure is not None:
-            _refuse(group, _broken(self._database, self._failure))
-            return
+            return _broken(self._database, self._failure)
         written: list[_Waiting] = []
+        refused: list[tuple[_Waiting, TocsinError]] = []
         sequence, touched = self.sequence, set[Any]()
         try:
             with self._database.transaction():
-                for change, done in group:
-                    if isinstance(done, Answer) and not done.claim():
-                        continue
+                for waiting in group:
                     try:
-                        sequence = change.write(self._database, sequence, touched)
-                        written.append((change, done))
+                        sequence = waiting[0].write(self._database, sequence, touched)
+                        written.append(waiting)
                     except StoreError:
                         raise
                     except TocsinError as error:
-                        done.set_exception(error)
+                        refused.append((waiting, error))
         except BaseException as error:  # noqa: BLE001
-            _refuse(group, error)
-            return
+            return error
+        for waiting, refusal in refused:
+            _refuse([waiting], refusal)
         self._apply(written, sequence)
+        return None
 
     def _apply(self, written: list[_Waiting], sequence: int) -> None:
         """Bring memory to the state that is durable now."""
@@ -214,6 +235,26 @@ class Committer:
             self.sequence = sequence
         for (_, done), answer in zip(written, answers, strict=True):
             done.set_result(answer)
+
+
+_OF_VALUES: Final = (UnicodeError, OverflowError, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
+"""Errors of values that SQLite does not take."""
+
+
+def concerns_store(error: BaseException) -> bool:
+    """Whether an error concerns all changes alike, such as that of a full disk, and not one of them."""
+    cause = error.__cause__
+    return isinstance(error, StoreError) and not isinstance(cause, (*_OF_VALUES, sqlite3.IntegrityError))
+
+
+def _refusal(error: BaseException) -> BaseException:
+    """The error that the sender of a change gets: of a value that cannot be stored it is an `InvalidInput`."""
+    cause = error.__cause__ if isinstance(error, StoreError) else error
+    if not isinstance(cause, _OF_VALUES):
+        return error
+    refusal = InvalidInput(f"the change has a value that cannot be stored: {cause!s:.200}")
+    refusal.__cause__ = cause
+    return refusal
 
 
 def _refuse(group: list[_Waiting], error: BaseException) -> None:

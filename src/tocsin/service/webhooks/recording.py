@@ -64,6 +64,7 @@ class Record:
     _sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        self._valid, self._told, self._sizes = [], [], {}
         for one in self.results:
             number = one.webhook.target.number
             if number in self.outbox.directory.destinations and one.generation == one.webhook.generation:
