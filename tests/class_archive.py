@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +26,10 @@ _CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 def options() -> str:
     """Java options for all Sparks of the tests."""
-    archive = _archive()
+    try:
+        archive = _archive()
+    except PackageNotFoundError:  # as in the environments of further Pythons
+        return QUICK
     return f"{QUICK} -XX:SharedArchiveFile={archive} -Xlog:disable" if archive.exists() else QUICK
 
 
