@@ -205,10 +205,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def main() -> None:
     """Record what the tests took in their last run."""
-    folders = [folder for folder in (ROOT / ".pytest_cache" / "v" / _TOOK,) if folder.exists()]
-    if not folders:
+    last_run = ROOT / ".pytest_cache" / "v" / _TOOK
+    if not last_run.exists():
         sys.exit("There is no run to record: make test")
-    record(json.loads(folders[0].read_text("utf-8")))
+    record(json.loads(last_run.read_text("utf-8")))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import pytest
 
 from tests.waiting import HANG_S
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow("it starts Spark three times, in processes that are killed")]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("it starts Spark twice, in processes that are killed")]
 
 EVENTS, FILES = 120, 4
 STAGES = ("task", "sink", "publishing", "published")
@@ -219,7 +219,10 @@ MASTERS = {
     "kind", [one if one == "local" else pytest.param(one, marks=pytest.mark.long) for one in MASTERS]
 )
 def test_killed_at_every_stage_it_loses_nothing_and_writes_nothing_twice(kind: str, tmp_path: Path) -> None:
-    """Workers and drivers die in turns; what comes out is what an undisturbed run would have written."""
+    """Workers and drivers die in turns; what comes out is what an undisturbed run would have written.
+
+    The last run, in which nothing dies, is in the session of this process.
+    """
     with MASTERS[kind]() as master:
         laid_out(tmp_path, master)
         _killed_and_run_again(tmp_path)
