@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -186,3 +190,66 @@ def test_a_client_that_does_not_read_is_given_up(ready: Served, monkeypatch: pyt
         time.sleep(0.2)
         awaited(lambda: ready.service.streams == 0)
     assert numbers(taken(ready, 1000, f"{PATH}?from=earliest")) == list(range(1, 1001))
+
+
+def test_a_stream_that_waits_is_sent_to_without_its_task(ready: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream of several destinations, whose ids differ from stream to stream, is sent to by its task."""
+    ready.destination("e")
+    pushed = list[bytes]()
+    push = protocol.BoundedConnection._push
+
+    def counted(connection: protocol.BoundedConnection, cycle: Any, body: bytes) -> bool:
+        has_sent = push(connection, cycle, body)
+        pushed.extend([body] * has_sent)
+        return has_sent
+
+    monkeypatch.setattr(protocol.BoundedConnection, "_push", counted)
+    came = list[dict[str, Any]]()
+    for path in (PATH, "/v1/stream?destinations=d,e"):
+        count = len(pushed)
+        with _streaming(ready, path) as text:
+            ready.publish({"n": 1})
+            came.append(json.loads(_until(text, b"}\n\n\r\n").partition(b"data: ")[2].split(b"\n")[0]))
+        assert (len(pushed) > count) == (path == PATH)
+
+    assert [one.pop("sequence") for one in came] == [1, 2]
+    assert came[0].keys() == came[1].keys()
+    assert [one["event"] for one in came] == [{"n": 1}, {"n": 1}]
+
+
+def test_a_request_behind_a_stream_does_not_keep_it(ready: Served) -> None:
+    """The stream is the last answer of its connection, so its end is noticed although the client has sent more."""
+    with _streaming(ready, PATH, behind=b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 9) as text:
+        ready.publish({"n": 1})
+        assert b'"n":1' in _until(text, b"}\n\n\r\n").replace(b" ", b"")
+    awaited(lambda: ready.service.streams == 0)
+
+
+@contextmanager
+def _streaming(server: Served, path: str, behind: bytes = b"") -> Iterator[IO[bytes]]:
+    """A stream that waits for what comes, as its bytes. `behind` follows the request at once."""
+    with _connected(server) as (one, text):
+        one.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() + behind)
+        assert b"event: open" in _until(text, b"}\n\n\r\n")
+        awaited(lambda: any(stream._waits for stream in _streams(server)))
+        yield text
+    awaited(lambda: server.service.streams == 0)
+
+
+@contextmanager
+def _connected(server: Served) -> Iterator[tuple[socket.socket, IO[bytes]]]:
+    url = urlsplit(str(server.client.base_url))
+    with socket.create_connection((url.hostname, url.port), timeout=HANG_S) as one, one.makefile("rb") as text:
+        yield one, text
+
+
+def _until(text: IO[bytes], end: bytes) -> bytes:
+    came = b""
+    while not came.endswith(end):
+        came += text.readline()
+    return came
+
+
+def _streams(server: Served) -> list[streaming.Stream]:
+    watches = list(server.service.hub._watches.values())
+    return [one for watch in watches for one in list(watch.waiting) if isinstance(one, streaming.Stream)]

@@ -5,11 +5,10 @@ Everything here runs in the event loop. Nothing is queued for a client: it is wo
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import quote
 
 from tocsin.service.directory import Destination, Directory
@@ -23,6 +22,13 @@ AT_ONCE: Final = 500
 """Rows that a stream reads at once."""
 
 
+class Waiter(Protocol):
+    """Somebody who waits for deliveries: an `asyncio.Event`, or a stream. It does not leave while it is set."""
+
+    def set(self) -> object:
+        """Note that there may be new ones, or none any more."""
+
+
 class Told(NamedTuple):
     """A delivery, ready to be sent."""
 
@@ -31,6 +37,7 @@ class Told(NamedTuple):
     published: int
     event: int
     key: str
+    frame: bytes  # the document on a stream of this destination alone
 
 
 class Watch:
@@ -41,7 +48,7 @@ class Watch:
     def __init__(self, newest: int) -> None:
         self.tail: deque[Told] = deque()
         self.begins = newest + 1  # the first number in the tail
-        self.waiting: set[asyncio.Event] = set()
+        self.waiting: set[Waiter] = set()
         self._bytes = 0
 
     def add(self, one: Told) -> None:
@@ -62,12 +69,14 @@ class Watch:
         self.tail.clear()
         self.begins, self._bytes = begins, 0
 
-    def after(self, number: int) -> list[Told] | None:
-        """The deliveries after a number; None if the tail does not reach back so far."""
+    def after(self, number: int, limit: int) -> list[Told] | None:
+        """The first deliveries after a number; None if the tail does not reach back so far."""
         skipped = number + 1 - self.begins
         if skipped < 0:
             return None
-        return [self.tail[place] for place in range(skipped, len(self.tail))]
+        if skipped == len(self.tail) - 1:  # as for almost all that wait
+            return [self.tail[-1]]
+        return [self.tail[place] for place in range(skipped, min(len(self.tail), skipped + limit))]
 
 
 class Hub:
@@ -92,49 +101,53 @@ class Hub:
                 watch.clear(fresh[0].sequence)
             for one in fresh:
                 watch.add(self.document(one))
-            for event in watch.waiting:
-                event.set()
+            for waiter in watch.waiting:
+                waiter.set()
 
-    def watch(self, destinations: Sequence[Destination], event: asyncio.Event) -> None:
-        """Set `event` from now on, when one of these destinations has a new delivery."""
+    def watch(self, destinations: Sequence[Destination], waiter: Waiter) -> None:
+        """Set `waiter` from now on, when one of these destinations has a new delivery."""
         for one in destinations:
             watch = self._watches.get(one.number)
             if watch is None:
                 watch = self._watches[one.number] = Watch(one.newest)
-            watch.waiting.add(event)
+            watch.waiting.add(waiter)
 
-    def leave(self, destinations: Sequence[Destination], event: asyncio.Event) -> None:
+    def leave(self, destinations: Sequence[Destination], waiter: Waiter) -> None:
         """Stop watching."""
         for one in destinations:
             watch = self._watches.get(one.number)
             if watch is not None:
-                watch.waiting.discard(event)
+                watch.waiting.discard(waiter)
                 if not watch.waiting:
                     del self._watches[one.number]
 
     def deleted(self, destination: Destination) -> None:
         """Wake those who wait for a destination that is not there any more."""
         watch = self._watches.get(destination.number)
-        for event in () if watch is None else watch.waiting:
-            event.set()
+        for waiter in () if watch is None else watch.waiting:
+            waiter.set()
 
     def stop(self) -> None:
         """Wake everybody, to end."""
         self.is_stopping = True
         for watch in self._watches.values():
-            for event in watch.waiting:
-                event.set()
+            for waiter in watch.waiting:
+                waiter.set()
 
     async def after(self, destination: Destination, number: int, limit: int = AT_ONCE) -> list[Told]:
         """The deliveries after a number that are kept: from the tail, or from the database."""
         if number >= destination.newest:
             return []
-        watch = self._watches.get(destination.number)
-        recent = None if watch is None else watch.after(number)
+        recent = self.recent(destination, number, limit)
         if recent is not None:
-            return recent[:limit]
+            return recent
         found = await self._readers.read(lambda one: deliveries(one, destination.number, number, limit))
         return [self.document(one) for one in found]
+
+    def recent(self, destination: Destination, number: int, limit: int = AT_ONCE) -> list[Told] | None:
+        """The deliveries after a number, from the tail; None if it does not reach back so far."""
+        watch = self._watches.get(destination.number)
+        return None if watch is None else watch.after(number, limit)
 
     def document(self, one: Stored) -> Told:
         """A delivery as it is sent."""
@@ -149,4 +162,12 @@ class Hub:
         if one.subscribed > MOST_SUBSCRIPTIONS:
             link = f"/v1/destinations/{quote(name, safe='')}/deliveries/{one.sequence}/subscriptions?part=1"
             parts.append(f',"more":{json.dumps(link)},"count":{one.subscribed}')
-        return Told(one.sequence, ("".join(parts) + "}").encode(), one.published, one.event, key)
+        document = ("".join(parts) + "}").encode()
+        epoch = "" if target is None else self._directory.epoch(target)
+        place = f"{epoch}-{one.sequence}".encode()
+        return Told(one.sequence, document, one.published, one.event, key, frame(place, document))
+
+
+def frame(id: bytes, document: bytes) -> bytes:
+    """A delivery as a server-sent event."""
+    return b"id: %s\ndata: %s\n\n" % (id, document)

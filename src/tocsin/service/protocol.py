@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tocsin.service.problems import Problem
 
@@ -31,6 +32,8 @@ _LINGER_S: Final = 5.0
 _REFUSED_S: Final = 2.0
 """A connection beyond the limits waits for its request for this time, so that the request gets the answer."""
 _MOST_PIPELINED: Final = 64
+ENDLESS: Final = "tocsin.endless"
+"""An ASGI extension. An answer that never ends calls its `begin` before it starts: see `_begin_endless`."""
 _BETWEEN, _HEAD, _BODY = range(3)
 
 
@@ -69,6 +72,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._framing_bytes = 0  # bytes since the last one of a body
         self._body_bytes = 0
         self._complaint = "the request is not valid HTTP/1.1"
+        self._is_endless = False  # whether the answer that is being sent never ends
         self._is_persistent = True  # whether the connection lives on after the answer, once the body has come
 
     # The beginning and the end
@@ -164,6 +168,8 @@ class BoundedConnection(HttpToolsProtocol):
         if self._refusal is not None:
             self._refuse()
             return
+        if self._is_endless:
+            return
         self._connections.busy(self)
         self._framing_bytes += len(data)
         was_between = self._phase == _BETWEEN
@@ -198,6 +204,7 @@ class BoundedConnection(HttpToolsProtocol):
             self._complaint = "a request with Upgrade may not have a body here; leave the header out"
             raise ValueError(self._complaint)
         super().on_headers_complete()
+        self.scope["extensions"] = {ENDLESS: {"begin": partial(self._begin_endless, self.cycle)}}
         if len(self.pipeline) > _MOST_PIPELINED:
             raise ValueError("too many requests wait for their answers")
         if self.expect_100_continue:  # a client that is not told to go on does not send the body
@@ -222,6 +229,26 @@ class BoundedConnection(HttpToolsProtocol):
             self._rest()
 
     # Answers
+
+    def _begin_endless(self, cycle: RequestResponseCycle) -> Callable[[bytes], bool]:
+        """Let the answer be the last one of the connection: what the client sends from now on is thrown away.
+
+        Nothing else would tell that the client is gone while a further request waits for the end of the answer.
+        Returns a function that sends a part at once. It returns false if the client does not take it now. It does what
+        `send` does, but without a task: a stream of events takes half the time.
+        """
+        self.pipeline.clear()
+        self._is_endless, cycle.keep_alive, self.cycle = True, False, cycle
+        self._end_reading()
+        self.flow.resume_reading()
+        return partial(self._push, cycle)
+
+    def _push(self, cycle: RequestResponseCycle, body: bytes) -> bool:
+        is_open = cycle.response_started and not (cycle.response_complete or cycle.disconnected)
+        if not is_open or not cycle.chunked_encoding or self.flow.write_paused or self.transport.is_closing():
+            return False
+        self.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
+        return True
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

@@ -13,6 +13,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tocsin.service.directory import Destination
+from tocsin.service.hub import frame
+from tocsin.service.protocol import ENDLESS
 
 if TYPE_CHECKING:
     from tocsin.service.hub import Told
@@ -42,7 +44,11 @@ class Stream(Response):
     def __init__(self, service: Service, sources: Sequence[Source], is_allowed: Callable[[], bool]) -> None:
         self._service, self._sources, self._is_allowed = service, sources, is_allowed
         self._woken = asyncio.Event()
+        self._waits = False
+        self._push: Callable[[bytes], bool] | None = None  # sends a part at once, where the server has it
         self._is_gone = False
+        self._spoke_s = 0.0  # when something was sent last, in the loop's time
+        self._is_silent = False  # whether a sign of life is due
         self.background = None
         self.status_code = 200
 
@@ -50,16 +56,21 @@ class Stream(Response):
         self._send = send
         targets = [one.target for one in self._sources]
         self._service.streams += 1
-        self._service.hub.watch(targets, self._woken)
+        self._service.hub.watch(targets, self)
         leaving = asyncio.create_task(self._watch(receive))
+        self._loop = asyncio.get_running_loop()
+        self._heartbeat = self._loop.call_later(_HEARTBEAT_S, self._beat)
         try:
+            if scope["method"] != "HEAD" and ENDLESS in scope.get("extensions", {}):
+                self._push = scope["extensions"][ENDLESS]["begin"]()
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             if scope["method"] != "HEAD":
                 await self._serve()
             await self._sent(b"", more=False)
         finally:
             leaving.cancel()
-            self._service.hub.leave(targets, self._woken)
+            self._heartbeat.cancel()
+            self._service.hub.leave(targets, self)
             self._service.streams -= 1
 
     async def _watch(self, receive: Receive) -> None:
@@ -71,6 +82,7 @@ class Stream(Response):
 
     async def _sent(self, body: bytes, *, more: bool = True) -> None:
         """Send a part. The connection ends if the client does not read: it comes again, and resumes by its number."""
+        self._spoke_s = self._loop.time()
         await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
     async def _serve(self) -> None:
@@ -84,11 +96,39 @@ class Stream(Response):
                 continue
             if not self._remaining():
                 return
-            try:
-                async with asyncio.timeout(_HEARTBEAT_S):
-                    await self._woken.wait()
-            except TimeoutError:
+            if self._is_silent:
+                self._is_silent = False
                 await self._sent(b": alive\n\n")
+            self._waits = True
+            await self._woken.wait()
+            self._waits = False
+
+    def set(self) -> None:
+        """Note that a destination has something new, or is gone. The stream sends it at once if it waits for it."""
+        if not (self._waits and self._pushed()):
+            self._woken.set()
+
+    def _pushed(self) -> bool:
+        """Send what is new without the task of the stream; false if that must look after it."""
+        if self._push is None or len(self._sources) > 1 or self._woken.is_set():
+            return False
+        [one] = self._sources
+        found = self._service.hub.recent(one.target, one.after)
+        if not found or found[0].sequence > one.after + 1 or not self._is_allowed():
+            return False
+        if not self._push(found[0].frame if len(found) == 1 else b"".join(each.frame for each in found)):
+            return False
+        one.after, self._spoke_s = found[-1].sequence, self._loop.time()
+        return True
+
+    def _beat(self) -> None:
+        """Let a sign of life be sent if nothing was sent for long. One timer a stream is cheaper than one a wait."""
+        rest = self._spoke_s + _HEARTBEAT_S - self._loop.time()
+        if rest <= 0:
+            self._is_silent = True
+            self._woken.set()
+            rest = _HEARTBEAT_S
+        self._heartbeat = self._loop.call_later(rest, self._beat)
 
     def _opening(self) -> bytes:
         """The first bytes: when to come again, and where the stream begins."""
@@ -109,7 +149,9 @@ class Stream(Response):
         for one in self._sources:
             if one.after >= one.target.newest:
                 continue
-            found = await self._service.hub.after(one.target, one.after)
+            found = self._service.hub.recent(one.target, one.after)
+            if found is None:
+                found = await self._service.hub.after(one.target, one.after)
             if found:
                 await self._sent(b"".join(self._rendered(one, found)))
                 is_some = True
@@ -122,9 +164,13 @@ class Stream(Response):
         parts = []
         if found[0].sequence > source.after + 1:
             parts.append(self._skipped(source, found[0].sequence))
+        if len(self._sources) == 1:
+            source.after = found[-1].sequence
+            parts += [one.frame for one in found]
+            return parts
         for one in found:
             source.after = one.sequence
-            parts.append(b"id: %s\ndata: %s\n\n" % (self._id(), one.document))
+            parts.append(frame(self._id(), one.document))
         return parts
 
     def _skipped(self, source: Source, first: int) -> bytes:
