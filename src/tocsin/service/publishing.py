@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Final
 
 from tocsin.engine.durable.transactions import Transactions
@@ -24,8 +27,47 @@ _MOST_WAITING: Final = 128 << 20
 """Bytes that wait, before publishers are asked to come later."""
 _IN_FLIGHT: Final = 2
 """Groups that are committed or wait for it: one is written while the next is matched."""
+_MOST_AT_ONCE: Final = 128
+_OVER_S: Final = 1.0
+"""So many publishers wait for their answers at once, as a mean over some such time, before further ones are asked to
+come later: more events come than can be published, and a queue would only make all of them late. After a slow write
+many wait, too, but not for long: the next group takes them all.
+"""
 
 Waiting = tuple[Unit, "asyncio.Future[list[Outcome]]"]
+
+
+def _busy() -> Problem:
+    return Problem(429, "busy", "too many events wait; publish them later", headers={"Retry-After": "1"})
+
+
+class Load:
+    """How many publishers wait for their answers; `mean` is the mean of the last seconds."""
+
+    def __init__(self) -> None:
+        self._count, self._mean, self._looked_s = 0, 0.0, time.monotonic()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether too many wait, and have waited for a while."""
+        self._look()
+        return self._count >= _MOST_AT_ONCE and self._mean >= _MOST_AT_ONCE
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Count one who waits."""
+        self._look()
+        self._count += 1
+        try:
+            yield
+        finally:
+            self._look()
+            self._count -= 1
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        self._mean += (self._count - self._mean) * -math.expm1((self._looked_s - now) / _OVER_S)
+        self._looked_s = now
 
 
 class Publisher:
@@ -45,12 +87,18 @@ class Publisher:
         self._waiting: deque[Waiting] = deque()
         self._halves: deque[list[Waiting]] = deque()  # of groups that could not be written
         self._waiting_bytes = 0
+        self._load = Load()
         self._awake = threading.Condition()
         self._slots = threading.Semaphore(_IN_FLIGHT)
         self._is_closed = False
         self._loop = loop
         self._thread = threading.Thread(target=self._run, name="tocsin-publish", daemon=True)
         self._thread.start()
+
+    def admit(self) -> None:
+        """Raise a `Problem` if a request should come later, before anything of it is read."""
+        if self._load.is_over:
+            raise _busy()
 
     async def publish(self, unit: Unit) -> list[Outcome]:
         """Publish a unit; the outcomes of its events come when they and their deliveries are durable."""
@@ -59,11 +107,12 @@ class Publisher:
             if self._is_closed:
                 raise Problem(503, "stopping", "the server is stopping", headers={"Retry-After": "1"})
             if self._waiting_bytes > _MOST_WAITING:
-                raise Problem(429, "busy", "too many events wait; publish them later", headers={"Retry-After": "1"})
+                raise _busy()
             self._waiting.append((unit, done))
             self._waiting_bytes += unit.bytes
             self._awake.notify()
-        return await done
+        with self._load.one():
+            return await done
 
     def close(self) -> None:
         """Publish what waits, and end the thread. The committing thread answers the rest."""

@@ -27,6 +27,7 @@ _FORMS: Final = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW, bodies.CLOUD
 
 
 async def publish(exchange: Exchange) -> Response:
+    exchange.service.publisher.admit()
     form, headers = bodies.media_type(exchange.request, _FORMS), exchange.request.headers
     exchange.service.quotas.stored()
     given = given_key(exchange)
