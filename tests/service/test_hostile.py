@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.service.served import Served, served
 from tests.waiting import HANG_S
-from tocsin.service import bodies, protocol
+from tocsin.service import bodies, protocol, soundness
 from tocsin.service.app import CALLS
 
 HEAD = b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -114,7 +114,7 @@ def test_odd_bodies_have_an_answer(shared: Served, body: bytes) -> None:
 
 
 def test_what_is_nested_too_deep_is_refused(shared: Served) -> None:
-    for depth, status in ((bodies.MOST_DEPTH, 202), (bodies.MOST_DEPTH + 1, 400)):
+    for depth, status in ((soundness.MOST_DEPTH, 202), (soundness.MOST_DEPTH + 1, 400)):
         body = b'{"n": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
         headers = {"Content-Type": "application/json"}
         assert shared.client.post("/v1/events", content=body, headers=headers).status_code == status

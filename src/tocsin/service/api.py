@@ -215,8 +215,9 @@ def _asked(request: Request, known: frozenset[str]) -> Asked:
 
 
 def answered(document: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer in JSON."""
-    return Response(json.dumps(document, ensure_ascii=False).encode(), status, headers, "application/json")
+    """An answer in JSON. A lone surrogate, which UTF-8 does not have, is escaped as JSON does it."""
+    body = json.dumps(document, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return Response(body, status, headers, "application/json")
 
 
 def raw(body: bytes, status: int = 200, media_type: str = "application/json") -> Response:

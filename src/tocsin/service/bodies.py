@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from starlette.requests import ClientDisconnect, Request
 
 from tocsin.errors import RecordError
-from tocsin.records import LinesChunk
+from tocsin.model.subscription import Reject
+from tocsin.records import LinesChunk, ObjectChunk, parse_lines
 from tocsin.records.json_lines import decode_json, parse_line
 from tocsin.service.problems import Problem, invalid
+from tocsin.service.soundness import Fault, fault_of, may_be_unsound, may_have_unsound, require_sound
 
 JSON, LINES, ARROW = "json", "lines", "arrow"
 CLOUD_EVENT, CLOUD_EVENTS = "cloudevent", "cloudevents"
@@ -28,8 +30,6 @@ MEDIA_TYPES: Final = {
     "application/cloudevents+json": CLOUD_EVENT,
     "application/cloudevents-batch+json": CLOUD_EVENTS,
 }
-MOST_DEPTH: Final = 64
-"""Objects and lists within each other."""
 
 
 def media_type(request: Request, known: frozenset[str], default: str = JSON) -> str:
@@ -67,7 +67,7 @@ def _too_large(limit: int) -> Problem:
 
 
 def json_value(body: bytes) -> Any:
-    """A JSON document: UTF-8, each key once, at most `MOST_DEPTH` deep, and without lone surrogates."""
+    """A JSON document: UTF-8, each key once, and sound."""
     try:
         value = decode_json(body.decode())
     except UnicodeDecodeError as error:
@@ -89,30 +89,6 @@ def json_object(body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Problem(400, "json", "the body is not a JSON object")
     return value
-
-
-def require_sound(value: Any, text: bytes) -> None:
-    """Raise a `Problem` for what is nested too deep, or has a lone surrogate, which no database stores."""
-    if text.count(b"{") + text.count(b"[") > MOST_DEPTH and depth_of(value) > MOST_DEPTH:
-        raise Problem(400, "json", f"the JSON is more than {MOST_DEPTH} levels deep")
-    if b"\\u" in text:
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise Problem(400, "json", "the JSON has a lone surrogate") from None
-
-
-def depth_of(value: Any) -> int:
-    """How deep objects and lists are within each other, at most one more than is allowed."""
-    level, depth = [value], 0
-    while level and depth <= MOST_DEPTH:
-        level = [inner for one in level if isinstance(one, dict | list) for inner in _inside(one)]
-        depth += 1
-    return depth
-
-
-def _inside(one: dict[str, Any] | list[Any]) -> list[Any]:
-    return list(one.values()) if isinstance(one, dict) else one
 
 
 def json_text(value: Any) -> str:
@@ -162,6 +138,30 @@ class Lines:
         text = self._body[at : int(stops[-1])] if len(stops) else b""
         rows = np.arange(len(starts))
         return LinesChunk(text, starts - at, stops - at, rows, rows + first + 1)
+
+    def sound_chunk(self, first: int, stop: int) -> LinesChunk | ObjectChunk:
+        """Some of the lines, to be stored. Those that are not sound are rejects; then the others are objects."""
+        chunk = self.chunk(first, stop)
+        if not may_have_unsound(chunk.text, chunk.starts, chunk.stops):
+            return chunk
+        faults = {row: fault for row, text in enumerate(self.texts(first, stop)) if (fault := _fault_in(text))}
+        if not faults:
+            return chunk
+        parsed = parse_lines(chunk, [row for row in range(len(chunk)) if row not in faults])
+        refused = [Reject(row, None, fault.path, f"line {first + row + 1}: {fault}") for row, fault in faults.items()]
+        return ObjectChunk(parsed.records, sorted([*parsed.rejects, *refused], key=lambda reject: reject.row))
+
+
+def _fault_in(line: bytes) -> Fault | None:
+    """Why a line is not sound. Matching refuses one that is not JSON, and says why."""
+    if not may_be_unsound(line):
+        return None
+    try:
+        return fault_of(decode_json(line.decode()))
+    except RecursionError:
+        return Fault("", "the JSON is nested too deep")
+    except ValueError:
+        return None
 
 
 def _bounds(body: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

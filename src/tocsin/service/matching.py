@@ -18,7 +18,7 @@ from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk
 from tocsin.service.fragments import fragments, lines_of_many
 from tocsin.service.names import Asked
-from tocsin.service.problems import Problem, invalid
+from tocsin.service.problems import Problem, invalid, printable
 
 _MOST: Final = 1024
 """Events in a batch."""
@@ -129,13 +129,13 @@ def lines_of(found: Found, count: int, first: int) -> bytes:
         for row, line in zip(columns.rows.tolist(), lines.to_pylist(), strict=True):
             texts[row] = line
     for row in (row for row, text in enumerate(texts) if not text):
-        texts[row] = f"{problem_line(first + row, _reason(rejects, row)[:2000])}\n"
+        texts[row] = f"{problem_line(first + row, _reason(rejects, row))}\n"
     return "".join(texts).encode()
 
 
 def problem_line(row: int, detail: str) -> str:
     """A line for an event that could not be used."""
-    return json.dumps({"row": row, "error": detail}, ensure_ascii=False)
+    return json.dumps({"row": row, "error": printable(detail)}, ensure_ascii=False)
 
 
 def _reason(rejects: Sequence[Reject], row: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -23,6 +24,25 @@ from tocsin.errors import (
 MEDIA_TYPE: Final = "application/problem+json"
 _MOST_TEXT: Final = 2000
 """Characters of a message that an answer repeats."""
+_MOST_FIELD: Final = 200
+_UNPRINTABLE: Final = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Controls other than the line feed, marks of direction, and lone surrogates."""
+
+
+def printable(text: str, most: int = _MOST_TEXT) -> str:
+    """The beginning of a text, with escapes in place of what a terminal would obey."""
+    return _UNPRINTABLE.sub(_escaped, text[:most])[:most]
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return ascii(match[0])[1:-1]
+
+
+def refusal(row: int, field: str | None, reason: str, **more: Any) -> dict[str, Any]:
+    """The member of a report that tells of a record that was refused."""
+    return {"row": row, **more, "field": printable(field, _MOST_FIELD) if field else None, "reason": printable(reason)}
 
 
 class Problem(TocsinError):
@@ -41,9 +61,10 @@ class Problem(TocsinError):
             "type": f"urn:tocsin:problem:{self.kind}",
             "title": HTTPStatus(self.status).phrase,
             "status": self.status,
-            "detail": self.detail[:_MOST_TEXT],
+            "detail": printable(self.detail),
         }
-        return about | {name: value for name, value in self.more.items() if value is not None}
+        more = {name: value for name, value in self.more.items() if value is not None}
+        return about | {name: printable(value) if isinstance(value, str) else value for name, value in more.items()}
 
     def response(self) -> Response:
         """The answer."""
@@ -81,7 +102,7 @@ def of_expression(error: ExpressionError) -> Problem:
     """A condition that cannot be understood, with the place and what to write."""
     reason, _, hint = error.reason.partition("; ")
     place = {"line": error.line, "column": error.column} if error.offset is not None else {}
-    caret = str(error).partition("\n")[2] or None
+    caret = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(error).partition("\n")[2]) or None  # as wide as before
     return invalid(error.reason, field="where", **place, reason=reason, hint=hint or None, caret=caret)
 
 

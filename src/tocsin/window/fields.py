@@ -45,14 +45,19 @@ class Fields:
             chunk.rows if isinstance(chunk, TableChunk) else np.array([row for row, _ in chunk.records], np.int64)
         )
         self.problems: dict[int, RecordError] = {}
-        self._early = list(chunk.rejects)
-        refused = {reject.row for reject in chunk.rejects if not reject.field}
+        self._early = self._of_records(chunk.rejects) if chunk.rejects else []
+        refused = {reject.row for reject in self._early}
         for at in [at for at, row in enumerate(self.rows.tolist()) if row in refused] if refused else []:
             self.problems[at] = RecordError("")
         for at, record in enumerate(self.objects):
             if not hasattr(record, "get"):
                 self.problems[at] = RecordError(f"a record is an object, not {class_of(record)}")
                 self.objects[at] = {}
+
+    def _of_records(self, rejects: Sequence[Reject]) -> list[Reject]:
+        """The rejects of whole records. That of a field is of the whole record if the chunk has none in its row."""
+        rows = set(self.rows.tolist())
+        return [reject for reject in rejects if not reject.field or reject.row not in rows]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -99,7 +104,7 @@ class Fields:
             for at, error in self.problems.items()
             if error.reason
         ]
-        return sorted([*(one for one in self._early if not one.field), *own], key=lambda one: one.row)
+        return sorted([*self._early, *own], key=lambda one: one.row)
 
 
 def value_of(column: Column, at: int) -> Any:

@@ -11,7 +11,7 @@ from tocsin.model.subscription import Reject
 from tocsin.service import arrow, bodies
 from tocsin.service.api import Exchange, answered
 from tocsin.service.names import only
-from tocsin.service.problems import Problem
+from tocsin.service.problems import Problem, refusal
 
 FORMS: Final = frozenset((bodies.LINES, bodies.ARROW))
 TAKES: Final = {"application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"}
@@ -70,9 +70,6 @@ def report(accepted: int, rejects: Iterable[Reject], **more: int) -> Response:
     document = {
         "accepted": accepted,
         "rejected": len(errors),
-        "errors": [
-            {"row": one.row, "id": one.id, "field": one.field or None, "reason": one.reason[:2000]}
-            for one in errors[:_MOST_ERRORS]
-        ],
+        "errors": [refusal(one.row, one.field, one.reason, id=one.id) for one in errors[:_MOST_ERRORS]],
     }
     return answered(document | more)

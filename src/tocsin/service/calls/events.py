@@ -15,7 +15,7 @@ from tocsin.service.api import Call, Exchange, Option, answered, raw
 from tocsin.service.metrics import Counts, counts_of
 from tocsin.service.outbox import Outcome
 from tocsin.service.principals import PUBLISH
-from tocsin.service.problems import Problem, conflict, invalid
+from tocsin.service.problems import Problem, conflict, invalid, refusal
 from tocsin.service.units import Key, Published, Unit, digest_of
 
 _ROUTE: Final = "events"
@@ -109,7 +109,7 @@ def units_of(exchange: Exchange, form: str, body: bytes, key: Key | None, named:
     else:
         lines = bodies.Lines(body)
         pieces = [
-            (_line_texts(lines.texts(at, at + _AT_ONCE)), lines.chunk(at, at + _AT_ONCE))
+            (_line_texts(lines.texts(at, at + _AT_ONCE)), lines.sound_chunk(at, at + _AT_ONCE))
             for at in range(0, len(lines), _AT_ONCE)
         ]
     units = []
@@ -184,7 +184,7 @@ def _report(outcomes: Sequence[Outcome]) -> tuple[dict[str, Any], Counts]:
         "sequence": max((one.sequence for one in made), default=0),
         "matches": sum(one.matches for one in made),
         "deliveries": sum(one.deliveries for one in made),
-        "errors": [{"row": row, "reason": one.detail[:2000]} for row, one in errors[:_MOST_ERRORS]],
+        "errors": [refusal(row, one.more.get("field"), one.detail) for row, one in errors[:_MOST_ERRORS]],
     }
     return report, counts
 

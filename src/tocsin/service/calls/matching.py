@@ -17,7 +17,7 @@ from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, raw
 from tocsin.service.matching import lines_of, ranking_of
 from tocsin.service.principals import READ
-from tocsin.service.problems import invalid
+from tocsin.service.problems import invalid, refusal
 
 ERRORS: Final = "tocsin:errors"
 _MOST_ERRORS: Final = 1000
@@ -96,8 +96,8 @@ def _table(exchange: Exchange, table: pa.Table, ranking: Ranking | None, named: 
     answer = exchange.service.engine.match_batch(
         table, ranking=ranking, payload=True, threads=1, named=named, only=only
     )
-    errors = [{"row": one.row, "field": one.field or None, "reason": one.reason[:2000]} for one in answer.errors]
-    found = answer.table.replace_schema_metadata({ERRORS: json.dumps(errors[:_MOST_ERRORS])} if errors else None)
+    errors = [refusal(one.row, one.field, one.reason) for one in answer.errors[:_MOST_ERRORS]]
+    found = answer.table.replace_schema_metadata({ERRORS: json.dumps(errors)} if errors else None)
     stream = io.BytesIO()
     with pa.ipc.new_stream(stream, found.schema) as writer:
         writer.write_table(found)

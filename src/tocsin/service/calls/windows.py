@@ -14,7 +14,7 @@ from tocsin.service.calls.events import given_key, in_progress, units_of
 from tocsin.service.limits import Limits
 from tocsin.service.names import checked_name, only
 from tocsin.service.principals import OPERATE, PUBLISH, READ, SUBSCRIBE
-from tocsin.service.problems import invalid
+from tocsin.service.problems import invalid, refusal
 from tocsin.service.units import Key, Unit, digest_of
 from tocsin.service.windows.hosted import Hosted
 from tocsin.service.windows.registry import PutWindow, RemoveWindow
@@ -142,9 +142,7 @@ def _report(reports: Sequence[Mapping[str, Any]], found: Hosted) -> dict[str, An
     summed = {word: sum(one[word] for one in reports) for word in ("accepted", "rejected", "changes", "deliveries")}
     errors, first = [], 0
     for one in reports:
-        errors += [
-            {"row": first + row, "field": field, "reason": reason[:2000]} for row, field, reason in one["errors"]
-        ]
+        errors += [refusal(first + row, field, reason) for row, field, reason in one["errors"]]
         first += one["accepted"] + one["rejected"]
     following = reports[-1]["messages"] if reports else found.window.stats.messages
     return {**summed, **_suppressed(*reports), "next": following, "errors": errors[:_MOST_ERRORS]}
