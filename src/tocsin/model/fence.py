@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
@@ -128,12 +130,12 @@ class Followed:
         if not isinstance(self.most_objects, int) or isinstance(self.most_objects, bool) or self.most_objects < 1:
             raise InvalidInput(f"most_objects is {self.most_objects!r:.40}; it counts objects, from 1 on.")
         after = self.forget_after
-        if after is not None and not (isinstance(after, int | float) and after > 0):
+        if after is not None and not (_is_number(after) and after > 0):
             reason = f"it is a number of seconds above 0, or a time such as '30 min'{_UNITS}."
             raise InvalidInput(f"{option('forget_after')} is {after!r:.40}; {reason}")
         if after is not None and self.time is None:
             raise InvalidInput(f"{option('forget_after', after)} {without_time()}")
-        if self.time_unit not in MICROSECONDS:
+        if not isinstance(self.time_unit, str) or self.time_unit not in MICROSECONDS:
             raise InvalidInput(
                 f"{option('time_unit')} is {self.time_unit!r:.40}; it is one of {', '.join(MICROSECONDS)}."
             )
@@ -147,8 +149,11 @@ class Followed:
 def _checked_places(places: Any) -> tuple[tuple[float, float], ...]:
     """Check a list of points, each two numbers; raises `InvalidInput`."""
     try:
-        return tuple((float(x), float(y)) for x, y in places)
-    except (TypeError, ValueError):
+        points = tuple((float(x), float(y)) for x, y in places)
+        if not all(map(math.isfinite, itertools.chain(*points))):
+            raise ValueError
+        return points
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"no_places is {places!r:.60}; it lists points: [(0, 0), (181, 91)]") from None
 
 
@@ -226,7 +231,7 @@ def seconds_of(span: Any) -> float | None:
         return span.total_seconds() if span > timedelta(0) else None
     found = _SPAN.fullmatch(span) if isinstance(span, str) else None
     seconds = 0.0 if found is None else float(found[1]) * _SECONDS[found[2]]
-    return seconds if seconds > 0 else None
+    return seconds if 0 < seconds < math.inf else None
 
 
 def number_of_seconds(given: Any) -> Any:

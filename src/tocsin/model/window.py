@@ -107,12 +107,12 @@ def checked_words(raw: Any) -> list[str]:
     """Check words and remove duplicates; raises `RecordError`."""
     if isinstance(raw, str | bytes | Mapping) or not isinstance(raw, Iterable):
         raise RecordError(f"they are {shown(raw)}; give a list of strings, or a text under 'text'", "words")
-    words = list(dict.fromkeys(raw))
-    for word in words:
+    given = list(raw)
+    for word in given:
         if not isinstance(word, str):
             raise RecordError(f"{shown(word)} is not a word; words are strings", "words")
         _check_unicode(word, "words")
-    return words
+    return list(dict.fromkeys(given))
 
 
 def checked_key(raw: Any) -> MessageKey | None:

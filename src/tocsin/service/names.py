@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service.problems import Problem, invalid
+from tocsin.service.times import milliseconds_of
 
 MOST_ID: Final = 256
 """Bytes of an id."""
@@ -152,9 +152,7 @@ def instant(record: Mapping[str, Any], field: str) -> int | None:
     if value is None:
         return None
     try:
-        moment = datetime.fromisoformat(value)
-        if moment.tzinfo is None:
-            raise ValueError(value)
-        return int(moment.timestamp() * 1000)
+        return milliseconds_of(value)
     except (TypeError, ValueError, OverflowError):
-        raise invalid(f"{field} is a time such as 2026-01-31T12:00:00Z", field=field) from None
+        detail = f"{field} is a time such as 2026-01-31T12:00:00Z, in the years 1 to 9999 of UTC"
+        raise invalid(detail, field=field) from None
