@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tests.service.served import Served
 from tests.waiting import awaited
-from tocsin.service.times import now_ms
+from tocsin.service import clock
 
 
 class Posted(NamedTuple):
@@ -133,28 +133,38 @@ def receiver(
         one.close()
 
 
-class Clock:
-    """The time of a server's senders, which a test moves."""
+class Clock(clock.Clock):
+    """The clocks of a server's senders, which a test moves: both of them, or that of the wall alone."""
 
     def __init__(self, server: Served) -> None:
-        self._senders, self._ahead = server.service.senders, 0
-        self._stopped: int | None = None
+        self._senders, self._ahead_s, self._set_s = server.service.senders, 0.0, 0.0
+        self._stopped_s: float | None = None
+        super().__init__(lambda: self._seconds() + self._set_s, self._seconds)
         self._senders.clock = self
 
+    def _seconds(self) -> float:
+        return (time.time() if self._stopped_s is None else self._stopped_s) + self._ahead_s
+
     def __call__(self) -> int:
-        return (now_ms() if self._stopped is None else self._stopped) + self._ahead
+        return self.now_ms()
 
     def stop(self) -> None:
         """From now on only the test moves it, so that it does not matter how long the test takes."""
-        self._stopped = now_ms()
+        self._stopped_s = time.time()
 
     def move(self, moment: int) -> None:
-        """Move it to a time, in milliseconds. It stands."""
-        self._stopped, self._ahead = moment, 0
+        """Move both to a time, in milliseconds. They stand."""
+        self._stopped_s, self._ahead_s = moment / 1000, 0.0
         self._senders.look()
 
     def advance(self, seconds: float) -> None:
-        self._ahead += int(seconds * 1000)
+        """Let time pass."""
+        self._ahead_s += seconds
+        self._senders.look()
+
+    def set(self, seconds: float) -> None:
+        """Set the clock of the wall ahead of the steady one, or behind it."""
+        self._set_s = seconds
         self._senders.look()
 
 

@@ -11,9 +11,9 @@ from tocsin.engine.groups import Hits, hits_of
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.values import Instant
 from tocsin.records import ObjectChunk
+from tocsin.service.clock import Clock
 from tocsin.service.directory import Directory, Route
 from tocsin.service.fragments import fragments
-from tocsin.service.times import now_ms
 from tocsin.service.units import Event, Throttled, Unit
 
 Routes = Sequence[Route | None]
@@ -23,8 +23,8 @@ Routes = Sequence[Route | None]
 class Addressing:
     """Matches units of events, and sorts the matches by destination."""
 
-    def __init__(self, engine: DurableEngine, directory: Directory) -> None:
-        self._engine, self._directory = engine, directory
+    def __init__(self, engine: DurableEngine, directory: Directory, clock: Clock) -> None:
+        self._engine, self._directory, self._clock = engine, directory, clock
 
     def prepare(self) -> None:
         """Load the kernels, so that the first event need not wait for it."""
@@ -56,7 +56,7 @@ class Addressing:
             return []
         routes: list[Routes] = []  # of the matches in each answer
         naming = partial(self._asking, routes) if self._directory.asking else None
-        now, served = now_ms(), set[int]()
+        now, served = self._clock.now_ms(), set[int]()
         answers, rejects = hits_of(self._engine, chunk, naming=naming, now=Instant(now * 1000))  # type: ignore[arg-type]
         events = [Event(text, now) for text in texts]
         for place, hits in enumerate(answers):

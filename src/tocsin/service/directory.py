@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service import tables
 from tocsin.service.activity import Activity
+from tocsin.service.clock import Moment
 from tocsin.service.throttles import read_told
 from tocsin.store import Identity
 
@@ -62,7 +63,7 @@ class Route(NamedTuple):
         return (self.paused_until or 0) > now or (self.expires_at is not None and self.expires_at <= now)
 
     def is_due(self, last: int | None, now: int) -> bool:
-        """Whether its throttle lets it be told. `last`: when it was told before."""
+        """Whether its throttle lets it be told. `last`: when it was told before. Both are of the steady clock."""
         return self.throttle_s is None or last is None or now - last >= self.throttle_s * 1000
 
 
@@ -77,7 +78,7 @@ class Directory:
     destinations: dict[int, Destination] = field(default_factory=dict)
     named: dict[tuple[str, str], Destination] = field(default_factory=dict)
     routes: dict[SubscriptionId, Route] = field(default_factory=dict)
-    told: dict[SubscriptionId, int] = field(default_factory=dict)  # when a throttled subscription was last told
+    told: dict[SubscriptionId, int] = field(default_factory=dict)  # when throttled ones were last told: steady
     asking: int = 0  # destinations that ask for named parts
     last_event: int = 0
     first_event: int = 1
@@ -131,7 +132,7 @@ class Directory:
         return f"{self.epochs[max(place, 0)][1]}-{event}-{destination}"
 
 
-def read_directory(connection: sqlite3.Connection, identity: Identity) -> Directory:
+def read_directory(connection: sqlite3.Connection, identity: Identity, now: Moment) -> Directory:
     """The directory of a store."""
     one = Directory(identity)
     one.last_event, one.published_bytes = tables.last_event(connection)
@@ -152,7 +153,7 @@ def read_directory(connection: sqlite3.Connection, identity: Identity) -> Direct
     )
     for id, *route in routes:
         one.route(id, Route(*route))
-    one.told = read_told(connection)
+    one.told = read_told(connection, now)
     return one
 
 

@@ -15,7 +15,6 @@ from tocsin.model.subscription import SubscriptionId
 from tocsin.service.audit import Sender, put_record
 from tocsin.service.changes import RemoveSubscription
 from tocsin.service.problems import Problem, is_full
-from tocsin.service.times import now_ms
 from tocsin.service.windows import interests
 from tocsin.service.windows.hosted import Hosted
 from tocsin.store import Database
@@ -60,26 +59,25 @@ def due(connection: sqlite3.Connection, table: str, now: int, limit: int = _AT_O
     return [id for (id,) in connection.execute(statement, (now, limit)).fetchall()]
 
 
-async def remove_expired(service: Service) -> None:
-    """Delete all subscriptions that have expired."""
-    while await service.readers.read(lambda one: due(one, _ROUTES, now_ms(), 1)):
-        service.metrics.removed(await service.commit(RemoveExpired(service, now_ms())))
+async def remove_expired(service: Service, now: int) -> None:
+    """Delete all subscriptions that have expired by a time."""
+    while await service.readers.read(lambda one: due(one, _ROUTES, now, 1)):
+        service.metrics.removed(await service.commit(RemoveExpired(service, now)))
 
 
-async def remove_expired_of_windows(service: Service) -> None:
+async def remove_expired_of_windows(service: Service, now: int) -> None:
     """The same for those of windows. A window that fails is tried again a second later, and delays no other."""
     async with service.windows.changing:  # none is closed meanwhile
         for one in service.windows:
             try:
-                while one.interests.expiring and (count := await _expire(one)):
+                while one.interests.expiring and (count := await _expire(one, now)):
                     service.metrics.removed(count)
             except (Problem, StoreError, sqlite3.Error) as error:
                 if not is_full(error):
                     _LOG.warning("expired subscriptions of the window %s could not be deleted: %s", one.name, error)
 
 
-async def _expire(one: Hosted) -> int:
+async def _expire(one: Hosted, now: int) -> int:
     """Delete some subscriptions of a window that have expired. Returns how many."""
-    now = now_ms()
     ids = await one.readers.read(partial(due, table=interests.TABLE, now=now))
     return await asyncio.wrap_future(one.expire(ids, now)) if ids else 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
+from tocsin.service.clock import Clock, Moment
 from tocsin.service.directory import Directory
 from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.problems import Problem, invalid
@@ -45,15 +45,15 @@ class _Pending:
     published_bytes: int
     filling: Filling
     newest: dict[int, int] = field(default_factory=dict)
-    told: dict[SubscriptionId, int] = field(default_factory=dict)
+    told: dict[SubscriptionId, Moment] = field(default_factory=dict)
     answers: dict[tuple[str, str, str], tuple[bytes, list[Outcome]]] = field(default_factory=dict)
 
 
 class Outbox:
     """Assigns the numbers of events and deliveries. Only the committing thread uses it."""
 
-    def __init__(self, directory: Directory, webhooks: Webhooks, fences: HostedFences) -> None:
-        self.directory, self.webhooks, self.fences = directory, webhooks, fences
+    def __init__(self, directory: Directory, webhooks: Webhooks, fences: HostedFences, clock: Clock) -> None:
+        self.directory, self.webhooks, self.fences, self.clock = directory, webhooks, fences, clock
         self._pending = self._nothing(None)
 
     def _nothing(self, transaction: object) -> _Pending:
@@ -86,7 +86,8 @@ class Publish:
         self._outcomes, self._stored, self._matched = [], [], []
         rows, matched = _Rows(), self._copied()
         self.outbox.fences.begin(database, touched, itertools.chain(*matched))
-        now = self._now = int(time.time() * 1000)
+        now = self.outbox.clock.moment()
+        self._now = now.wall
         for unit, events in zip(self.units, matched, strict=True):
             whole = self._repeated(database, unit, unit.key if unit.record is None else None)
             if whole is not None:
@@ -94,7 +95,7 @@ class Publish:
                 continue
             made = [self._published(database, unit, event, now, rows, pending) for event in events]
             if unit.key is not None and unit.record is None:
-                rows.answers.append(_answer(unit, unit.key, made, now))
+                rows.answers.append(_answer(unit, unit.key, made, now.wall))
             self._outcomes.append(made)
         rows.write(database)
         self.outbox.fences.write(database)
@@ -133,7 +134,7 @@ class Publish:
         return [one._replace(is_repeated=True) if isinstance(one, Published) else one for one in outcomes]
 
     def _published(
-        self, database: Database, unit: Unit, event: Event, now: int, rows: _Rows, pending: _Pending
+        self, database: Database, unit: Unit, event: Event, now: Moment, rows: _Rows, pending: _Pending
     ) -> Outcome:
         """Assign the numbers of one event."""
         if event.refused is not None:
@@ -146,8 +147,8 @@ class Publish:
         if event.throttled:
             self._throttle(event, now, rows, pending)
         if not event.kind:
-            self.outbox.fences.follow(event, now)
-        published = now if event.moment is None else event.moment
+            self.outbox.fences.follow(event, now.wall)
+        published = now.wall if event.moment is None else event.moment
         pending.last_event += 1
         number, pairs, has_limits = pending.last_event, list[str](), pending.filling.has_limits
         suppressed = event.suppressed
@@ -163,7 +164,9 @@ class Publish:
             one = Stored(destination, own, number, len(fragments), _listed(fragments), event.text, published)
             self._stored.append(one)
             if has_limits and pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
-                rows.dead.append((destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now)))
+                rows.dead.append(
+                    (destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now.wall))
+                )
             pending.published_bytes += rows.add(one, fragments)
         told = f"[{','.join(pairs)}]"
         rows.events.append(
@@ -173,7 +176,7 @@ class Publish:
         outcome = Published(number, event.matches, len(pairs), suppressed)
         if event.key is not None:
             pending.answers[unit.tenant, event.key.route, event.key.key] = event.key.digest, [outcome]
-            rows.answers.append(_answer(unit, event.key, [outcome], now))
+            rows.answers.append(_answer(unit, event.key, [outcome], now.wall))
         return outcome
 
     def _refusing(self, event: Event, pending: _Pending) -> str | None:
@@ -182,10 +185,12 @@ class Publish:
             return None
         return pending.filling.refusing({*event.deliveries, *(one.route.destination or 0 for one in event.throttled)})
 
-    def _throttle(self, event: Event, now: int, rows: _Rows, pending: _Pending) -> None:
+    def _throttle(self, event: Event, now: Moment, rows: _Rows, pending: _Pending) -> None:
         """Deliver the throttled matches that are due."""
         for one in event.throttled:
-            if not one.route.is_due(pending.told.get(one.id, self.outbox.directory.told.get(one.id)), now):
+            before = pending.told.get(one.id)
+            last = self.outbox.directory.told.get(one.id) if before is None else before.steady
+            if not one.route.is_due(last, now.steady):
                 event.suppressed += 1
                 continue
             pending.told[one.id] = rows.told[one.id] = now
@@ -198,7 +203,7 @@ class Publish:
         directory.last_event, directory.published_bytes = pending.last_event, pending.published_bytes
         for number, newest in pending.newest.items():
             directory.destinations[number].newest = newest
-        directory.told.update((id, time) for id, time in pending.told.items() if _is_throttled(directory, id))
+        directory.told.update((id, one.steady) for id, one in pending.told.items() if _is_throttled(directory, id))
         self.outbox.fences.applied()
         pending.filling.apply()
         directory.activity.count(self._matched, self._now)
@@ -211,7 +216,7 @@ class _Rows:
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
         self.answers: list[tuple[Any, ...]] = []
-        self.told: dict[SubscriptionId, int] = {}  # when throttled subscriptions were told
+        self.told: dict[SubscriptionId, Moment] = {}  # when throttled subscriptions were told
         self.dead: list[tuple[int, int, Letter]] = []  # destination, number, and why it is not sent
         self._deliveries: list[tuple[Any, ...]] = []
         self._more: list[tuple[Any, ...]] = []

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import StoreError
 from tocsin.service import audit
+from tocsin.service.clock import TOLERANCE_MS
 from tocsin.service.directory import Directory
 from tocsin.service.expiry import remove_expired, remove_expired_of_windows
+from tocsin.service.limits import Limits
 from tocsin.service.problems import is_full
 from tocsin.service.readers import used_bytes
 from tocsin.service.times import now_ms
-from tocsin.service.webhooks.letters import KEPT_MS, Expired, expire, forget_letters
+from tocsin.service.webhooks.letters import KEPT_MS, Expired, bring_back_letters, expire, forget_letters
 from tocsin.service.webhooks.registry import Webhooks
 from tocsin.store import Database
 
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("tocsin.service")
 _PERIOD_S: Final = 1.0
 _AT_ONCE: Final = 1000
+_BRING_BACK: Final = "UPDATE service_answers SET given = ? WHERE given > ?"
+_AHEAD: Final = "service_ahead"
+"""The setting for events of a clock that was ahead: the last of them, and the time since when they are seen as such."""
+Row = tuple[int, int, str, int]
 _BEGIN: Final = "SELECT sequence, published, deliveries, bytes FROM service_events ORDER BY sequence LIMIT ?"
 
 
@@ -40,10 +46,10 @@ class Trim:
     """Delete events beyond the limits. Returns how many acknowledged and other deliveries, and if that is all."""
 
     directory: Directory
-    before: int  # published earlier, in milliseconds
-    most_bytes: float
-    answers_before: int
     webhooks: Webhooks
+    limits: Limits
+    now: int  # milliseconds
+    is_clock_right: bool  # if it is not, nothing is deleted by its age
     is_alone = False
     _earliest: dict[int, int] = field(default_factory=dict)
     _counts: tuple[int, int] = (0, 0)
@@ -51,24 +57,42 @@ class Trim:
     _expired: Expired | None = None
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        connection = database.connection
-        connection.execute("DELETE FROM service_answers WHERE given < ?", (self.answers_before,))
+        connection, now = database.connection, self.now
         audit.trim(database)
-        forget_letters(connection, now_ms() - KEPT_MS)
-        total = self.directory.published_bytes
+        if self.is_clock_right:
+            connection.execute(_BRING_BACK, (now, now + TOLERANCE_MS))
+            connection.execute(
+                "DELETE FROM service_answers WHERE given < ?", (now - int(self.limits.answers_s * 1000),)
+            )
+            bring_back_letters(connection, now)
+            forget_letters(connection, now - KEPT_MS)
         rows = connection.execute(_BEGIN, (_AT_ONCE,)).fetchall()
-        old = list(takewhile(lambda row: row[1] < self.before or total - row[3] >= self.most_bytes, rows))
-        if old:
+        if old := self._old(database, rows):
             self._delete(database, old)
         return sequence
 
-    def _delete(self, database: Database, old: Sequence[tuple[int, int, str, int]]) -> None:
+    def _old(self, database: Database, rows: Sequence[Row]) -> list[Row]:
+        """The first events, as far as they are beyond the limits."""
+        last, latest = json.loads(database.meta(_AHEAD) or "[0, 0]")
+        before = self.now - int(self.limits.retain_s * 1000) if self.is_clock_right else -math.inf
+        total, most = self.directory.published_bytes, self.limits.retain_bytes
+
+        def published(row: Row) -> int:
+            return row[1] if row[0] > last else min(row[1], latest)
+
+        old = list(takewhile(lambda row: published(row) < before or total - row[3] >= most, rows))
+        first = rows[len(old)] if len(old) < len(rows) else None
+        if self.is_clock_right and first is not None and published(first) > self.now + TOLERANCE_MS:
+            database.put_meta(_AHEAD, json.dumps([self.directory.last_event, self.now]))
+        return old
+
+    def _delete(self, database: Database, old: Sequence[Row]) -> None:
         deleted = [(destination, number, row[0]) for row in old for destination, number in json.loads(row[2])]
         pairs = [(destination, number) for destination, number, _ in deleted]
         known = self.directory.destinations
         acknowledged = sum(number <= known[one].acknowledged for one, number in pairs if one in known)
         self._counts = acknowledged, len(pairs) - acknowledged
-        self._expired = expire(database.connection, self.webhooks.targets(), deleted, now_ms())
+        self._expired = expire(database.connection, self.webhooks.targets(), deleted, self.now)
         for destination, number in pairs:
             self._earliest[destination] = max(self._earliest.get(destination, 0), number + 1)
         run = database.connection.executemany
@@ -115,10 +139,12 @@ async def keep(service: Service) -> None:
                     await service.commit(Probe())
                 while not await _trim(service):
                     await asyncio.sleep(0)
-                await remove_expired(service)
                 await _measure(service)
                 service.windows.hand_over()
-                await remove_expired_of_windows(service)
+                now = service.clock.look()
+                if not service.clock.jump_ms:
+                    await remove_expired(service, now.wall)
+                    await remove_expired_of_windows(service, now.wall)
             except (StoreError, sqlite3.Error) as error:
                 if not is_full(error):
                     _LOG.warning("retention failed, and is tried again: %s", error)
@@ -131,9 +157,9 @@ async def _measure(service: Service) -> None:
 
 
 async def _trim(service: Service) -> bool:
-    now, limits = now_ms(), service.limits
-    before, answers = now - int(limits.retain_s * 1000), now - int(limits.answers_s * 1000)
-    change = Trim(service.directory, before, limits.retain_bytes, answers, service.webhooks)
+    now = service.clock.look()
+    is_right = not service.clock.jump_ms
+    change = Trim(service.directory, service.webhooks, service.limits, now.wall, is_right)
     (acknowledged, unacknowledged), is_done = await service.commit(change)
     service.metrics.expired(acknowledged, unacknowledged)
     return bool(is_done)

@@ -111,6 +111,15 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Changed": _object(
         {"id": _ID, "sequence": _COUNT, "warnings": {"type": "array", "items": _TEXT}}, "id", "sequence"
     ),
+    "Clock": _object(
+        {
+            "time": _TIME,
+            "jump_s": {**_NUMBER, "description": "How far the clock jumped ahead; 0 if it did not"},
+            "expires": {"type": "boolean", "description": "Whether what is old is deleted"},
+        },
+        "time", "jump_s", "expires",
+    ),
+    "ClockConfirmed": _object({"time": _TIME, "confirmed_s": _NUMBER}, "time", "confirmed_s"),
     "CloudEvent": _object(
         {"specversion": {"const": "1.0"}, "id": _TEXT, "source": _TEXT, "type": _TEXT, "data": {"type": "object"}},
         "specversion", "id", "source", "type", "data",

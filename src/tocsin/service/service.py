@@ -12,6 +12,7 @@ from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.durable.transactions import Transactions
 from tocsin.errors import StoreError
 from tocsin.service.addressing import Addressing
+from tocsin.service.clock import Clock
 from tocsin.service.directory import BeginHistory, Destination, Directory, read_directory
 from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.hub import Hub
@@ -45,24 +46,26 @@ class Service:
         limits: Limits,
         loop: asyncio.AbstractEventLoop | None = None,
         sync: str = "full",
+        clock: Clock | None = None,
     ) -> None:
-        self.engine, self.limits = engine, limits
+        self.engine, self.limits, self.clock = engine, limits, clock or Clock()
         self.quotas = Quotas(limits, engine)
         self.transactions = Transactions(engine)
         self.transactions.submit(Prepare()).result()
         identity = self.transactions.identity
+        now = self.clock.moment()
         self.directory: Directory = self.transactions.read(
-            lambda database: read_directory(database.connection, identity)
+            lambda database: read_directory(database.connection, identity, now)
         )
         self.webhooks = Webhooks(self.directory, limits.outbox, limits.outbox_bytes)
-        self.transactions.read(lambda database: self.webhooks.read(database.connection))
+        self.transactions.read(lambda database: self.webhooks.read(database.connection, now.wall))
         self.transactions.submit(BeginHistory(self.directory)).result()
         self.readers = Readers(engine.folder)
         self.hub = Hub(self.directory, self.readers)
         self.fences = HostedFences(self.directory, self.transactions.read(lambda database: database.texts))
         self.transactions.read(self.fences.read)
-        self.outbox = Outbox(self.directory, self.webhooks, self.fences)
-        addressing = Addressing(engine, self.directory)
+        self.outbox = Outbox(self.directory, self.webhooks, self.fences, self.clock)
+        addressing = Addressing(engine, self.directory, self.clock)
         addressing.prepare()
         loop = asyncio.get_running_loop() if loop is None else loop
         self.windows = Windows(engine.folder, self._hosting(loop, sync))
@@ -84,7 +87,7 @@ class Service:
                 loop.call_soon_threadsafe(self.hub.told, stored)
 
         submit, read = self.transactions.submit, self.transactions.read
-        return Hosting(self.outbox, submit, read, told, sync, self.limits.window_messages)
+        return Hosting(self.outbox, submit, read, told, sync, self.limits.window_messages, self.clock)
 
     async def in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a call that may take long."""

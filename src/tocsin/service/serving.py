@@ -23,6 +23,7 @@ from tocsin.service.access.authentication import Authentication
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.api import Shared
 from tocsin.service.app import make_app
+from tocsin.service.clock import Mark, RememberClock
 from tocsin.service.connections import Connections, room_for
 from tocsin.service.guard import LOOPBACK
 from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, TenantLimits
@@ -38,6 +39,9 @@ _BACKLOG: Final = 2048
 _GRACE_S: Final = 10
 _USES_S: Final = 60.0
 _LOOK_S: Final = 0.1
+_CLOCK_S: Final = 1.0
+_DRIFT_MS: Final = 60_000
+"""So much the clocks may drift apart before it is stored again."""
 
 
 class Options(NamedTuple):
@@ -99,7 +103,8 @@ class Server(uvicorn.Server):
 async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
     """The tenants of a server, in the running event loop."""
     tenants = Tenants(engine, options.limits, options.sync)
-    work = (_note_uses(authentication), tenants.resume(), _remember_tokens(tenants.default, authentication))
+    tokens = _remember_tokens(tenants.default, authentication)
+    work = (_note_uses(authentication), tenants.resume(), tokens, _remember_clock(tenants))
     beside = [asyncio.create_task(one) for one in work]
     try:
         yield tenants
@@ -134,6 +139,18 @@ async def _remember_tokens(service: Service, authentication: Authentication) -> 
                 await service.commit(RememberTokens(there=True))
                 is_noted = True
         await asyncio.sleep(_LOOK_S)
+
+
+async def _remember_clock(tenants: Tenants) -> None:
+    """Keep in the store which difference of the clocks is trusted, also across the next start."""
+    stored: Mark | None = None
+    while True:
+        mark = tenants.clock.mark
+        if mark is not None and (stored is None or abs(mark.offset_ms - stored.offset_ms) > _DRIFT_MS):
+            with suppress(StoreError):
+                await tenants.default.commit(RememberClock(mark))
+                stored = mark
+        await asyncio.sleep(_CLOCK_S)
 
 
 def check(options: Options) -> None:

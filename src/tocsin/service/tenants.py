@@ -19,6 +19,7 @@ from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.errors import StoreError
 from tocsin.service.access.tokens import TENANTS, tenant_folder
+from tocsin.service.clock import Clock, stored_mark
 from tocsin.service.limits import TenantLimits
 from tocsin.service.problems import Problem
 from tocsin.service.retention import keep
@@ -40,7 +41,9 @@ class Tenants:
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
         self._is_stopping = False
-        self.default = self._keep("", Service(engine, limits.of(""), sync=sync))
+        self.clock = Clock()
+        self.default = self._keep("", Service(engine, limits.of(""), sync=sync, clock=self.clock))
+        self.clock.resume(self.default.transactions.read(stored_mark))
 
     def __iter__(self) -> Iterator[tuple[str, Service]]:
         """The tenants that are open, by name."""
@@ -81,7 +84,7 @@ class Tenants:
         def begun() -> Service:
             engine = Engine.open(folder, sync=self._sync)
             try:
-                return Service(engine, limits, loop, self._sync)
+                return Service(engine, limits, loop, self._sync, self.clock)
             except BaseException:
                 engine.close()
                 raise

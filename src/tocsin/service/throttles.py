@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tocsin.model.subscription import SubscriptionId
+from tocsin.service.clock import Moment
 from tocsin.store import Database
 
 SCHEMA: Final = (
@@ -14,15 +15,16 @@ SCHEMA: Final = (
 )
 
 
-def read_told(connection: sqlite3.Connection) -> dict[SubscriptionId, int]:
-    """The time of each, in milliseconds since 1970."""
-    return dict(connection.execute("SELECT id, time FROM service_told").fetchall())
+def read_told(connection: sqlite3.Connection, now: Moment) -> dict[SubscriptionId, int]:
+    """The time of each by the steady clock."""
+    return {id: now.past(time) for id, time in connection.execute("SELECT id, time FROM service_told").fetchall()}
 
 
-def put_told(database: Database, told: Mapping[SubscriptionId, int]) -> None:
+def put_told(database: Database, told: Mapping[SubscriptionId, Moment]) -> None:
     """Write times, within a transaction."""
     if told:
-        database.connection.executemany("INSERT OR REPLACE INTO service_told VALUES (?, ?)", told.items())
+        rows = ((id, moment.wall) for id, moment in told.items())
+        database.connection.executemany("INSERT OR REPLACE INTO service_told VALUES (?, ?)", rows)
 
 
 def drop_told(database: Database, ids: Iterable[SubscriptionId]) -> None:

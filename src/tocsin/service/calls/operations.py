@@ -10,9 +10,11 @@ from starlette.responses import Response
 
 from tocsin.service import openapi
 from tocsin.service.api import Call, Exchange, Shared, answered
+from tocsin.service.clock import RememberClock
 from tocsin.service.metrics import text_of
 from tocsin.service.principals import OPERATE, READ
-from tocsin.service.problems import Problem
+from tocsin.service.problems import Problem, conflict
+from tocsin.service.times import time_text
 
 
 async def healthz(exchange: Exchange) -> Response:
@@ -27,12 +29,36 @@ async def readyz(exchange: Exchange) -> Response:
     if reason:
         raise Problem(503, "not-ready", reason)
     status: dict[str, Any] = {"status": "ready"}
-    if left_s:
-        valid = f"those that were read last stay valid for {left_s:.0f} s"
-        status["warning"] = f"the file of the tokens cannot be read; {valid}, and the log has the reason"
+    if warnings := list(_warnings(exchange.shared)):
+        status["warning"] = ". ".join(warnings)
     if not exchange.shared.authentication.needs_token:  # how many changes there were is not for everybody
         status["sequence"] = exchange.service.engine.sequence
     return answered(status)
+
+
+def _warnings(shared: Shared) -> Iterator[str]:
+    """Troubles in which the server still takes changes."""
+    if left_s := shared.authentication.tokens.left_s:
+        valid = f"those that were read last stay valid for {left_s:.0f} s"
+        yield f"the file of the tokens cannot be read; {valid}, and the log has the reason"
+    if shared.tenants.clock.jump_ms:
+        yield "the clock jumped ahead, so that nothing is deleted by its age; see /v1/clock"
+
+
+async def clock(exchange: Exchange) -> Response:
+    clock = exchange.shared.tenants.clock
+    now = clock.look()
+    return answered({"time": time_text(now.wall), "jump_s": clock.jump_ms / 1000, "expires": not clock.jump_ms})
+
+
+async def confirm_clock(exchange: Exchange) -> Response:
+    if exchange.tenant:
+        raise conflict("the clock is that of the whole server; a token of the default tenant confirms it")
+    clock = exchange.shared.tenants.clock
+    jump_ms = clock.confirm()
+    if clock.mark is not None:
+        await exchange.commit(RememberClock(clock.mark))
+    return answered({"time": time_text(clock.now_ms()), "confirmed_s": jump_ms / 1000})
 
 
 async def metrics(exchange: Exchange) -> Response:
@@ -60,6 +86,8 @@ def _of_server(shared: Shared) -> Iterator[Metric]:
     for limit, count in shared.connections.refused.items():
         refused.add_metric([limit], count)
     yield refused
+    about = "How far the clock jumped ahead; above 0 nothing is deleted by its age"
+    yield GaugeMetricFamily("tocsin_clock_jump_seconds", about, shared.tenants.clock.jump_ms / 1000)
     is_readable = authentication.tokens.left_s is None
     yield GaugeMetricFamily("tocsin_tokens_readable", "1 if the file of the tokens can be read", int(is_readable))
 
@@ -78,8 +106,14 @@ def calls(others: Sequence[Call]) -> list[Call]:
         Call("GET", "/healthz", healthz, None, "Whether the process answers", gives="Status"),
         Call("GET", "/readyz", readyz, None, "Whether it takes changes", gives="Status", problems=(503,)),
         Call("GET", "/metrics", metrics, OPERATE, "Metrics for Prometheus", media_type="text/plain", also=(READ,)),
+        Call("GET", "/v1/clock", clock, OPERATE, "The time of the server, and whether it jumped ahead", gives="Clock"),
+        Call(
+            "POST", "/v1/clock/confirm", confirm_clock, OPERATE,
+            "Trust the time after it jumped ahead: what is old is deleted again", gives="ClockConfirmed",
+            problems=(409, 503, 507),
+        ),
         Call("GET", "/openapi.json", document, None, "This interface as an OpenAPI 3.1 document", gives="Anything"),
         Call("GET", "/docs", page, None, "This interface as a page", media_type="text/html"),
-    ]
+    ]  # fmt: skip
     whole = [*others, *own]
     return own

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,15 +17,16 @@ from tocsin.service.names import MOST_NUMBER, amount, instant, only, whole
 from tocsin.service.outbox import Stored
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import conflict, invalid
+from tocsin.service.readers import Readers
 from tocsin.service.times import time_text
 from tocsin.service.webhooks.changes import Enable, Replay, RetryLetter, Rotate
 from tocsin.service.webhooks.letters import Letter
 from tocsin.service.webhooks.registry import Webhook
-from tocsin.service.webhooks.signing import checked_secret, new_secret
+from tocsin.service.webhooks.signing import MOST_KEPT_MS, checked_secret, new_secret
 
 _MOST_BYTES: Final = 4 << 20
-_MOST_KEPT_S: Final = 30 * 86_400.0
 _KEPT_S: Final = 86_400.0
+_AT_ONCE: Final = 50_000
 _LETTERS: Final = """
 SELECT l.*, d.count, d.subscriptions, e.event, e.published FROM service_letters AS l
 LEFT JOIN service_deliveries AS d ON d.destination = l.destination AND d.sequence = l.sequence
@@ -34,8 +34,8 @@ LEFT JOIN service_events AS e ON e.sequence = d.event
 WHERE l.destination = ? AND l.sequence > ? AND l.dead <> '' ORDER BY l.sequence LIMIT ?
 """
 _PUBLISHED: Final = """
-SELECT e.published FROM service_deliveries AS d JOIN service_events AS e ON e.sequence = d.event
-WHERE d.destination = ? AND d.sequence = ?
+SELECT d.sequence FROM service_deliveries AS d JOIN service_events AS e ON e.sequence = d.event
+WHERE d.destination = ? AND d.sequence >= ? AND d.sequence < ? AND e.published >= ? ORDER BY d.sequence LIMIT 1
 """
 
 
@@ -59,9 +59,9 @@ async def _document(exchange: Exchange, *known: str) -> dict[str, Any]:
 async def rotate(exchange: Exchange) -> Response:
     service, found = exchange.service, _webhook(exchange)
     record = await _document(exchange, "secret", "keep_s")
-    kept_s = amount(record.get("keep_s", _KEPT_S), "keep_s", 0, _MOST_KEPT_S)
+    kept_s = amount(record.get("keep_s", _KEPT_S), "keep_s", 0, MOST_KEPT_MS / 1000)
     secret = checked_secret(record["secret"]) if "secret" in record else new_secret()
-    known = await exchange.commit(Rotate(found, secret, service.senders.clock(), int(kept_s * 1000)))
+    known = await exchange.commit(Rotate(found, secret, service.senders.clock.now_ms(), int(kept_s * 1000)))
     document: dict[str, Any] = {"secrets": len(known)}
     if len(known) > 1 and known[1].until is not None:
         document["old_until"] = time_text(known[1].until)
@@ -88,25 +88,22 @@ async def replay(exchange: Exchange) -> Response:
         since = instant(record, "since")
         if since is None:
             raise invalid("since is a time such as 2026-01-31T12:00:00Z", field="since")
-        low, high = target.earliest, target.newest + 1
-        first = await service.readers.read(lambda one: _since(one, target.number, low, high, since))
-        first = min(first, target.acknowledged + 1)
+        first = min(await _since(service.readers, target, since), target.acknowledged + 1)
     webhook = service.webhooks.of(target)
     done: int = await exchange.commit(Replay(service.directory, target, first, webhook))
     service.senders.changed(target)
     return answered({"acknowledged": done, "newest": target.newest})
 
 
-def _since(connection: sqlite3.Connection, destination: int, low: int, high: int, since: int) -> int:
-    """The first number from `low` on, and before `high`, whose event was published at a time or later."""
-    while low < high:
-        middle = (low + high) // 2
-        found = connection.execute(_PUBLISHED, (destination, middle)).fetchone()
-        if found is None or found[0] < since:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+async def _since(readers: Readers, target: Destination, since: int) -> int:
+    """The first number whose event was published at a time or later. All are asked: the clock may have been set."""
+    for low in range(target.earliest, target.newest + 1, _AT_ONCE):
+        values = (target.number, low, low + _AT_ONCE, since)
+        found = await readers.read(lambda one, values=values: one.execute(_PUBLISHED, values).fetchone())  # type: ignore[misc]
+        if found is not None:
+            number: int = found[0]
+            return number
+    return target.newest + 1
 
 
 async def dead_letters(exchange: Exchange) -> Response:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from tocsin.service.changes import PutDestination
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.problems import Problem, conflict, unknown
+from tocsin.service.times import now_ms
 from tocsin.service.webhooks.registry import Webhook, Webhooks, outbox_size, secrets_of
 from tocsin.service.webhooks.schedule import WELL
 from tocsin.service.webhooks.signing import MOST_SECRETS, Secret, new_secret, valid
@@ -20,9 +21,9 @@ _SECRETS: Final = "SELECT secrets FROM service_webhooks WHERE destination = ?"
 _PUT_SECRETS: Final = "UPDATE service_webhooks SET secrets = ? WHERE destination = ?"
 
 
-def _stored_secrets(connection: sqlite3.Connection, number: int) -> tuple[Secret, ...] | None:
+def _stored_secrets(connection: sqlite3.Connection, number: int, now: int) -> tuple[Secret, ...] | None:
     found = connection.execute(_SECRETS, (number,)).fetchone()
-    return None if found is None else secrets_of(found[0])
+    return None if found is None else secrets_of(found[0], now)
 
 
 def _require(connection: sqlite3.Connection, target: Destination) -> None:
@@ -46,7 +47,7 @@ class PutWebhook:
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         last = self.put.write(database, sequence, touched)
         number, connection = self.put.number, database.connection
-        known = _stored_secrets(connection, number)
+        known = _stored_secrets(connection, number, now_ms())
         if known is None:
             self._made = None if self.secret else new_secret()
             self._secrets = (Secret(self.secret or self._made or ""),)
@@ -82,7 +83,7 @@ class Rotate:
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         target = self.webhook.target
-        known = _stored_secrets(database.connection, target.number)
+        known = _stored_secrets(database.connection, target.number, self.now)
         if known is None:
             raise unknown("destination", target.id)
         until = self.now + self.kept_ms

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from tocsin.service.clock import TOLERANCE_MS, Moment
 from tocsin.service.directory import Destination
 
 OVERFLOW, REFUSED, ATTEMPTS, EXPIRED = "overflow", "refused", "attempts", "expired"
@@ -36,6 +37,10 @@ class Letter(NamedTuple):
     status: int | None  # that the endpoint answered
     since: int  # when it failed last
 
+    def due_from(self, now: Moment) -> int:
+        """When it is tried again, by the steady clock: after its whole delay, if it failed in the future."""
+        return now.due(self.due, self.due - self.since)
+
 
 def put_letters(connection: sqlite3.Connection, destination: int, letters: Iterable[tuple[int, Letter]]) -> None:
     """Write letters by the number of their delivery."""
@@ -59,6 +64,14 @@ def lettered(connection: sqlite3.Connection, destination: int, first: int, last:
     """The numbers that have letters."""
     statement = "SELECT sequence FROM service_letters WHERE destination = ? AND sequence BETWEEN ? AND ?"
     return {number for (number,) in connection.execute(statement, (destination, first, last)).fetchall()}
+
+
+def bring_back_letters(connection: sqlite3.Connection, now: int) -> None:
+    """Let letters that failed in the future have failed now, with the same delays."""
+    connection.execute(
+        "UPDATE service_letters SET due = max(0, due - since + ?), since = ? WHERE since > ?",
+        (now, now, now + TOLERANCE_MS),
+    )
 
 
 def forget_letters(connection: sqlite3.Connection, before: int) -> None:

@@ -30,7 +30,7 @@ class Position:
     cursor: int = 0
     taken: int = 0  # the last delivery that was read from the outbox and sent
     is_strict: bool = True
-    letters: dict[int, Letter] = field(default_factory=dict)  # tried again later
+    letters: dict[int, Letter] = field(default_factory=dict)  # tried again when they are due by the steady clock
     flying: set[int] = field(default_factory=set)  # numbers on their way
     read: int = 0  # the last delivery that was read
     page: deque[Told] = field(default_factory=deque)  # what was read, and is not sent yet

@@ -18,7 +18,7 @@ from tocsin.service.directory import Destination, Directory
 from tocsin.service.webhooks.letters import OVERFLOW, Expired
 from tocsin.service.webhooks.options import REJECT
 from tocsin.service.webhooks.schedule import WELL, Health
-from tocsin.service.webhooks.signing import Secret
+from tocsin.service.webhooks.signing import MOST_KEPT_MS, Secret
 
 KIND: Final = "webhook"
 _OUTBOX: Final = """
@@ -60,12 +60,12 @@ class Webhooks:
     refused: int = 0  # events, for a full outbox
     disabled: int = 0  # how often
 
-    def read(self, connection: sqlite3.Connection) -> None:
+    def read(self, connection: sqlite3.Connection, now: int) -> None:
         """Read all of them from the database."""
         statement = "SELECT destination, secrets, health FROM service_webhooks"
         for number, secrets, health in connection.execute(statement).fetchall():
             target = self.directory.destinations[number]
-            one = Webhook(target, secrets_of(secrets), Health(*json.loads(health)))
+            one = Webhook(target, secrets_of(secrets, now), Health(*json.loads(health)))
             one.waiting, one.waiting_bytes = outbox_size(connection, number, target.acknowledged)
             newest = "SELECT coalesce(max(sequence), 0) FROM service_letters WHERE destination = ?"
             one.letters_to = connection.execute(newest, (number,)).fetchone()[0]
@@ -116,9 +116,11 @@ def state_of(health: Health) -> str:
     return "failing" if health.failures else "well"
 
 
-def secrets_of(text: str) -> tuple[Secret, ...]:
-    """Secrets from the form in which they are stored."""
-    return tuple(Secret(*one) for one in json.loads(text))
+def secrets_of(text: str, now: int) -> tuple[Secret, ...]:
+    """Secrets from the form in which they are stored. None signs longer than the longest rotation from now on."""
+    secrets = (Secret(*one) for one in json.loads(text))
+    latest = now + MOST_KEPT_MS
+    return tuple(one if one.until is None else one._replace(until=min(one.until, latest)) for one in secrets)
 
 
 def outbox_size(connection: sqlite3.Connection, number: int, after: int) -> tuple[int, int]:

@@ -55,6 +55,7 @@ class Health(NamedTuple):
     def failed(self, now: int, reason: str) -> Health:
         """After one more failure. An endpoint that failed for five days is disabled."""
         since, is_lasting = self.since, self.is_lasting
+        since = since and min(since, now)  # the clock may have been set back
         if since is None or (not is_lasting and now - since > _WITHIN_MS):
             since = now
         is_lasting = is_lasting or now - since >= _APART_MS

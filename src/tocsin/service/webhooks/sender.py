@@ -9,6 +9,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tocsin.service.clock import Moment
 from tocsin.service.directory import Destination
 from tocsin.service.hub import Told
 from tocsin.service.times import time_text
@@ -59,7 +60,8 @@ class Sender:
         self._health = webhook.health
         self._version, self._options = -1, options_of(self.target.options)
         self._endpoint: Endpoint | None = None
-        self._next_at, self._resume_at = 0.0, 0
+        self._next_at, self._resume_at = 0.0, 0  # steady
+        self._digest = (0, 0)  # the first delivery of the next request, and when it is due: steady
 
     async def run(self) -> None:
         """Send, and wait to be woken."""
@@ -106,7 +108,7 @@ class Sender:
             if is_stale:
                 await self._begin()
         while len(self._tasks) < self._options.slots:
-            now = self._senders.clock()
+            now = self._senders.clock.moment()
             held = self._held_ms(now)
             if held is None or held > 0:
                 return None if held is None else held / 1000
@@ -125,9 +127,11 @@ class Sender:
             lambda one: (one.execute(statement, (number,)).fetchone(), waiting_letters(one, number))
         )
         if found is not None:
-            self._place.begin(found[0], letters, is_strict=self._options.is_strict)
+            now = self._senders.clock.moment()
+            waiting = {number: letter._replace(due=letter.due_from(now)) for number, letter in letters.items()}
+            self._place.begin(found[0], waiting, is_strict=self._options.is_strict)
             self._seen, self._health = seen, self._webhook.health
-            self._resume_at = 0
+            self._resume_at, self._digest = 0, (0, 0)
 
     async def _read_options(self) -> None:
         self._version, options = self.target.version, options_of(self.target.options)
@@ -138,25 +142,25 @@ class Sender:
                 await self._endpoint.close()
             self._endpoint = self._senders.endpoint(options.url, allow_private=options.allow_private)
 
-    def _held_ms(self, now: int) -> float | None:
+    def _held_ms(self, now: Moment) -> float | None:
         """How long nothing may be sent; None: until it is woken."""
         is_behind = self._untold is not None and self._untold.done > _MOST_UNTOLD
         if self._health.disabled is not None or is_behind:
             return None
-        return max(self._options.paused_until - now, self._resume_at - now, self._next_at - now, 0)
+        return max(self._options.paused_until - now.wall, self._resume_at - now.steady, self._next_at - now.steady, 0)
 
     # What comes next
 
-    async def _next(self, now: int) -> Batch | float | None:
+    async def _next(self, now: Moment) -> Batch | float | None:
         """The next deliveries to send, or the seconds until there are some."""
         letter = self._place.due()
-        if letter is not None and letter[1].due <= now:
+        if letter is not None and letter[1].due <= now.steady:
             return await self._again(*letter)
         if letter is not None and self._options.is_strict:
-            return (letter[1].due - now) / 1000
+            return (letter[1].due - now.steady) / 1000
         batch = await self._fresh(now)
         if batch is None and letter is not None:
-            return (letter[1].due - now) / 1000
+            return (letter[1].due - now.steady) / 1000
         return batch
 
     async def _again(self, first: int, letter: Letter) -> Batch | float:
@@ -171,10 +175,10 @@ class Sender:
                 one for one in await self._service.hub.after(self.target, number - 1, 1) if one.sequence == number
             ]
         for number in set(numbers).difference(one.sequence for one in found):
-            self._tell(number, letter._replace(dead=EXPIRED, since=self._senders.clock()), 0)
+            self._tell(number, letter._replace(dead=EXPIRED, due=0, since=self._senders.clock.now_ms()), 0)
         return Batch(found, letter.attempts) if found else 0.0
 
-    async def _fresh(self, now: int) -> Batch | float | None:
+    async def _fresh(self, now: Moment) -> Batch | float | None:
         """The next deliveries of the outbox."""
         most = _MOST_DIGEST if self._options.digest_ms else 1
         page = self._place.page
@@ -184,9 +188,16 @@ class Sender:
         if not page:
             self._tell_cursor()
             return None
-        if (due := page[0].published + self._options.digest_ms) > now and not self._is_full(most):
-            return (due - now) / 1000
+        if (due := self._digest_due(page[0], now)) > now.steady and not self._is_full(most):
+            return (due - now.steady) / 1000
         return Batch(self._taken(most))
+
+    def _digest_due(self, first: Told, now: Moment) -> int:
+        """When a digest is sent that begins with a delivery, by the steady clock."""
+        if self._digest[0] != first.sequence:
+            delay = self._options.digest_ms
+            self._digest = first.sequence, now.due(first.published + delay, delay)
+        return self._digest[1]
 
     def _is_full(self, most: int) -> bool:
         """Whether what was read is enough for a request."""
@@ -216,9 +227,9 @@ class Sender:
 
     # Requests
 
-    def _depart(self, batch: Batch, now: int) -> None:
+    def _depart(self, batch: Batch, now: Moment) -> None:
         self._place.depart(batch, is_letter=bool(batch.attempts) or batch.numbers[0] in self._place.letters)
-        self._next_at = max(now, self._next_at) + self._options.gap_ms
+        self._next_at = max(now.steady, self._next_at) + self._options.gap_ms
         task = asyncio.create_task(self._send(batch))
         self._tasks.add(task)
         task.add_done_callback(self._landed)
@@ -233,19 +244,19 @@ class Sender:
     async def _send(self, batch: Batch) -> None:
         assert self._endpoint is not None
         id, body = _request(batch, is_digest=self._options.digest_ms > 0)
-        headers = signed(id, self._senders.clock(), body, self._webhook.secrets)
+        headers = signed(id, self._senders.clock.now_ms(), body, self._webhook.secrets)
         headers |= {"content-type": "application/json", "user-agent": _AGENT}
         try:
             answer = await self._endpoint.post(headers, body)
         except Unreachable as error:
             verdict = Verdict("failed", str(error)[:_MOST_REASON])
         else:
-            verdict = _verdict(answer, self._senders.clock())
+            verdict = _verdict(answer, self._senders.clock.now_ms())
         self._settle(batch, verdict)
 
     def _settle(self, batch: Batch, verdict: Verdict) -> None:
         """Decide what follows from a verdict."""
-        now, numbers = self._senders.clock(), batch.numbers
+        now, numbers = self._senders.clock.moment(), batch.numbers
         self._service.webhooks.attempts[verdict.outcome] += 1
         self._place.arrive(numbers)
         if verdict.outcome == "delivered":
@@ -253,14 +264,14 @@ class Sender:
             for one in batch.deliveries:
                 self._tell(one.sequence, None, len(one.document))
         else:
-            health = self._health.failed(now, verdict.reason)
+            health = self._health.failed(now.wall, verdict.reason)
             if verdict.outcome == "gone":
-                health = self._health.gone(now)
-            letter = self._letter(batch.attempts + 1, verdict, now)
+                health = self._health.gone(now.wall)
+            letter = self._letter(batch.attempts + 1, verdict, now.wall)
             for one in batch.deliveries:
-                self._tell(one.sequence, letter._replace(event=one.event), len(one.document))
+                self._tell(one.sequence, letter._replace(event=one.event), len(one.document), letter.due_from(now))
             if not self._options.is_strict and verdict.outcome == "failed":
-                self._hold(now, health.failures, verdict.asked_ms)
+                self._hold(now.steady, health.failures, verdict.asked_ms)
         self._tell_health(health)
         self._tell_cursor()
 
@@ -291,11 +302,12 @@ class Sender:
             self._senders.has_results(self)
         return self._untold
 
-    def _tell(self, number: int, letter: Letter | None, size: int) -> None:
-        """A delivery is done, or has a letter."""
+    def _tell(self, number: int, letter: Letter | None, size: int, due: int = 0) -> None:
+        """A delivery is done, or has a letter, which is tried again when it is `due` by the steady clock."""
         results = self._results()
         if letter is not None and not letter.dead:
-            self._place.letters[number] = results.letters[number] = letter
+            results.letters[number] = letter
+            self._place.letters[number] = letter._replace(due=due)
             return
         had_letter = self._place.settle(number)
         if letter is not None or had_letter:

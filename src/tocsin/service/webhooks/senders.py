@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from tocsin.errors import StoreError
 from tocsin.service.directory import Destination
-from tocsin.service.times import now_ms
 from tocsin.service.webhooks.endpoint import Endpoint, Resolver
 from tocsin.service.webhooks.recording import Record
 from tocsin.service.webhooks.sender import Sender
@@ -25,11 +24,11 @@ _GRACE_S: Final = 2.0
 
 
 class Senders:
-    """A task for each webhook. `clock` gives the time in milliseconds; tests move it."""
+    """A task for each webhook. Tests move the `clock`."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.clock: Callable[[], int] = now_ms
+        self.clock = service.clock
         self.resolver = Resolver()
         self.context: ssl.SSLContext | None = None
         self.grace_s = _GRACE_S
@@ -117,7 +116,7 @@ class Senders:
             self._dirty.clear()
             if not taken:
                 return
-            record = Record(self.service.outbox, [results for _, results in taken], self.clock())
+            record = Record(self.service.outbox, [results for _, results in taken], self.clock.now_ms())
             try:
                 stored = await self.service.commit(record)
             except StoreError:

@@ -17,6 +17,8 @@ _BYTES: Final = 32
 _LEAST, _MOST = 24, 64
 MOST_SECRETS: Final = 5
 """Secrets that sign at the same time."""
+MOST_KEPT_MS: Final = 30 * 86_400_000
+"""How long a secret may sign after it was rotated."""
 
 
 class Secret(NamedTuple):

@@ -16,11 +16,11 @@ from urllib.parse import quote
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records import ObjectChunk
 from tocsin.service.audit import Sender
+from tocsin.service.clock import Clock, Moment
 from tocsin.service.outbox import Stored
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.readers import Readers
 from tocsin.service.throttles import put_told
-from tocsin.service.times import now_ms
 from tocsin.service.units import Key, Unit
 from tocsin.service.windows import batches, interests
 from tocsin.service.windows.batches import Batch, HandOver
@@ -51,6 +51,7 @@ class Hosting(NamedTuple):
     told: Callable[[list[Stored]], None]
     sync: str
     most_messages: float
+    clock: Clock
 
 
 class Subscribed(NamedTuple):
@@ -72,7 +73,7 @@ class Hosted:
             with together(self.window) as beside:
                 beside += [batches.prepare, interests.prepare]
             with closing(Database.open(folder, read_only=True)) as database, database.one_state():
-                self.interests = interests.read(database.connection)
+                self.interests = interests.read(database.connection, host.clock.moment())
                 waiting = batches.read(database.connection)
         except BaseException:
             self.close()
@@ -151,7 +152,7 @@ class Hosted:
     def _push_all(self, asked: Sequence[Asked]) -> None:
         self._hand_over()
         new = [one for one in asked if self._is_new(one)]
-        told: dict[SubscriptionId, int] = {}
+        told: dict[SubscriptionId, Moment] = {}
         with together(self.window) as beside:
             made = [self._pushed(one, told) for one in new]
             numbered = self._numbered(made, beside, told)
@@ -186,7 +187,7 @@ class Hosted:
         answer: dict[str, Any] = json.loads(found[1])
         return answer
 
-    def _pushed(self, asked: Asked, told: dict[SubscriptionId, int]) -> Batch:
+    def _pushed(self, asked: Asked, told: dict[SubscriptionId, Moment]) -> Batch:
         """Push the messages of a request. `told` gets the subscriptions with a throttle that are told."""
         window, unit = self.window, asked.unit
         first = window.stats.messages
@@ -205,7 +206,8 @@ class Hosted:
         texts = {
             row: f'{{"window":{name},"number":{numbers[row]},"message":{unit.texts[row]}}}' for row in sorted(changes)
         }
-        events, suppressed = self.interests.addressed([(texts[row], changes[row]) for row in texts], now_ms(), told)
+        now, changed = self._host.clock.moment(), [(texts[row], changes[row]) for row in texts]
+        events, suppressed = self.interests.addressed(changed, now, told)
         report = {
             "accepted": len(taken),
             "rejected": len(rejects),
@@ -223,11 +225,12 @@ class Hosted:
         before = None if key is None else self._answered(key)
         if before is not None:
             return {**before, "is_repeated": True}
-        told: dict[SubscriptionId, int] = {}
+        told: dict[SubscriptionId, Moment] = {}
         with together(self.window) as beside:
             changes = [(one.subscription, one.message, one.kind, one.score) for one in self.window.advance(moment)]
             text = json.dumps({"window": self.name, "time": moment}, ensure_ascii=False)
-            events, suppressed = self.interests.addressed([(text, changes)] if changes else [], now_ms(), told)
+            now, changed = self._host.clock.moment(), [(text, changes)] if changes else []
+            events, suppressed = self.interests.addressed(changed, now, told)
             batch = Batch(events, {"changes": len(changes), "deliveries": 0, "suppressed": suppressed}, key)
             numbered = self._numbered([batch], beside, told)
         self._waiting += numbered
@@ -275,7 +278,7 @@ class Hosted:
         self,
         made: Sequence[Batch],
         beside: list[Callable[[Any], None]],
-        told: Mapping[SubscriptionId, int] | None = None,
+        told: Mapping[SubscriptionId, Moment] | None = None,
     ) -> list[tuple[int, Batch]]:
         """Number the batches of a transaction, which writes them, and the times of subscriptions that are told."""
         if told:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service import throttles
+from tocsin.service.clock import Moment
 from tocsin.service.directory import NOWHERE, Route
 from tocsin.service.fragments import fragment
 from tocsin.service.tables import add_columns
@@ -84,7 +85,7 @@ class Interests:
         return [id for id, moment in known if moment is not None and moment <= now]
 
     def addressed(
-        self, changed: Sequence[tuple[str, Sequence[Change]]], now: int, told: dict[SubscriptionId, int]
+        self, changed: Sequence[tuple[str, Sequence[Change]]], now: Moment, told: dict[SubscriptionId, Moment]
     ) -> tuple[list[tuple[str, dict[int, list[str]]]], int]:
         """The changes of each event by destination, as JSON objects, and how many are held back.
 
@@ -110,16 +111,17 @@ class Interests:
                 events.append((text, parts))
         return events, suppressed
 
-    def _is_told(self, id: SubscriptionId, route: Route, now: int, told: dict[SubscriptionId, int]) -> bool:
-        if route.is_silent(now) or not route.is_due(told.get(id, self._told.get(id)), now):
+    def _is_told(self, id: SubscriptionId, route: Route, now: Moment, told: dict[SubscriptionId, Moment]) -> bool:
+        last = told[id].steady if id in told else self._told.get(id)
+        if route.is_silent(now.wall) or not route.is_due(last, now.steady):
             return False
         if route.throttle_s is not None:
             told[id] = now
         return True
 
-    def were_told(self, told: Mapping[SubscriptionId, int]) -> None:
+    def were_told(self, told: Mapping[SubscriptionId, Moment]) -> None:
         """Take over the times of a transaction that is durable."""
-        self._told.update(told)
+        self._told.update((id, moment.steady) for id, moment in told.items())
 
 
 def prepare(database: Database) -> None:
@@ -130,10 +132,10 @@ def prepare(database: Database) -> None:
         database.connection.execute(statement)
 
 
-def read(connection: sqlite3.Connection) -> Interests:
+def read(connection: sqlite3.Connection, now: Moment) -> Interests:
     """The interests that are stored."""
     known = {id: Interest(Route(*route), payload) for id, payload, *route in connection.execute(_READ)}
-    return Interests(known, read_told(connection))
+    return Interests(known, read_told(connection, now))
 
 
 def put_interests(database: Database, changed: Changed) -> None:
