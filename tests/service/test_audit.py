@@ -17,7 +17,7 @@ from tocsin.service.access.token_file import TokenFile
 from tocsin.service.api import Call
 from tocsin.service.app import CALLS
 from tocsin.service.calls import webhooks
-from tocsin.service.principals import PUBLISH, READ
+from tocsin.service.principals import OPERATE, PUBLISH, READ
 
 ACK = "/v1/destinations/{id}/ack"
 
@@ -31,8 +31,8 @@ def log(client: httpx.Client, **options: Any) -> list[dict[str, Any]]:
 
 
 def is_change(call: Call) -> bool:
-    """Whether a call changes subscriptions or destinations."""
-    return call.method not in ("GET", "HEAD") and call.scope not in (PUBLISH, READ, None) and call.path != ACK
+    """Whether a call changes subscriptions or destinations of a tenant."""
+    return call.method not in ("GET", "HEAD") and call.scope not in (PUBLISH, READ, OPERATE, None) and call.path != ACK
 
 
 def is_of_webhooks(call: Call) -> bool:
@@ -57,6 +57,11 @@ def test_every_call_that_changes_something_leaves_a_record(server: Served) -> No
         assert (records[0]["token"], records[0]["name"], records[0]["address"]) == (token.id, "phone", "127.0.0.1")
         assert ("first" in records[0]) == call.path.startswith("/v1/subscriptions")
         seen += 1
+
+
+def test_the_confirmation_of_the_clock_leaves_a_record(server: Served) -> None:
+    assert server.client.post("/v1/clock/confirm").is_success
+    assert [one["path"] for one in log(server.client)] == ["/v1/clock/confirm"]
 
 
 def test_changes_of_a_webhook_leave_records(server: Served) -> None:

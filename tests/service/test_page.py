@@ -40,7 +40,7 @@ def test_the_page_shows_what_curl_prints(server: Served) -> None:
         assert doctest.OutputChecker().check_output(shown, printed, _OPTIONS), f"{commands}\nprints\n{printed}"
         compared += 1
 
-    assert compared == 8
+    assert compared == 9
 
 
 def test_the_receiver_of_the_page_verifies_what_is_posted(server: Served) -> None:

@@ -131,7 +131,7 @@ class Clock:
 
 
 def _length(milliseconds: int) -> timedelta:
-    return timedelta(seconds=milliseconds // 1000)
+    return timedelta(seconds=round(milliseconds / 1000))
 
 
 def _boot() -> str | None:

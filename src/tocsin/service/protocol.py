@@ -168,7 +168,7 @@ class BoundedConnection(HttpToolsProtocol):
         if self._refusal is not None:
             self._refuse()
             return
-        if self._is_endless:
+        if self._is_endless and self._phase == _BETWEEN:
             return
         self._connections.busy(self)
         self._framing_bytes += len(data)
@@ -190,6 +190,8 @@ class BoundedConnection(HttpToolsProtocol):
             self._read_within(_HEAD_S, self.give_up)
 
     def on_message_begin(self) -> None:
+        if self._is_endless:  # it came with the end of the body of the endless answer's request
+            raise ValueError(self._complaint)
         self._phase = _HEAD
         super().on_message_begin()
 
@@ -239,7 +241,10 @@ class BoundedConnection(HttpToolsProtocol):
         """
         self.pipeline.clear()
         self._is_endless, cycle.keep_alive, self.cycle = True, False, cycle
-        self._end_reading()
+        if self._phase == _HEAD:
+            self._phase = _BETWEEN
+        if self._phase == _BETWEEN:
+            self._end_reading()
         self.flow.resume_reading()
         return partial(self._push, cycle)
 
