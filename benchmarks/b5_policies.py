@@ -1,4 +1,4 @@
-"""B5 by policy: the cost of a whole push for each buffer policy, with `blocks` for dissemination.
+"""B5 by policy: the cost of a whole push for each buffer policy, and for the systems that the Skype paper compares.
 
 There is a window for each policy, full of the same messages; they then take the same batches in turns. Savings of a
 policy show late, because a freshly chosen threshold favours policies that search rarely. So four windows of messages
@@ -22,6 +22,11 @@ _POLICIES: Final = {
     "k_skyband(modelled=0)": "the k-skyband",
     "k_skyband": "the k-skyband of the rank that costs least",
     "blocks": "slack 3",
+    "skype(policy=cost_skyband)": "Skype as its paper has it",
+    "skype(policy=skyband)": "Skype with the plain k-skyband",
+    "ciq(policy=k_max)": "CIQ with kmax, to which the paper compares",
+    "ciq(policy=skyband)": "CIQ with the plain k-skyband",
+    "skype": "Skype, slack 3",
 }
 
 

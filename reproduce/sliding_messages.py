@@ -80,7 +80,7 @@ class SlidingMessages:
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> Stream:
         """A full window with all subscriptions, over a structure built with the thresholds of its steady state."""
-        built = registration.builder(_DIAGONAL, **{**registration.options, **options})
+        built = registration.builder(_DIAGONAL, **options)
         window = Sliding(*built, _DIAGONAL, self.size, None)
         window.know_words(len(self.squares), np.arange(1, len(self.squares)), self.squares[1:])
         stream = Stream(window, self.messages)

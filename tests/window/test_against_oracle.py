@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import tocsin
 from tests.naive.window import NaiveWindow
 from tocsin.index.registry import disseminators, find_index
+from tocsin.index.window.registry import POLICIES
 
 BOUNDS = (0.0, 0.0, 8.0, 4.0)
 WORDS = ["a", "b", "c", "d", "e", "f", "g", "h"]
@@ -108,24 +109,36 @@ class Both:
 
 
 TINY = {"late": 2, "first": 3, "leaf": 2, "groups": 2, "depth": 2}
-POLICIES = {"slack": 3, "times": 2, "modelled": 1}
+MOST = {"slack": 3, "times": 2, "modelled": 1}
 """Options of how much is buffered, and up to where they are drawn."""
+PAIRS = [(one.name, policy) for one in disseminators() for policy in one.words.get("policy", [""])]
+"""Every structure with every policy of buffers, and the names that stand for a pair."""
 
 
-@pytest.mark.parametrize("tiny", [{}, TINY])
-@pytest.mark.parametrize("name", [one.name for one in disseminators()])
-@given(steps=steps, kind=windows, weights=st.sampled_from([None, WEIGHTS]), policy=st.integers(0, 5))
+def options_of(name: str, policy: str, is_tiny: bool, drawn: int) -> str:
+    """Options of an index in words. If `is_tiny`, each structure is built anew all the time, from small parts."""
+    known = find_index(name, for_windows=True).options
+    chosen: dict[str, Any] = {"policy": policy} if policy else {}
+    buffered = POLICIES[policy].options if policy else known
+    drawn_of = {one: drawn % (most + (one == "modelled")) + (one != "modelled") for one, most in MOST.items()}
+    chosen |= {one: value for one, value in TINY.items() if is_tiny and one in known}
+    chosen |= {one: value for one, value in drawn_of.items() if one in buffered}
+    return ", ".join(f"{one}={value}" for one, value in chosen.items())
+
+
+@pytest.mark.parametrize(("name", "policy"), PAIRS)
+@given(
+    steps=steps, kind=windows, weights=st.sampled_from([None, WEIGHTS]), is_tiny=st.booleans(), drawn=st.integers(0, 5)
+)
 def test_a_window_is_the_oracle_at_every_step(
-    name: str, tiny: dict[str, int], steps: Any, kind: Any, weights: Any, policy: int
+    name: str, policy: str, steps: Any, kind: Any, weights: Any, is_tiny: bool, drawn: int
 ) -> None:
     """Arrivals, expiries, ties, subscriptions that come and go, batches, save and load in between.
 
     Each structure as it is, and built anew now and then all the time, with more and with less buffered.
     """
-    taken = find_index(name, for_windows=True).options
-    drawn = {one: policy % (most + (one == "modelled")) + (one != "modelled") for one, most in POLICIES.items()}
-    options = ", ".join(f"{one}={value}" for one, value in {**tiny, **drawn}.items() if one in taken)
-    window = tocsin.Window(bounds=BOUNDS, weights=weights, index=f"{name}({options})", **kind)
+    index = f"{name}({options_of(name, policy, is_tiny, drawn)})"
+    window = tocsin.Window(bounds=BOUNDS, weights=weights, index=index, **kind)
     both = Both(window, NaiveWindow(BOUNDS, kind.get("size"), kind.get("time"), weights))
     for step in steps:
         both.do(step)

@@ -156,7 +156,8 @@ class Registration:
     """An entry of the registry.
 
     `builder` makes a `Builder` for "all matches", a `RankerBuilder` for "the best first". `options` are its options
-    with their defaults. `also` maps other questions that the index answers to their builders.
+    with their defaults. `also` maps other questions that the index answers to their builders. An option in `words` is
+    written as one of some words; its number is the position of the word.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Registration:
     builder: Callable[..., Any]
     options: Mapping[str, int] = field(default_factory=dict)
     also: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def takes_all(self) -> bool:

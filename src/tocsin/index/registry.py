@@ -108,7 +108,7 @@ def window_index(text: str, diagonal: float) -> WindowIndex:
     `diagonal` is the longest distance.
     """
     registration, options = parse_index(text, for_windows=True)
-    return cast(WindowIndex, registration.builder(diagonal, **{**registration.options, **options}))
+    return cast(WindowIndex, registration.builder(diagonal, **options))
 
 
 def find_index(name: str, *, for_windows: bool = False) -> Registration:
@@ -217,18 +217,29 @@ def parse_index(text: str, *, for_windows: bool = False) -> tuple[Registration, 
 
 
 _WITH_OPTIONS = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
-_OPTION = re.compile(r"\s*(\w+)\s*=\s*(-?\d{1,18})\s*")
+_OPTION = re.compile(r"\s*(\w+)\s*=\s*(-?\w{1,40})\s*")
+_NUMBER = re.compile(r"-?\d{1,18}")
 
 
 def _option(registration: Registration, text: str) -> tuple[str, int]:
     match = _OPTION.fullmatch(text)
-    if match is None or match[1] not in registration.options:
-        allowed = ", ".join(f"{name}={default}" for name, default in registration.options.items()) or "none"
+    name, value = match.groups() if match is not None else ("", "")
+    words = registration.words.get(name, ())
+    if value in words:
+        return name, words.index(value)
+    if words or name not in registration.options or not _NUMBER.fullmatch(value):
+        allowed = ", ".join(_described(registration, *option) for option in registration.options.items()) or "none"
         raise UnknownIndex(
             f"{text.strip()!r:.60} is not an option of {registration.name}; its options (with their defaults) "
             f"are {allowed}."
         )
-    return match[1], int(match[2])
+    return name, int(value)
+
+
+def _described(registration: Registration, name: str, default: int) -> str:
+    """An option with its default; one that is a word with all words, the default first."""
+    words = registration.words.get(name)
+    return f"{name}={default}" if words is None else f"{name}={' or '.join(words)}"
 
 
 def choose(index: str = "auto", statistics: Statistics | None = None) -> Plan:

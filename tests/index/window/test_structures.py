@@ -107,6 +107,16 @@ def test_a_larger_buffer_is_searched_for_less_often() -> None:
     assert pushed("inverted_file(slack=1)")[0] == pushed("inverted_file(slack=3)")[0]
 
 
+def test_a_policy_buffers_as_much_whatever_finds_the_subscriptions() -> None:
+    """The names `k_max` and `k_skyband` are `blocks` with a policy."""
+    for policy, name in (("k_max", "k_max"), ("skyband", "k_skyband(modelled=0)"), ("cost_skyband", "k_skyband")):
+        stats = [
+            pushed(index)[1]
+            for index in (name, *(f"{one}(policy={policy})" for one in ("blocks", "skype", "ciq", "inverted_file")))
+        ]
+        assert len({one.reevaluations for one in stats}) == 1
+
+
 @pytest.mark.parametrize(
     ("index", "told"),
     [
@@ -117,6 +127,13 @@ def test_a_larger_buffer_is_searched_for_less_often() -> None:
         ("blocks(slack=0)", "slack=0: slack is a number from 1 to 16"),
         ("k_max(times=17)", "times=17: times is a number from 1 to 16"),
         ("k_skyband(modelled=2)", "modelled=2: modelled is 0 or 1"),
+        ("skype(policy=skyband, slack=2)", "slack is not an option of policy=skyband; its options are: none"),
+        ("ciq(policy=k_max, slack=2)", "slack is not an option of policy=k_max; its options are: times"),
+        ("blocks(times=2)", "times is not an option of policy=fifo; its options are: slack"),
+        ("skype(policy=kmax)", "policy=fifo or k_max or skyband or cost_skyband"),
+        ("skype(policy=1)", "'policy=1' is not an option of skype"),
+        ("k_max(policy=fifo)", "'policy=fifo' is not an option of k_max"),
+        ("skype(leaf=x)", "'leaf=x' is not an option of skype"),
     ],
 )
 def test_options_that_cannot_be(index: str, told: str) -> None:

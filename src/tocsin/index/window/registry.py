@@ -1,10 +1,16 @@
-"""The built-in indexes for windows, each with its buffering policy."""
+"""The built-in indexes for windows: structures that find subscriptions, and policies of their buffers.
+
+Each structure goes with each policy. `k_max` and `k_skyband` are names for the default structure with one of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from functools import partial
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
+from tocsin.errors import UnknownIndex
 from tocsin.index.protocols import BEST_MESSAGES, PLACES_WITH_WORDS, Disseminator, Registration
 from tocsin.index.window.blocks import BlocksIndex
 from tocsin.index.window.buffering import SLACK, Buffering, first_in_first_out, k_max, k_skyband
@@ -18,26 +24,50 @@ class WindowIndex(NamedTuple):
     buffering: Buffering
 
 
+class Policy(NamedTuple):
+    """A policy of buffers, and its options with their defaults."""
+
+    make: Callable[..., Buffering]
+    options: Mapping[str, int]
+
+
+POLICIES: Final[Mapping[str, Policy]] = MappingProxyType(
+    {
+        "fifo": Policy(first_in_first_out, {"slack": SLACK}),
+        "k_max": Policy(k_max, {"times": 2}),
+        "skyband": Policy(partial(k_skyband, 0), {}),
+        "cost_skyband": Policy(partial(k_skyband, 1), {}),
+    }
+)
+"""The policies by name; the first is the default."""
+
+
 def for_windows(
     name: str,
     source: str,
     structure: Callable[..., Disseminator],
     options: Mapping[str, int],
-    policy: Callable[..., Buffering] = first_in_first_out,
-    own: Mapping[str, int] | None = None,
+    policies: Mapping[str, Policy] = POLICIES,
     is_baseline: bool = False,
 ) -> Registration:
-    """Register a structure with its `options` and a policy with its `own`.
+    """Register a structure with its `options` and the `policies` among which its option `policy` chooses.
 
-    The builder takes the longest distance and all options.
+    The builder takes the longest distance and the options that are given.
     """
-    own = {"slack": SLACK} if own is None else own
+    names = tuple(policies)
+    buffering = {option: default for policy in policies.values() for option, default in policy.options.items()}
 
-    def build(diagonal: float, **given: Any) -> WindowIndex:
-        chosen = {option: given.pop(option) for option in own}
-        return WindowIndex(structure(diagonal, **given), policy(**chosen))
+    def build(diagonal: float, *, policy: int = 0, **given: int) -> WindowIndex:
+        chosen = policies[names[policy]]
+        for option in sorted(given.keys() & buffering.keys() - chosen.options.keys()):
+            allowed = ", ".join(chosen.options) or "none"
+            raise UnknownIndex(f"{option} is not an option of policy={names[policy]}; its options are: {allowed}")
+        own = {option: given.pop(option, default) for option, default in chosen.options.items()}
+        return WindowIndex(structure(diagonal, **{**options, **given}), chosen.make(**own))
 
-    return Registration(name, BEST_MESSAGES, PLACES_WITH_WORDS, source, is_baseline, build, {**options, **own})
+    words = {"policy": names} if len(names) > 1 else {}
+    every = {**options, **dict.fromkeys(words, 0), **buffering}
+    return Registration(name, BEST_MESSAGES, PLACES_WITH_WORDS, source, is_baseline, build, every, words=words)
 
 
 _BLOCKS: Final = {"late": LATE, "first": FIRST}
@@ -49,8 +79,7 @@ DISSEMINATORS: Final = (
         "blocks, with the best times * k buffered (Yi et al. 2003); times=1 searches anew whenever one expires",
         BlocksIndex,
         _BLOCKS,
-        k_max,
-        {"times": 2},
+        {"k_max": POLICIES["k_max"]},
         is_baseline=True,
     ),
     for_windows(
@@ -58,8 +87,7 @@ DISSEMINATORS: Final = (
         "blocks, with k-skybands buffered (Mouratidis et al. 2006); modelled=1 by cost (Wang et al. 2016, section 6)",
         BlocksIndex,
         _BLOCKS,
-        k_skyband,
-        {"modelled": 1},
+        {"k_skyband": Policy(k_skyband, {"modelled": 1})},
         is_baseline=True,
     ),
 )
