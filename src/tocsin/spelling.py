@@ -1,4 +1,4 @@
-"""Options in messages, spelled as their reader gives them: arguments of Python, or options of a command.
+"""Messages as their reader can use them: options as arguments of Python or of a command, and no control characters.
 
 A message names an option by its name in Python. Python's spelling is the default; the command line sets another.
 """
@@ -25,6 +25,17 @@ def option(name: str, value: Any = None) -> str:
 def only_in_python(text: str) -> str:
     """A part of a message that is about Python; empty on the command line."""
     return text if _spelling is _as_argument else ""
+
+
+def printable(text: str) -> str:
+    r"""A text whose characters all show. Others are spelled out, so that no terminal and no log obeys them.
+
+    >>> print(printable("red: \x1b[31m, two lines: \n"))
+    red: \x1b[31m, two lines: \n
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 @contextmanager

@@ -6,11 +6,15 @@ import argparse
 import logging
 import math
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.errors import needing
 from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, SETTINGS, read_limits
+
+_LOG: Final = logging.getLogger("tocsin.service")
 
 
 def add_command(commands: Commands) -> None:
@@ -38,6 +42,7 @@ def add_command(commands: Commands) -> None:
     )
     _add_limits(parser)
     _add_network(parser)
+    _add_logs(parser)
     parser.set_defaults(run=run)
 
 
@@ -86,10 +91,19 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_logs(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("logs", "on standard error, with times in UTC")
+    group.add_argument("--access-log", action="store_true", help="log each request when it has been answered")
+    group.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="lines of text or of JSON (default: text)"
+    )
+
+
 def run(given: argparse.Namespace) -> int:
     with needing("service"):
+        from tocsin.service import logs
         from tocsin.service.serving import Options, Server, serve
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    logs.configure(given.log_format, access=given.access_log)
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
     limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
@@ -101,9 +115,10 @@ def run(given: argparse.Namespace) -> int:
     def ready(server: Server) -> None:
         needs = server.authentication.needs_token
         how = "with tokens" if needs else "loopback only: there are no tokens"
-        print(f"serving {given.folder} at {server.address} ({how})", file=sys.stderr, flush=True)
+        tell = partial(print, file=sys.stderr, flush=True) if given.log_format == "text" else _LOG.info
+        tell(f"serving {given.folder} at {server.address} ({how})")
         if not options.is_loopback and not proxies:
-            print("tokens cross the network unencrypted unless a TLS proxy is in front", file=sys.stderr, flush=True)
+            tell("tokens cross the network unencrypted unless a TLS proxy is in front")
 
     serve(options, ready)
     return 0

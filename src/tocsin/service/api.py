@@ -7,8 +7,9 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -23,12 +24,15 @@ from tocsin.service.principals import NOBODY, Principal
 from tocsin.service.problems import Problem, of_error
 from tocsin.service.service import Service
 from tocsin.service.tenants import Tenants
+from tocsin.service.tracing import current
 from tocsin.store import Change
 
 _LOG: Final = logging.getLogger("tocsin.service")
 _MOST_QUERY: Final = 32
 _MOST_RECORDED: Final = 1000
 _SHORT: Final = 1 << 16
+_PATH: Final = "/%:@!$&'()*+,;=~"
+"""Characters of a path that may stand as they are."""
 Parsed = TypeVar("Parsed")
 Schema = Mapping[str, Any]
 
@@ -179,6 +183,8 @@ class Endpoint:
         request = Request(scope, receive)
         try:
             response = await self._answer(request)
+            if response.status_code == 201:  # every resource is made by a PUT to its path
+                response.headers.setdefault("Location", quote(scope["path"], safe=_PATH))
         except Exception as error:  # every error has an answer  # noqa: BLE001
             problem = of_error(error)
             if problem.status == 500:
@@ -197,6 +203,8 @@ class Endpoint:
         if call.scopes:
             shared.authentication.require(principal, call.scopes)
         tenant = principal.tenant
+        if (trace := current()) is not None:
+            trace.token, trace.tenant = principal.token, tenant
         service = shared.tenants.get(tenant) or await shared.tenants.opened(tenant)
         if tenant:
             principal = principal._replace(tenant="")
@@ -218,6 +226,20 @@ def answered(document: Any, status: int = 200, headers: Mapping[str, str] | None
     """An answer in JSON. A lone surrogate, which UTF-8 does not have, is escaped as JSON does it."""
     body = json.dumps(document, ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Response(body, status, headers, "application/json")
+
+
+def is_known(headers: Headers, tag: str) -> bool:
+    """Whether a client that asks with `If-None-Match` has what a tag stands for."""
+    tags = {one.strip().removeprefix("W/") for one in headers.get("if-none-match", "").split(",")}
+    return tag in tags or "*" in tags
+
+
+def versioned(exchange: Exchange, document: Any, tag: str) -> Response:
+    """An answer in JSON whose tag says all of it: 304 to a client that has it already."""
+    headers = {"ETag": tag}
+    if is_known(exchange.request.headers, tag):
+        return Response(None, 304, headers)
+    return answered(document, headers=headers)
 
 
 def raw(body: bytes, status: int = 200, media_type: str = "application/json") -> Response:

@@ -31,6 +31,7 @@ from tocsin.service.calls import (
 from tocsin.service.console import files
 from tocsin.service.guard import LOOPBACK, EncodedPaths, Guarded
 from tocsin.service.problems import Problem
+from tocsin.service.tracing import Traced
 
 _OF_RESOURCES: Final[Sequence[Call]] = (
     *events.CALLS,
@@ -85,4 +86,4 @@ def make_app(shared: Shared, hosts: frozenset[str] | None = LOOPBACK) -> ASGIApp
     routes = [Route(path, Endpoint(shared, calls)) for path, calls in paths.items()]
     routes += [Route(path, _Console()) for path in (files.PAGE, f"{files.FOLDER}{{name}}")]
     router = Router(routes, redirect_slashes=False, default=_Nothing(shared))
-    return Guarded(EncodedPaths(router), hosts, frozenset((files.PAGE,)))
+    return Traced(Guarded(EncodedPaths(router), hosts, frozenset((files.PAGE,))))

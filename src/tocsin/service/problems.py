@@ -20,6 +20,7 @@ from tocsin.errors import (
     TocsinError,
     UnknownSubscription,
 )
+from tocsin.service.tracing import Trace, completed, current
 
 MEDIA_TYPE: Final = "application/problem+json"
 _MOST_TEXT: Final = 2000
@@ -68,19 +69,22 @@ class Problem(TocsinError):
 
     def response(self) -> Response:
         """The answer."""
-        body = json.dumps(self.document(), ensure_ascii=True).encode()
-        return Response(body, self.status, self.headers, MEDIA_TYPE)
+        return Response(self._body(current()), self.status, self.headers, MEDIA_TYPE)
 
-    def message(self) -> bytes:
-        """The answer as the last bytes of a connection, for what no application answers."""
-        body = json.dumps(self.document(), ensure_ascii=True).encode()
-        phrase = HTTPStatus(self.status).phrase
+    def message(self, trace: Trace) -> bytes:
+        """The answer to a request as the last bytes of a connection, for what no application answers."""
+        body = self._body(trace)
         own = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), "connection": "close"}
-        lines = [
-            f"HTTP/1.1 {self.status} {phrase}",
-            *(f"{name}: {text}" for name, text in (own | self.headers).items()),
-        ]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+        pairs = [(name.encode(), text.encode("latin-1")) for name, text in (own | self.headers).items()]
+        first = f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}".encode()
+        lines = [first, *(b"%s: %s" % pair for pair in completed(pairs, trace))]
+        return b"\r\n".join([*lines, b"", body])
+
+    def _body(self, trace: Trace | None) -> bytes:
+        document = self.document()
+        if trace is not None:
+            document["request_id"] = trace.id
+        return json.dumps(document, ensure_ascii=True).encode()
 
 
 def unknown(what: str, name: object) -> Problem:

@@ -7,6 +7,7 @@ the server remember has a size. `Connections` limits the number of connections.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tocsin.service.problems import Problem
+from tocsin.service.tracing import ACCESS, Trace, trace_of
 
 if TYPE_CHECKING:
     from tocsin.service.connections import Connections
@@ -106,9 +108,21 @@ class BoundedConnection(HttpToolsProtocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self._end_deadlines()
-        self.transport.write(problem.message())
+        self.transport.write(problem.message(self._trace(problem.status)))
         self.transport.close()
         self._write_within()
+
+    def _trace(self, status: int) -> Trace:
+        """The trace of the request that gets a last answer. If no application has the request, it is logged here."""
+        is_running = self.cycle is not None and not self.cycle.response_complete
+        scope: Any = self.cycle.scope if is_running else self.scope
+        if scope is None:  # nothing was read, as of a connection that is one too many
+            scope = {"client": self.client}
+        trace = trace_of(scope)
+        trace.status = status
+        if not is_running and ACCESS.isEnabledFor(logging.INFO):
+            trace.log(scope)
+        return trace
 
     def _refuse(self) -> None:
         if self._refusal is not None:

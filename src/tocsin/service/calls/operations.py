@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.responses import Response
 
 from tocsin.service import openapi
-from tocsin.service.api import Call, Exchange, Shared, answered
+from tocsin.service.api import Call, Exchange, Shared, answered, versioned
 from tocsin.service.clock import RememberClock
 from tocsin.service.metrics import text_of
 from tocsin.service.principals import OPERATE, READ
@@ -95,8 +98,13 @@ def _of_server(shared: Shared) -> Iterator[Metric]:
 def calls(others: Sequence[Call]) -> list[Call]:
     """The calls of this module; two of them describe these and the `others`."""
 
+    @lru_cache(1)
+    def described() -> tuple[dict[str, Any], str]:
+        document = openapi.document(whole)
+        return document, f'"{hashlib.sha256(json.dumps(document).encode()).hexdigest()[:32]}"'
+
     async def document(exchange: Exchange) -> Response:
-        return answered(openapi.document(whole))
+        return versioned(exchange, *described())
 
     async def page(exchange: Exchange) -> Response:
         policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"

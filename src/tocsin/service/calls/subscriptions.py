@@ -18,7 +18,7 @@ from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service import pages
-from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty
+from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty, versioned
 from tocsin.service.calls import bulks
 from tocsin.service.calls.routing import FIELDS, members_of, route_of
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
@@ -117,7 +117,7 @@ async def _row(exchange: Exchange, id: SubscriptionId) -> tuple[Any, ...]:
 
 async def get(exchange: Exchange) -> Response:
     row = await _row(exchange, _id(exchange))
-    return answered(document_of(exchange, row), headers={"ETag": f'"{row[5]}"'})
+    return versioned(exchange, document_of(exchange, row), f'"{row[5]}"')
 
 
 async def put(exchange: Exchange) -> Response:

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tocsin.service.api import is_known
 from tocsin.service.problems import Problem
 
 PAGE: Final = "/"
@@ -95,7 +96,7 @@ def _answer(name: str, headers: Headers) -> Response:
     if file is None:
         raise Problem(404, "unknown", "there is nothing at this path")
     more = {**_HEADERS, "ETag": file.tag, "Cache-Control": _FOREVER if _HASHED.fullmatch(name) else "no-cache"}
-    if headers.get("if-none-match") == file.tag:
+    if is_known(headers, file.tag):
         return Response(None, 304, more)
     if file.compressed is not None and "gzip" in headers.get("accept-encoding", ""):
         return Response(file.compressed, headers={**more, "Content-Encoding": "gzip"}, media_type=file.media_type)
