@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
+import threading
+
+import pytest
 
 from tests.service.served import Served
 from tocsin.service.app import CALLS
@@ -45,3 +49,15 @@ def test_health_and_metrics(server: Served) -> None:
     ):
         assert line in text
     assert re.search(r"^tocsin_wal_bytes [1-9]", text, re.MULTILINE)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have few of these metrics")
+def test_metrics_of_the_process_have_the_names_that_dashboards_know(server: Served) -> None:
+    text = server.client.get("/metrics").text
+    names = ("cpu_seconds_total", "resident_memory_bytes", "open_fds", "max_fds", "start_time_seconds", "threads")
+    values = {name: float(re.findall(rf"^process_{name} (\S+)$", text, re.MULTILINE)[0]) for name in names}
+
+    assert all(value > 0 for value in values.values())
+    assert values["threads"] >= threading.active_count()
+    token = server.token("read")
+    assert "process_" not in server.client_of(token).get("/metrics").text  # they are of the whole server

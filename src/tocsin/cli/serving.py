@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from tocsin.cli.options import Commands, new_command
-from tocsin.errors import needing
+from tocsin.cli.parsing import Parser
+from tocsin.errors import InvalidInput, needing
 from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, SETTINGS, read_limits
 
+_PREFIX: Final = "TOCSIN_SERVE_"
+"""Of variables that give options. Kubernetes sets TOCSIN_PORT, and others, beside a Service with the name tocsin."""
 _LOG: Final = logging.getLogger("tocsin.service")
 
 
@@ -43,6 +46,8 @@ def add_command(commands: Commands) -> None:
     _add_limits(parser)
     _add_network(parser)
     _add_logs(parser)
+    assert isinstance(parser, Parser)
+    parser.take_variables(_PREFIX)
     parser.set_defaults(run=run)
 
 
@@ -93,17 +98,28 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
 
 def _add_logs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("logs", "on standard error, with times in UTC")
-    group.add_argument("--access-log", action="store_true", help="log each request when it has been answered")
+    group.add_argument(
+        "--access-log",
+        action=argparse.BooleanOptionalAction,
+        help="log each request when it has been answered (default: no)",
+    )
     group.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="lines of text or of JSON (default: text)"
     )
 
 
 def run(given: argparse.Namespace) -> int:
+    try:
+        return _serve(given)
+    except InvalidInput as error:
+        raise InvalidInput(given.parser.spelled(str(error))) from None
+
+
+def _serve(given: argparse.Namespace) -> int:
     with needing("service"):
         from tocsin.service import logs
         from tocsin.service.serving import Options, Server, serve
-    logs.configure(given.log_format, access=given.access_log)
+    logs.configure(given.log_format, access=bool(given.access_log))
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
     limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))

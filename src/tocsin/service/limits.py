@@ -82,15 +82,16 @@ SETTINGS: Final = (
 _KNOWN: Final = {one.key: one for one in SETTINGS}
 
 
-def limited(before: Limits, given: Mapping[str, Any], where: str) -> Limits:
-    """Limits with some settings of a document changed; raises `InvalidInput`, which names `where` they are."""
+def limited(before: Limits, given: Mapping[str, Any], where: str | None) -> Limits:
+    """Limits with some settings changed: those of a document, which errors name, or options of the command."""
     changed = {}
     for key, value in given.items():
         setting = _KNOWN.get(key)
         if setting is None:
             raise InvalidInput(f"{where} has no limit {key!r:.40}; there are {', '.join(_KNOWN)}")
         if isinstance(value, bool) or not isinstance(value, int | float) or not setting.least <= value < math.inf:
-            raise InvalidInput(f"{where}: {key} is {value!r:.40}; it is a number from {setting.least:g} on")
+            name = f"--{key.replace('_', '-')}" if where is None else f"{where}: {key}"
+            raise InvalidInput(f"{name} is {value!r:.40}; it is a number from {setting.least:g} on")
         changed[setting.field] = value * setting.unit
     return before._replace(**changed)
 
@@ -119,7 +120,7 @@ def read_limits(path: Path | None, options: Mapping[str, float]) -> TenantLimits
         if name not in ("default", "tenants") or not isinstance(value, dict):
             raise InvalidInput(f"{path} has {name!r:.40}; it has the tables [default] and [tenants.NAME]")
     default = limited(Limits(), document.get("default", {}), f"{path}, [default]")
-    default = limited(default, options, "the command")
+    default = limited(default, options, None)
     named = {}
     for name, table in document.get("tenants", {}).items():
         if not isinstance(table, dict):

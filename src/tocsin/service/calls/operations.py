@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
+from prometheus_client import ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.responses import Response
 
@@ -18,6 +21,8 @@ from tocsin.service.metrics import text_of
 from tocsin.service.principals import OPERATE, READ
 from tocsin.service.problems import Problem, conflict
 from tocsin.service.times import time_text
+
+_PROCESS: Final = ProcessCollector(registry=None)
 
 
 async def healthz(exchange: Exchange) -> Response:
@@ -93,6 +98,18 @@ def _of_server(shared: Shared) -> Iterator[Metric]:
     yield GaugeMetricFamily("tocsin_clock_jump_seconds", about, shared.tenants.clock.jump_ms / 1000)
     is_readable = authentication.tokens.left_s is None
     yield GaugeMetricFamily("tocsin_tokens_readable", "1 if the file of the tokens can be read", int(is_readable))
+    yield from _of_process()
+
+
+def _of_process() -> Iterator[Metric]:
+    """The metrics that all programs name alike: `process_cpu_seconds_total` and others, as far as the system has them.
+
+    Linux has all of them.
+    """
+    yield from _PROCESS.collect()
+    with suppress(OSError):
+        threads = sum(1 for _ in os.scandir("/proc/self/task"))
+        yield GaugeMetricFamily("process_threads", "Number of OS threads in the process.", threads)
 
 
 def calls(others: Sequence[Call]) -> list[Call]:
