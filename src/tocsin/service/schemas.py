@@ -54,6 +54,14 @@ _WEBHOOK: Final[dict[str, Any]] = {
     "rate_per_s": {**_NUMBER, "description": "The most requests in a second"},
     "digest_s": {**_NUMBER, "description": "Deliveries of so many seconds come in one request"},
     "max_attempts": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
+    "set_aside_after": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 100,
+        "default": 5,
+        "description": "With order strict: a delivery that the endpoint refused so often is a dead letter, and the "
+        "next ones come",
+    },
     "on_full": {"enum": ["dead-letter", "reject"], "default": "dead-letter"},
     "paused_until": {**_TIME, "description": "Until then, nothing is sent"},
     "failures_to": {**_TEXT, "description": "The destination that is told when this one is disabled"},
@@ -206,7 +214,7 @@ SCHEMAS: Final[dict[str, Any]] = {
                 "items": _object(
                     {
                         "sequence": _COUNT, "key": _TEXT, "reason": _TEXT, "attempts": _COUNT, "since": _TIME,
-                        "cause": {"enum": ["overflow", "refused", "attempts", "expired"]},
+                        "cause": {"enum": ["overflow", "refused", "attempts", "set-aside", "expired"]},
                         "status": {"type": ["integer", "null"], "description": "The HTTP status, if there was one"},
                         "delivery": {"description": "null once retention has deleted it"},
                     },

@@ -62,7 +62,7 @@ _SCHEMA: Final = (
     """CREATE TABLE IF NOT EXISTS service_letters (
         destination INTEGER NOT NULL, sequence INTEGER NOT NULL, event INTEGER NOT NULL, dead TEXT NOT NULL,
         attempts INTEGER NOT NULL, due INTEGER NOT NULL, reason TEXT NOT NULL, status INTEGER, since INTEGER NOT NULL,
-        PRIMARY KEY (destination, sequence)
+        refusals INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (destination, sequence)
     ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS service_windows (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL,
@@ -80,8 +80,12 @@ _SCHEMA: Final = (
     "CREATE INDEX IF NOT EXISTS service_answers_by_time ON service_answers (given)",
     "CREATE INDEX IF NOT EXISTS service_routes_by_destination ON service_routes (destination)",
 )
-_LATER: Final = (("service_events", "kind", "TEXT NOT NULL DEFAULT ''"), ("service_routes", "fence", "INTEGER"))
-"""Columns that tables of version 1 do not have."""
+_LATER: Final = (
+    ("service_events", "kind", "TEXT NOT NULL DEFAULT ''"),
+    ("service_routes", "fence", "INTEGER"),
+    ("service_letters", "refusals", "INTEGER NOT NULL DEFAULT 0"),
+)
+"""Columns that tables of older releases do not have."""
 
 
 class Prepare:

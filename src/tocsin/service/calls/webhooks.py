@@ -123,9 +123,10 @@ async def dead_letters(exchange: Exchange) -> Response:
 
 def _letter(exchange: Exchange, target: Destination, row: Sequence[Any]) -> bytes:
     """A dead letter as JSON. Its delivery is null once retention has deleted it."""
-    letter, delivery = Letter(*row[2:9]), b"null"
-    if row[11] is not None:
-        stored = Stored(target.number, row[1], letter.event, row[9], row[10], row[11], row[12])
+    letter, delivery = Letter(*row[2:10]), b"null"
+    count, subscriptions, event, published = row[10:]
+    if event is not None:
+        stored = Stored(target.number, row[1], letter.event, count, subscriptions, event, published)
         delivery = exchange.service.hub.document(stored).document
     document = {
         "sequence": row[1],

@@ -109,7 +109,7 @@ class Enable:
         _require(connection, target)
         health = "UPDATE service_webhooks SET health = ? WHERE destination = ?"
         connection.execute(health, (json.dumps(WELL), target.number))
-        letters = "UPDATE service_letters SET attempts = 0, due = 0 WHERE destination = ? AND dead = ''"
+        letters = "UPDATE service_letters SET attempts = 0, refusals = 0, due = 0 WHERE destination = ? AND dead = ''"
         connection.execute(letters, (target.number,))
         return sequence
 
@@ -174,8 +174,8 @@ class RetryLetter:
         statement = "SELECT 1 FROM service_deliveries WHERE destination = ? AND sequence = ?"
         if connection.execute(statement, place).fetchone() is None:
             raise Problem(410, "gone", "retention deleted the delivery; only this record of it is left")
-        statement = "UPDATE service_letters SET dead = '', attempts = 0, due = 0 WHERE destination = ? AND sequence = ?"
-        connection.execute(statement, place)
+        again = "UPDATE service_letters SET dead = '', attempts = 0, refusals = 0, due = 0"
+        connection.execute(f"{again} WHERE destination = ? AND sequence = ?", place)
         return sequence
 
     def apply(self) -> None:

@@ -14,12 +14,13 @@ from typing import Final, NamedTuple
 from tocsin.service.clock import TOLERANCE_MS, Moment
 from tocsin.service.directory import Destination
 
-OVERFLOW, REFUSED, ATTEMPTS, EXPIRED = "overflow", "refused", "attempts", "expired"
-"""Why a letter is dead: the outbox was full, the endpoint refused it, all tries failed, retention deleted it."""
+OVERFLOW, REFUSED, ATTEMPTS, SET_ASIDE, EXPIRED = "overflow", "refused", "attempts", "set-aside", "expired"
+"""Why a letter is dead: the outbox was full, all tries failed, and the last one because the endpoint refused it or
+because of the endpoint, it held up those behind it, retention deleted it."""
 KEPT_MS: Final = 30 * 86_400_000
 """How long the record of a dead letter is kept."""
 _AT_ONCE: Final = 1000
-_PUT: Final = "INSERT OR REPLACE INTO service_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT: Final = "INSERT OR REPLACE INTO service_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SIZE: Final = """
 SELECT length(d.subscriptions) + length(e.event) FROM service_deliveries AS d
 JOIN service_events AS e ON e.sequence = d.event WHERE d.destination = ? AND d.sequence = ?
@@ -36,6 +37,7 @@ class Letter(NamedTuple):
     reason: str  # of the last failure
     status: int | None  # that the endpoint answered
     since: int  # when it failed last
+    refusals: int = 0  # attempts that the endpoint answered, and did not take it
 
     def due_from(self, now: Moment) -> int:
         """When it is tried again, by the steady clock: after its whole delay, if it failed in the future."""

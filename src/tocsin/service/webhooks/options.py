@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.service.names import amount, checked_name, flag, instant, whole
 from tocsin.service.problems import Problem, invalid
-from tocsin.service.webhooks.schedule import TRIES
+from tocsin.service.webhooks.schedule import SET_ASIDE_TRIES, TRIES
 from tocsin.service.webhooks.urls import checked_url
 
 STRICT, ANY = "strict", "any"
@@ -16,7 +16,7 @@ DEAD_LETTER, REJECT = "dead-letter", "reject"
 FIELDS: Final = frozenset(
     (
         *("url", "order", "allow_private", "rate_per_s", "digest_s", "max_attempts", "on_full", "paused_until"),
-        "failures_to",
+        *("failures_to", "set_aside_after"),
     )
 )
 AT_ONCE: Final = 16
@@ -37,6 +37,7 @@ class Options(NamedTuple):
     max_attempts: int
     paused_until: int  # milliseconds
     failures_to: str | None
+    set_aside_after: int = SET_ASIDE_TRIES  # refusals, if the order is strict
 
     @property
     def slots(self) -> int:
@@ -56,6 +57,7 @@ def options_of(stored: Mapping[str, Any]) -> Options:
         stored["max_attempts"],
         0 if paused is None else int(datetime.fromisoformat(paused).timestamp() * 1000),
         stored.get("failures_to"),
+        stored.get("set_aside_after", SET_ASIDE_TRIES),
     )
 
 
@@ -72,6 +74,9 @@ def checked(record: Mapping[str, Any], *, is_admin: bool) -> dict[str, Any]:
         "max_attempts": whole(record.get("max_attempts", TRIES), "max_attempts", 1, _MOST_ATTEMPTS),
         "on_full": _one_of(record, "on_full", DEAD_LETTER, REJECT),
     }
+    tries = whole(record.get("set_aside_after", SET_ASIDE_TRIES), "set_aside_after", 1, _MOST_ATTEMPTS)
+    if options["order"] == STRICT:  # with another order, nothing waits behind a delivery
+        options["set_aside_after"] = tries
     if allow_private:
         options["allow_private"] = True
     if record.get("rate_per_s") is not None:

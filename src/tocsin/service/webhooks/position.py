@@ -12,10 +12,11 @@ from tocsin.service.webhooks.letters import Letter
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """Deliveries of one request, in order, and how often they were tried."""
+    """Deliveries of one request, in order, how often they were tried, and how often the endpoint refused them."""
 
     deliveries: Sequence[Told]
     attempts: int = 0
+    refusals: int = 0
 
     @property
     def numbers(self) -> list[int]:

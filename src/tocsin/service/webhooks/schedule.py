@@ -14,8 +14,8 @@ _DELAYS_S: Final = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 _JITTER: Final = 0.1
 TRIES: Final = len(_DELAYS_S) + 1
 """Tries of a delivery, unless the destination says otherwise."""
-REFUSED_TRIES: Final = 3
-"""Tries of a delivery that the endpoint refuses, with a 4xx other than 429."""
+SET_ASIDE_TRIES: Final = 5
+"""Tries of a delivery that the endpoint refuses, before it makes room for those that wait behind it: 2.6 hours."""
 _MOST_ASKED_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
 _LASTING_MS, _WITHIN_MS, _APART_MS = 120 * _HOUR_MS, 24 * _HOUR_MS, 12 * _HOUR_MS

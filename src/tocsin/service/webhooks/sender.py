@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from tocsin.service.clock import Moment
 from tocsin.service.directory import Destination
 from tocsin.service.hub import Told
 from tocsin.service.times import time_text
-from tocsin.service.webhooks.endpoint import Answer, Endpoint, Unreachable
-from tocsin.service.webhooks.letters import ATTEMPTS, EXPIRED, REFUSED, Letter, lettered, waiting_letters
+from tocsin.service.webhooks.endpoint import Endpoint, Unreachable
+from tocsin.service.webhooks.letters import ATTEMPTS, EXPIRED, REFUSED, SET_ASIDE, Letter, lettered, waiting_letters
 from tocsin.service.webhooks.options import AT_ONCE, options_of
 from tocsin.service.webhooks.position import Batch, Position
 from tocsin.service.webhooks.recording import Results
 from tocsin.service.webhooks.registry import Webhook
-from tocsin.service.webhooks.schedule import REFUSED_TRIES, WELL, Health, asked_ms, delay_ms
+from tocsin.service.webhooks.schedule import WELL, Health, delay_ms
 from tocsin.service.webhooks.signing import signed
+from tocsin.service.webhooks.verdict import DELIVERED, FAILED, GONE, Verdict, unreached, verdict_on
+from tocsin.service.webhooks.verdict import REFUSED as OF_REFUSAL
 
 if TYPE_CHECKING:
     from tocsin.service.webhooks.senders import Senders
@@ -33,17 +35,7 @@ _MOST_DIGEST: Final = 500
 _MOST_DIGEST_BYTES: Final = 1 << 20
 _MOST_UNTOLD: Final = 1000
 """Deliveries that are done, and not durable yet: so many come again after a crash."""
-_MOST_REASON: Final = 500
 _AGENT: Final = "tocsin"
-
-
-class Verdict(NamedTuple):
-    """What became of a request."""
-
-    outcome: str  # delivered, failed, refused or gone
-    reason: str = ""
-    status: int | None = None
-    asked_ms: int = 0  # how long to wait at least
 
 
 class Sender:
@@ -62,6 +54,7 @@ class Sender:
         self._endpoint: Endpoint | None = None
         self._next_at, self._resume_at = 0.0, 0  # steady
         self._digest = (0, 0)  # the first delivery of the next request, and when it is due: steady
+        self._failures_before = 0  # failures in a row up to the last delivery that was set aside
 
     async def run(self) -> None:
         """Send, and wait to be woken."""
@@ -176,7 +169,7 @@ class Sender:
             ]
         for number in set(numbers).difference(one.sequence for one in found):
             self._tell(number, letter._replace(dead=EXPIRED, due=0, since=self._senders.clock.now_ms()), 0)
-        return Batch(found, letter.attempts) if found else 0.0
+        return Batch(found, letter.attempts, letter.refusals) if found else 0.0
 
     async def _fresh(self, now: Moment) -> Batch | float | None:
         """The next deliveries of the outbox."""
@@ -249,9 +242,9 @@ class Sender:
         try:
             answer = await self._endpoint.post(headers, body)
         except Unreachable as error:
-            verdict = Verdict("failed", str(error)[:_MOST_REASON])
+            verdict = unreached(str(error))
         else:
-            verdict = _verdict(answer, self._senders.clock.now_ms())
+            verdict = verdict_on(answer, self._senders.clock.now_ms())
         self._settle(batch, verdict)
 
     def _settle(self, batch: Batch, verdict: Verdict) -> None:
@@ -259,18 +252,20 @@ class Sender:
         now, numbers = self._senders.clock.moment(), batch.numbers
         self._service.webhooks.attempts[verdict.outcome] += 1
         self._place.arrive(numbers)
-        if verdict.outcome == "delivered":
-            health = WELL
+        if verdict.outcome == DELIVERED:
+            health, self._failures_before = WELL, 0
             for one in batch.deliveries:
                 self._tell(one.sequence, None, len(one.document))
         else:
             health = self._health.failed(now.wall, verdict.reason)
-            if verdict.outcome == "gone":
+            if verdict.outcome == GONE:
                 health = self._health.gone(now.wall)
-            letter = self._letter(batch.attempts + 1, verdict, now.wall)
+            letter = self._letter(batch, verdict, now.wall)
+            if letter.dead == SET_ASIDE:  # the next one is not slowed by what this one failed
+                self._failures_before = health.failures
             for one in batch.deliveries:
                 self._tell(one.sequence, letter._replace(event=one.event), len(one.document), letter.due_from(now))
-            if not self._options.is_strict and verdict.outcome == "failed":
+            if not self._options.is_strict and verdict.outcome != GONE:
                 self._hold(now.steady, health.failures, verdict.asked_ms)
         self._tell_health(health)
         self._tell_cursor()
@@ -280,19 +275,21 @@ class Sender:
         pause = delay_ms(failures // AT_ONCE) if failures >= AT_ONCE else 0
         self._resume_at = max(self._resume_at, now + max(asked, pause))
 
-    def _letter(self, attempts: int, verdict: Verdict, now: int) -> Letter:
-        """What becomes of deliveries that failed."""
-        most = self._options.max_attempts
-        is_refused = verdict.outcome == "refused"
+    def _letter(self, batch: Batch, verdict: Verdict, now: int) -> Letter:
+        """The letter of deliveries that failed."""
+        attempts, refusals = batch.attempts + 1, batch.refusals + verdict.is_refusal
         dead, due = "", now
-        if verdict.outcome == "gone":  # it stays in the outbox
-            attempts -= 1
-        elif attempts >= (min(REFUSED_TRIES, most) if is_refused else most):
-            dead = REFUSED if is_refused else ATTEMPTS
+        if verdict.outcome == GONE:  # it stays in the outbox
+            attempts, refusals = batch.attempts, batch.refusals
+        elif attempts >= self._options.max_attempts:
+            dead = REFUSED if verdict.outcome == OF_REFUSAL else ATTEMPTS
+        elif self._options.is_strict and refusals >= self._options.set_aside_after:
+            dead = SET_ASIDE
         else:
-            is_endpoint = self._options.is_strict and not is_refused
-            due += max(delay_ms(max(attempts, self._health.failures + 1 if is_endpoint else 0)), verdict.asked_ms)
-        return Letter(0, dead, attempts, due, verdict.reason, verdict.status, now)
+            is_endpoint = self._options.is_strict and verdict.outcome == FAILED
+            failures = self._health.failures + 1 - self._failures_before if is_endpoint else 0
+            due += max(delay_ms(max(attempts, failures)), verdict.asked_ms)
+        return Letter(0, dead, attempts, due, verdict.reason, verdict.status, now, refusals)
 
     # What is made durable
 
@@ -348,19 +345,3 @@ def _request(batch: Batch, *, is_digest: bool) -> tuple[str, bytes]:
     data = b'{"deliveries":[%s]}' % b",".join(one.document for one in batch.deliveries)
     id = f"{first.key}-{len(batch.deliveries)}-{last.sequence}"
     return id, head % (b"digest", time_text(last.published).encode(), data)
-
-
-def _verdict(answer: Answer, now: int) -> Verdict:
-    """What an answer means."""
-    status = answer.status
-    if 200 <= status < 300:
-        return Verdict("delivered", status=status)
-    text = " ".join(answer.text[:_MOST_REASON].split())
-    reason = f"HTTP {status}: {text}"[:_MOST_REASON] if text else f"HTTP {status}"
-    if status == 410:
-        return Verdict("gone", reason, status)
-    if status == 429 or status >= 500:
-        return Verdict("failed", reason, status, asked_ms(answer.retry_after, now))
-    if 300 <= status < 400:
-        reason = f"HTTP {status}: redirects are not followed"
-    return Verdict("refused", reason, status)
