@@ -161,6 +161,44 @@ class AsyncReceiver(AsyncSender):
         """
         await self._ask(delivery_calls.retry(name, sequence))
 
+    def attempts(
+        self, name: str, *, sequence: int | None = None, failed: bool = False
+    ) -> AsyncIterator[dict[str, Any]]:
+        """The last requests of a webhook, the latest first.
+
+        Parameters
+        ----------
+        name
+            As in `tocsin.Client.attempts`.
+        sequence
+            As in `tocsin.Client.attempts`.
+        failed
+            As in `tocsin.Client.attempts`.
+
+        Returns
+        -------
+        iterator of dict
+            As in `tocsin.Client.attempts`.
+        """
+        return self._items(conversations.attempts(name, sequence, failed=failed))
+
+    async def test(self, name: str, event: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Post an event to a webhook now. It has no number, and is not tried again.
+
+        Parameters
+        ----------
+        name
+            As in `tocsin.Client.test`.
+        event
+            As in `tocsin.Client.test`.
+
+        Returns
+        -------
+        dict
+            As in `tocsin.Client.test`.
+        """
+        return await self._ask(delivery_calls.test(name, event))
+
     def deliveries(
         self,
         name: str,

@@ -51,6 +51,17 @@ def dead_letters(destination: str) -> Conversation[dict[str, Any]]:
             return
 
 
+def attempts(destination: str, sequence: int | None, *, failed: bool) -> Conversation[dict[str, Any]]:
+    """The attempts of a webhook that are kept, the latest first."""
+    before: int | None = None
+    while True:
+        page = yield delivery_calls.attempts(destination, before, sequence, failed=failed)
+        yield from page["attempts"]
+        before = page.get("next")
+        if before is None:
+            return
+
+
 def deliveries(
     destination: str, after: int | None, wait_s: float, *, acknowledge: bool, gaps: str
 ) -> Conversation[Delivery]:

@@ -186,5 +186,15 @@ def dead_letters(name: str, after: int | None) -> Ask[dict[str, Any]]:
     return Ask("GET", f"{_of(name)}/dead-letters", answer_document, params={} if after is None else {"after": after})
 
 
+def attempts(name: str, before: int | None, sequence: int | None, *, failed: bool) -> Ask[dict[str, Any]]:
+    params = {word: value for word, value in (("before", before), ("sequence", sequence)) if value is not None}
+    return Ask("GET", f"{_of(name)}/attempts", answer_document, params=params | ({"failed": "true"} if failed else {}))
+
+
+def test(name: str, event: Mapping[str, Any] | None) -> Ask[dict[str, Any]]:
+    record = {} if event is None else {"event": event}
+    return Ask("POST", f"{_of(name)}/test", answer_document, **json_body(record), may_repeat=False)
+
+
 def retry(name: str, sequence: int) -> Ask[None]:
     return Ask("POST", f"{_of(name)}/dead-letters/{sequence}/retry", no_answer, may_repeat=False)

@@ -169,6 +169,42 @@ class Receiver(Sender):
         """
         self._ask(delivery_calls.retry(name, sequence))
 
+    def attempts(self, name: str, *, sequence: int | None = None, failed: bool = False) -> Iterator[dict[str, Any]]:
+        """The last requests of a webhook, the latest first.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+        sequence : int, optional
+            Only those of the delivery with this number.
+        failed : bool, default False
+            Only those that were not delivered.
+
+        Returns
+        -------
+        iterator of dict
+            Each with `time`, `outcome`, `attempt`, `duration_ms`, and the `status` and `reason` if there are some.
+        """
+        return self._items(conversations.attempts(name, sequence, failed=failed))
+
+    def test(self, name: str, event: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Post an event to a webhook now. It has no number, and is not tried again.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+        event : mapping, optional
+            The event; by default one of the type `tocsin.test`.
+
+        Returns
+        -------
+        dict
+            The attempt, as `attempts` gives it. `outcome` is `"delivered"` if the endpoint took it.
+        """
+        return self._ask(delivery_calls.test(name, event))
+
     def deliveries(
         self,
         name: str,

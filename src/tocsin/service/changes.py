@@ -241,8 +241,8 @@ class RemoveDestination:
         count = connection.execute(statement, (number,)).fetchone()[0]
         if count:
             raise conflict(f"{count:,} subscriptions name it; change or delete them first", subscriptions=count)
-        for table in ("service_deliveries", "service_more", "service_letters", "service_webhooks"):
-            connection.execute(f"DELETE FROM {table} WHERE destination = ?", (number,))
+        for table in ("deliveries", "more", "letters", "attempts", "webhooks"):
+            connection.execute(f"DELETE FROM service_{table} WHERE destination = ?", (number,))
         connection.execute("DELETE FROM service_destinations WHERE number = ?", (number,))
         return sequence
 

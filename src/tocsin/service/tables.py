@@ -9,6 +9,7 @@
     service_audit         who changed what, when and from where: `audit`
     service_webhooks      secrets and health of a destination of kind webhook (JSON)
     service_told          when a subscription with a throttle was last told
+    service_attempts      the last requests of a webhook, and what became of them: `webhooks.attempts`
     service_letters       its deliveries that failed: dead (why; empty if it is tried again), attempts, due and more
 
 `docs/format.md` describes them.
@@ -69,6 +70,12 @@ _SCHEMA: Final = (
         handed INTEGER NOT NULL
     ) STRICT""",
     throttles.SCHEMA,
+    """CREATE TABLE IF NOT EXISTS service_attempts (
+        destination INTEGER NOT NULL, is_failure INTEGER NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL,
+        webhook_id TEXT NOT NULL, sequence INTEGER, last INTEGER, deliveries INTEGER NOT NULL,
+        attempt INTEGER NOT NULL, outcome TEXT NOT NULL, status INTEGER, reason TEXT NOT NULL,
+        duration_ms INTEGER NOT NULL, PRIMARY KEY (destination, is_failure, number)
+    ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS service_fences (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, options TEXT NOT NULL
     ) STRICT""",

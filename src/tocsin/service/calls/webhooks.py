@@ -19,6 +19,7 @@ from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import conflict, invalid
 from tocsin.service.readers import Readers
 from tocsin.service.times import time_text
+from tocsin.service.webhooks.attempts import Attempt, attempts_before
 from tocsin.service.webhooks.changes import Enable, Replay, RetryLetter, Rotate
 from tocsin.service.webhooks.letters import Letter
 from tocsin.service.webhooks.registry import Webhook
@@ -147,6 +148,34 @@ async def retry(exchange: Exchange) -> Response:
     return answered({"sequence": number}, 202)
 
 
+async def test(exchange: Exchange) -> Response:
+    """A test answers 200 whatever the endpoint answered: the attempt says it."""
+    found = _webhook(exchange)
+    event = (await _document(exchange, "event")).get("event", {"type": "tocsin.test"})
+    if not isinstance(event, dict):
+        raise invalid("event is the JSON object that is sent; it may be left out", field="event")
+    return answered(_attempt(None, await exchange.service.senders.test(found, event)))
+
+
+async def attempts(exchange: Exchange) -> Response:
+    number, asked = _webhook(exchange).target.number, exchange.asked
+    limit, before = asked.number("limit", 100, 1, MOST_PAGE), asked.number("before", MOST_NUMBER, 1, MOST_NUMBER)
+    delivery, failed = asked.number("sequence", 0, 1, MOST_NUMBER) or None, asked.flag("failed")
+    rows = await exchange.service.readers.read(
+        lambda one: attempts_before(one, number, before, limit + 1, delivery, failed=failed)
+    )
+    document: dict[str, Any] = {"attempts": [_attempt(*row) for row in rows[:limit]]}
+    if len(rows) > limit:
+        document["next"] = rows[limit - 1][0]
+    return answered(document)
+
+
+def _attempt(number: int | None, attempt: Attempt) -> dict[str, Any]:
+    """An attempt as a client gets it. A test has no delivery."""
+    members = attempt._asdict() | {"number": number, "time": time_text(attempt.time), "reason": attempt.reason or None}
+    return {name: value for name, value in members.items() if value is not None}
+
+
 _NUMBER: Final = {"type": "integer", "minimum": 0}
 _PROBLEMS: Final = (400, 404, 409, 413, 415, 422, 507)
 CALLS: Final = (
@@ -171,6 +200,22 @@ CALLS: Final = (
             LIMIT,
         ),
         gives="DeadLetters", problems=(400, 404, 409),
+    ),
+    Call(
+        "POST", f"{PATH}/{{id}}/test", test, SUBSCRIBE,
+        "Post an event to a webhook now, and answer what came of it; it has no number, and is not tried again",
+        takes={"application/json": "Test"}, gives="Attempt", problems=_PROBLEMS,
+    ),
+    Call(
+        "GET", f"{PATH}/{{id}}/attempts", attempts, READ,
+        "The last requests of a webhook, the latest first: the last thousand that were delivered, and as many others",
+        (
+            Option("before", "the number after the first one", _NUMBER),
+            LIMIT,
+            Option("sequence", "only those of the delivery with this number", _NUMBER),
+            Option("failed", "true: only those that were not delivered", {"type": "boolean"}),
+        ),
+        gives="Attempts", problems=(400, 404, 409),
     ),
     Call(
         "POST", f"{PATH}/{{id}}/dead-letters/{{sequence}}/retry", retry, SUBSCRIBE, "Send a dead letter again",

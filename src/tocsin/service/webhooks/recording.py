@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tocsin.service.outbox import Outbox, Publish, Stored
 from tocsin.service.times import time_text
 from tocsin.service.units import NOTICE, Event, Unit
+from tocsin.service.webhooks.attempts import MOST, Attempt, put_attempts
 from tocsin.service.webhooks.letters import Letter, drop_letters, put_letters
 from tocsin.service.webhooks.options import options_of
 from tocsin.service.webhooks.registry import Webhook, outbox_size
@@ -34,11 +35,19 @@ class Results:
     done: int = 0  # deliveries that do not wait any more
     done_bytes: int = 0
     is_idle: bool = False  # nothing waits: what memory counted is counted anew
+    attempts: list[Attempt] = field(default_factory=list)
+
+    def add(self, attempt: Attempt) -> None:
+        """Add to the log of attempts. While the disk is full, the last ones are kept."""
+        self.attempts.append(attempt)
+        if len(self.attempts) > 2 * MOST:
+            del self.attempts[:MOST]
 
     def then(self, later: Results) -> Results:
         """These and later ones."""
+        attempts = (self.attempts + later.attempts)[-2 * MOST :]
         if later.generation != self.generation:
-            return later
+            return replace(later, attempts=attempts)
         return Results(
             self.webhook,
             self.generation,
@@ -48,6 +57,7 @@ class Results:
             self.done + later.done,
             self.done_bytes + later.done_bytes,
             later.is_idle,
+            attempts,
         )
 
 
@@ -67,7 +77,11 @@ class Record:
         self._valid, self._told, self._sizes = [], [], {}
         for one in self.results:
             number = one.webhook.target.number
-            if number in self.outbox.directory.destinations and one.generation == one.webhook.generation:
+            if number not in self.outbox.directory.destinations:
+                continue
+            if one.attempts:
+                put_attempts(database.connection, number, one.attempts)
+            if one.generation == one.webhook.generation:
                 self._write(database, one, number)
                 self._valid.append(one)
                 if one.health is not None and one.health.disabled and not one.webhook.health.disabled:

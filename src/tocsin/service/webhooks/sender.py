@@ -13,15 +13,15 @@ from tocsin.service.clock import Moment
 from tocsin.service.directory import Destination
 from tocsin.service.hub import Told
 from tocsin.service.times import time_text
-from tocsin.service.webhooks.endpoint import Endpoint, Unreachable
+from tocsin.service.webhooks.attempts import send
+from tocsin.service.webhooks.endpoint import Endpoint
 from tocsin.service.webhooks.letters import ATTEMPTS, EXPIRED, REFUSED, SET_ASIDE, Letter, lettered, waiting_letters
 from tocsin.service.webhooks.options import AT_ONCE, options_of
 from tocsin.service.webhooks.position import Batch, Position
 from tocsin.service.webhooks.recording import Results
 from tocsin.service.webhooks.registry import Webhook
 from tocsin.service.webhooks.schedule import WELL, Health, delay_ms
-from tocsin.service.webhooks.signing import signed
-from tocsin.service.webhooks.verdict import DELIVERED, FAILED, GONE, Verdict, unreached, verdict_on
+from tocsin.service.webhooks.verdict import DELIVERED, FAILED, GONE, Verdict
 from tocsin.service.webhooks.verdict import REFUSED as OF_REFUSAL
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _MOST_DIGEST: Final = 500
 _MOST_DIGEST_BYTES: Final = 1 << 20
 _MOST_UNTOLD: Final = 1000
 """Deliveries that are done, and not durable yet: so many come again after a crash."""
-_AGENT: Final = "tocsin"
 
 
 class Sender:
@@ -237,14 +236,11 @@ class Sender:
     async def _send(self, batch: Batch) -> None:
         assert self._endpoint is not None
         id, body = _request(batch, is_digest=self._options.digest_ms > 0)
-        headers = signed(id, self._senders.clock.now_ms(), body, self._webhook.secrets)
-        headers |= {"content-type": "application/json", "user-agent": _AGENT}
-        try:
-            answer = await self._endpoint.post(headers, body)
-        except Unreachable as error:
-            verdict = unreached(str(error))
-        else:
-            verdict = verdict_on(answer, self._senders.clock.now_ms())
+        verdict, attempt = await send(self._endpoint, self._webhook.secrets, id, body, self._senders.clock.now_ms)
+        numbers = batch.numbers
+        self._results().add(
+            attempt._replace(sequence=numbers[0], last=numbers[-1], deliveries=len(numbers), attempt=batch.attempts + 1)
+        )
         self._settle(batch, verdict)
 
     def _settle(self, batch: Batch, verdict: Verdict) -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import secrets
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import StoreError
 from tocsin.service.directory import Destination
+from tocsin.service.problems import conflict
+from tocsin.service.times import time_text
+from tocsin.service.webhooks.attempts import Attempt, RecordTest, send
 from tocsin.service.webhooks.endpoint import Endpoint, Resolver
+from tocsin.service.webhooks.options import options_of
 from tocsin.service.webhooks.recording import Record
+from tocsin.service.webhooks.registry import Webhook
 from tocsin.service.webhooks.sender import Sender
 
 if TYPE_CHECKING:
@@ -36,6 +43,7 @@ class Senders:
         self._dirty: set[Sender] = set()
         self._wanted = asyncio.Event()
         self._recording = asyncio.Lock()
+        self._testing: set[int] = set()  # webhooks that are being tested
         self._is_running = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -93,6 +101,27 @@ class Senders:
     def endpoint(self, url: str, *, allow_private: bool) -> Endpoint:
         """An endpoint that uses the resolver of all."""
         return Endpoint(url, self.resolver, allow_private=allow_private, context=self.context)
+
+    async def test(self, webhook: Webhook, event: Mapping[str, Any]) -> Attempt:
+        """Post an event to a webhook now, whatever its state is, and record the attempt; raises a `Problem`.
+
+        It has no number, and nothing follows from what the endpoint answers.
+        """
+        target, options = webhook.target, options_of(webhook.target.options)
+        if target.number in self._testing:
+            raise conflict("another test of this webhook waits for its answer", headers={"Retry-After": "1"})
+        self._testing.add(target.number)
+        endpoint = self.endpoint(options.url, allow_private=options.allow_private)
+        try:
+            id, now = f"test-{secrets.token_hex(12)}", time_text(self.clock.now_ms())
+            delivery = {"sequence": 0, "key": id, "event": event, "subscriptions": [], "destination": target.id}
+            document = {"type": "test", "timestamp": now, "data": delivery | {"published": now}}
+            _, attempt = await send(endpoint, webhook.secrets, id, json.dumps(document).encode(), self.clock.now_ms)
+        finally:
+            self._testing.discard(target.number)
+            await endpoint.close()
+        await self.service.commit(RecordTest(self.service.directory, target, attempt))
+        return attempt
 
     def has_results(self, sender: Sender) -> None:
         """A sender found something out, which is made durable soon."""

@@ -1,0 +1,105 @@
+"""The log of attempts: each request of a webhook, and what became of it.
+
+Of each webhook it has the last thousand that were delivered, and the last thousand that were not. So a fast endpoint
+does not push out why one delivery failed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from tocsin.service.directory import Destination, Directory
+from tocsin.service.webhooks.endpoint import Endpoint, Unreachable
+from tocsin.service.webhooks.signing import Secret, signed
+from tocsin.service.webhooks.verdict import DELIVERED, Verdict, unreached, verdict_on
+from tocsin.store import Database
+
+MOST: Final = 1000
+"""Attempts of a webhook that are kept, of those that were delivered and of the others."""
+_AGENT: Final = "tocsin"
+_NEWEST: Final = "SELECT coalesce(max(number), 0) FROM service_attempts WHERE destination = ? AND is_failure = ?"
+_PUT: Final = "INSERT INTO service_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_TRIM: Final = """
+DELETE FROM service_attempts WHERE destination = ?1 AND is_failure = ?2 AND number <= (
+    SELECT number FROM service_attempts WHERE destination = ?1 AND is_failure = ?2
+    ORDER BY number DESC LIMIT 1 OFFSET ?3
+)
+"""
+_PAGE: Final = """
+SELECT number, time, webhook_id, sequence, last, deliveries, attempt, outcome, status, reason, duration_ms
+FROM service_attempts WHERE destination = ? AND is_failure >= ? AND number < ? AND (? IS NULL OR ? BETWEEN sequence AND
+last) ORDER BY number DESC LIMIT ?
+"""
+
+
+class Attempt(NamedTuple):
+    """A request that was made, and what became of it. `time` is milliseconds since 1970, when it began."""
+
+    time: int
+    webhook_id: str
+    sequence: int | None  # of the first delivery; None for a test
+    last: int | None  # of the last one
+    deliveries: int
+    attempt: int  # 1 for the first one
+    outcome: str
+    status: int | None
+    reason: str
+    duration_ms: int
+
+
+async def send(
+    endpoint: Endpoint, secrets: Sequence[Secret], id: str, body: bytes, clock: Callable[[], int]
+) -> tuple[Verdict, Attempt]:
+    """The verdict on a signed request, and its attempt without deliveries. `clock` gives the time in milliseconds."""
+    begun, now = time.perf_counter(), clock()
+    headers = signed(id, now, body, secrets) | {"content-type": "application/json", "user-agent": _AGENT}
+    try:
+        verdict = verdict_on(await endpoint.post(headers, body), clock())
+    except Unreachable as error:
+        verdict = unreached(str(error))
+    took = round((time.perf_counter() - begun) * 1000)
+    return verdict, Attempt(now, id, None, None, 0, 1, verdict.outcome, verdict.status, verdict.reason, took)
+
+
+def put_attempts(connection: sqlite3.Connection, destination: int, attempts: Sequence[Attempt]) -> None:
+    """Write attempts in their order, and delete those that are too many."""
+    number = max(connection.execute(_NEWEST, (destination, kind)).fetchone()[0] for kind in (0, 1))
+    rows: tuple[list[Any], list[Any]] = ([], [])
+    for place, one in enumerate(attempts, number + 1):
+        is_failure = int(one.outcome != DELIVERED)
+        rows[is_failure].append((destination, is_failure, place, *one))
+    for is_failure, some in enumerate(rows):
+        if some:
+            connection.executemany(_PUT, some[-MOST:])
+            connection.execute(_TRIM, (destination, is_failure, MOST))
+
+
+def attempts_before(
+    connection: sqlite3.Connection, destination: int, before: int, limit: int, sequence: int | None, *, failed: bool
+) -> list[tuple[int, Attempt]]:
+    """The attempts before a number, the latest first: all, or those of one delivery, or those that failed."""
+    values = (destination, int(failed), before, sequence, sequence, limit)
+    rows: Iterable[Sequence[Any]] = connection.execute(_PAGE, values).fetchall()
+    return [(row[0], Attempt(*row[1:])) for row in rows]
+
+
+@dataclass(slots=True)
+class RecordTest:
+    """Write the attempt of a test."""
+
+    directory: Directory
+    target: Destination
+    attempt: Attempt
+    is_alone = False
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        if self.target.number in self.directory.destinations:  # and was not deleted meanwhile
+            put_attempts(database.connection, self.target.number, [self.attempt])
+        return sequence
+
+    def apply(self) -> None:
+        """Memory has nothing of it."""
