@@ -28,6 +28,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/dry-run"): {"where": "n >= 0"},
     ("POST", "/v1/destinations/{id}/replay"): {"from": 1},
     ("POST", "/v1/destinations/{id}/rotate-secret"): {},
+    ("POST", "/v1/destinations/{id}/test"): {},
     ("PUT", "/v1/fences/{name}"): {"key": "v"},
     ("PUT", "/v1/windows/{name}"): {"time": 60, "bounds": [0, 0, 9, 9]},
     ("PUT", "/v1/windows/{name}/subscriptions/{id}"): {"words": ["a"], "location": [1, 1]},
@@ -76,6 +77,7 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
 
         for client in (server.client, owner, foreign, *scoped.values()):
             client.event_hooks = {"response": [note]}
+            client.headers["X-Request-Id"] = "test"  # of which answers have a copy
         yield Clients(server, owner, foreign, scoped, changes)
 
 

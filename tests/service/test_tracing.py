@@ -129,6 +129,21 @@ def test_a_line_says_whose_token_it_was(tmp_path: Path, access: Any) -> None:
     assert lines[0]["token"] == text.split("_")[1] and text not in str(lines)
 
 
+def test_a_stream_has_its_line_when_it_ends(server: Served, access: Any) -> None:
+    server.destination()
+    server.subscribe("s", "n >= 0", destination="d")
+    size = 0
+    with server.client.stream("GET", "/v1/destinations/d/stream") as stream:
+        parts = stream.iter_raw()
+        for number in range(3):
+            server.publish({"n": number})
+            size += len(next(parts))
+    awaited(lambda: any("stream" in line["path"] for line in access()))
+
+    (line,) = [line for line in access() if "stream" in line["path"]]
+    assert line["status"] == 200 and line["bytes"] >= size > 300
+
+
 def test_without_the_option_nothing_is_logged(shared: Served, caplog: pytest.LogCaptureFixture) -> None:
     shared.client.get("/healthz")
     assert not caplog.records

@@ -64,6 +64,9 @@ class Call:
     media_type: str = "application/json"
     gives_for: Mapping[str, str] = field(default_factory=dict)  # schemas of answers in other media types, by these
     also: Sequence[str] = ()  # further scopes, each of which is enough
+    tells: Sequence[str] = ()  # names of headers of the answer
+    is_versioned: bool = False  # whether it answers 304 to a client that has the answer
+    may_be_empty: bool = False  # whether the body may be left out
 
     @property
     def scopes(self) -> Sequence[str]:
@@ -80,6 +83,7 @@ MOST_PAGE: Final = 1000
 LIMIT: Final = Option("limit", "how many", {"type": "integer", "minimum": 1, "maximum": MOST_PAGE, "default": 100})
 IF_MATCH: Final = Option("If-Match", "the change is made only if this is the ETag", place="header")
 IF_NONE: Final = Option("If-None-Match", "`*`: the change is made only if nothing is there", place="header")
+IF_CHANGED: Final = Option("If-None-Match", "the ETag that the client has: 304 if nothing changed", place="header")
 
 
 class Exchange:

@@ -267,6 +267,7 @@ class BoundedConnection(HttpToolsProtocol):
         if not is_open or not cycle.chunked_encoding or self.flow.write_paused or self.transport.is_closing():
             return False
         self.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
+        trace_of(cycle.scope).size += len(body)
         return True
 
     def on_response_complete(self) -> None:

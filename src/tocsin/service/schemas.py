@@ -71,21 +71,6 @@ _WEBHOOK: Final[dict[str, Any]] = {
     "disabled_at": {**_TIME, "readOnly": True},
     "waiting": {**_COUNT, "readOnly": True, "description": "Deliveries that wait to be sent"},
 }
-_ATTEMPT: Final = _object(
-    {
-        "number": {**_COUNT, "description": "Its place in the log"}, "time": {**_TIME, "description": "When it began"},
-        "webhook_id": {**_TEXT, "description": "The header webhook-id"},
-        "sequence": {**_COUNT, "description": "The number of the first delivery; a test has none"},
-        "last": {**_COUNT, "description": "That of the last one"},
-        "deliveries": {**_COUNT, "description": "How many there were"},
-        "attempt": {"type": "integer", "minimum": 1, "description": "1 for the first one"},
-        "outcome": {"enum": ["delivered", "failed", "refused", "gone"]},
-        "status": {"type": "integer", "description": "The HTTP status, if there was one"},
-        "reason": {**_TEXT, "description": "Why it failed; it may quote the endpoint"},
-        "duration_ms": _COUNT,
-    },
-    "time", "webhook_id", "deliveries", "attempt", "outcome", "duration_ms",
-)  # fmt: skip
 SCHEMAS: Final[dict[str, Any]] = {
     "Activity": _object(
         {
@@ -128,8 +113,6 @@ SCHEMAS: Final[dict[str, Any]] = {
         {"changes": _COUNT, "deliveries": _COUNT, "suppressed": _COUNT}, "changes", "deliveries"
     ),
     "Anything": {"type": "object"},
-    "Attempt": _ATTEMPT,
-    "Attempts": _object({"attempts": _list("Attempt"), "next": _COUNT}, "attempts"),
     "Acknowledged": _object({"acknowledged": _COUNT, "newest": _COUNT}, "acknowledged", "newest"),
     "Acknowledgement": _object({"sequence": _COUNT, "epoch": _TEXT}, "sequence", additionalProperties=False),
     "Arrow": {"type": "string", "format": "binary", "description": "An Arrow IPC stream without compression"},
@@ -299,7 +282,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Problem": _object(
         {
             "type": _TEXT, "title": _TEXT, "status": {"type": "integer"}, "detail": _TEXT, "field": _TEXT,
-            "line": _COUNT, "column": _COUNT, "hint": _TEXT, "caret": _TEXT,
+            "line": _COUNT, "column": _COUNT, "hint": _TEXT, "caret": _TEXT, "request_id": _TEXT,
         },
         "type", "title", "status", "detail",
     ),
@@ -383,10 +366,6 @@ SCHEMAS: Final[dict[str, Any]] = {
         "where", additionalProperties=False,
     ),
     "Subscriptions": _object({"subscriptions": _list("Subscription"), "next": _TEXT}, "subscriptions"),
-    "Test": _object(
-        {"event": {"type": "object", "description": "What is sent; by default one of the type tocsin.test"}},
-        additionalProperties=False,
-    ),
     "Window": _object(
         {
             "name": {**_TEXT, "readOnly": True},

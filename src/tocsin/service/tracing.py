@@ -66,7 +66,7 @@ def current() -> Trace | None:
     return None if trace is None or trace.is_over else trace
 
 
-def trace_of(scope: Scope) -> Trace:
+def trace_of(scope: Any) -> Trace:
     """The trace of a request, which is made when it is first asked for."""
     trace = scope.get(_TRACE)
     if not isinstance(trace, Trace):

@@ -128,15 +128,15 @@ CALLS: Final = (
     ),
     Call(
         "GET", f"{PATH}/{{id}}", get, READ, "A destination, with its cursor", gives="Destination", problems=(404,),
-        also=(OPERATE,),
+        also=(OPERATE,), tells=("ETag",),
     ),
     Call(
         "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Make a destination, or change its options", (IF_MATCH,), _TAKES,
-        "Destination", problems=(400, 409, 412, 413, 415, 422, 507),
+        "Destination", problems=(400, 409, 412, 413, 415, 422, 507), tells=("ETag",),
     ),
     Call(
         "PATCH", f"{PATH}/{{id}}", patch, SUBSCRIBE, "Change options of a destination (a JSON merge patch)",
-        (IF_MATCH,), _TAKES, "Destination", problems=(400, 404, 409, 412, 413, 415, 422, 507),
+        (IF_MATCH,), _TAKES, "Destination", problems=(400, 404, 409, 412, 413, 415, 422, 507), tells=("ETag",),
     ),
     Call(
         "DELETE", f"{PATH}/{{id}}", delete, SUBSCRIBE, "Delete a destination that no subscription names",

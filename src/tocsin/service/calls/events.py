@@ -201,6 +201,6 @@ CALLS: Final = (
             "application/json": "Event", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow",
             "application/cloudevents+json": "CloudEvent", "application/cloudevents-batch+json": "CloudEvents",
         },
-        "Published", 202, (400, 408, 409, 413, 415, 422, 429, 507),
+        "Published", 202, (400, 408, 409, 413, 415, 422, 429, 507), tells=("Idempotent-Replayed",),
     ),
 )  # fmt: skip

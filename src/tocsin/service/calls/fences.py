@@ -100,10 +100,13 @@ CALLS: Final = (
         ),
         gives="Fences", problems=(400,), also=(OPERATE,),
     ),
-    Call("GET", f"{PATH}/{{name}}", get, READ, "A fence", gives="Fence", problems=(404, 422), also=(OPERATE,)),
+    Call(
+        "GET", f"{PATH}/{{name}}", get, READ, "A fence", gives="Fence", problems=(404, 422), also=(OPERATE,),
+        tells=("ETag",),
+    ),
     Call(
         "PUT", f"{PATH}/{{name}}", put, SUBSCRIBE, "Make a fence; its options do not change", (IF_MATCH, IF_NONE),
-        {"application/json": "Fence"}, "Fence", problems=(400, 409, 412, 413, 415, 422, 429, 507),
+        {"application/json": "Fence"}, "Fence", problems=(400, 409, 412, 413, 415, 422, 429, 507), tells=("ETag",),
     ),
     Call(
         "DELETE", f"{PATH}/{{name}}", delete, SUBSCRIBE, "Delete a fence that no subscription names", (IF_MATCH,),

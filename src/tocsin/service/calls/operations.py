@@ -15,7 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from starlette.responses import Response
 
 from tocsin.service import openapi
-from tocsin.service.api import Call, Exchange, Shared, answered, versioned
+from tocsin.service.api import IF_CHANGED, Call, Exchange, Shared, answered, versioned
 from tocsin.service.clock import RememberClock
 from tocsin.service.metrics import text_of
 from tocsin.service.principals import OPERATE, READ
@@ -137,7 +137,10 @@ def calls(others: Sequence[Call]) -> list[Call]:
             "Trust the time after it jumped ahead: what is old is deleted again", gives="ClockConfirmed",
             problems=(409, 503, 507),
         ),
-        Call("GET", "/openapi.json", document, None, "This interface as an OpenAPI 3.1 document", gives="Anything"),
+        Call(
+            "GET", "/openapi.json", document, None, "This interface as an OpenAPI 3.1 document", (IF_CHANGED,),
+            gives="Anything", tells=("ETag",), is_versioned=True,
+        ),
         Call("GET", "/docs", page, None, "This interface as a page", media_type="text/html"),
     ]  # fmt: skip
     whole = [*others, *own]

@@ -18,7 +18,19 @@ from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service import pages
-from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty, versioned
+from tocsin.service.api import (
+    IF_CHANGED,
+    IF_MATCH,
+    IF_NONE,
+    LIMIT,
+    MOST_PAGE,
+    Call,
+    Exchange,
+    Option,
+    answered,
+    empty,
+    versioned,
+)
 from tocsin.service.calls import bulks
 from tocsin.service.calls.routing import FIELDS, members_of, route_of
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
@@ -257,15 +269,18 @@ CALLS: Final = (
         "POST", PATH, bulk, SUBSCRIBE, "Add or replace many subscriptions; one bad record costs itself alone",
         takes=bulks.TAKES, gives="Report", problems=(400, 409, 413, 415, 422, 429, 507),
     ),
-    Call("GET", f"{PATH}/{{id}}", get, READ, "A subscription", gives="Subscription", problems=(404, 422)),
+    Call(
+        "GET", f"{PATH}/{{id}}", get, READ, "A subscription", (IF_CHANGED,), gives="Subscription",
+        problems=(404, 422), tells=("ETag",), is_versioned=True,
+    ),
     Call(
         "PUT", f"{PATH}/{{id}}", put, SUBSCRIBE, "Add or replace a subscription", (IF_MATCH, IF_NONE), _TAKES,
-        "Changed", problems=(400, 409, 412, 413, 415, 422, 429, 507),
+        "Changed", problems=(400, 409, 412, 413, 415, 422, 429, 507), tells=("ETag",),
     ),
     Call(
         "PATCH", f"{PATH}/{{id}}", patch, SUBSCRIBE, "Change members of a subscription (a JSON merge patch)",
         (IF_MATCH,), {"application/merge-patch+json": "Subscription", "application/json": "Subscription"},
-        "Changed", problems=(400, 404, 409, 412, 413, 415, 422, 429, 507),
+        "Changed", problems=(400, 404, 409, 412, 413, 415, 422, 429, 507), tells=("ETag",),
     ),
     Call(
         "DELETE", f"{PATH}/{{id}}", delete, SUBSCRIBE, "Remove a subscription", (IF_MATCH,), status=204,

@@ -186,7 +186,7 @@ CALLS: Final = (
     Call(
         "POST", f"{PATH}/{{id}}/rotate-secret", rotate, SUBSCRIBE,
         "Sign with a new secret, and for a day (`keep_s`) with the old one, too",
-        takes={"application/json": "Rotation"}, gives="Rotated", problems=_PROBLEMS,
+        takes={"application/json": "Rotation"}, gives="Rotated", problems=_PROBLEMS, may_be_empty=True,
     ),
     Call(
         "POST", f"{PATH}/{{id}}/replay", replay, SUBSCRIBE,
@@ -204,7 +204,7 @@ CALLS: Final = (
     Call(
         "POST", f"{PATH}/{{id}}/test", test, SUBSCRIBE,
         "Post an event to a webhook now, and answer what came of it; it has no number, and is not tried again",
-        takes={"application/json": "Test"}, gives="Attempt", problems=_PROBLEMS,
+        takes={"application/json": "Test"}, gives="Attempt", problems=_PROBLEMS, may_be_empty=True,
     ),
     Call(
         "GET", f"{PATH}/{{id}}/attempts", attempts, READ,

@@ -189,10 +189,12 @@ CALLS: Final = (
     ),
     Call(
         "GET", f"{PATH}/{{name}}", get, READ, "A window", gives="Window", problems=(404, 422, 503), also=(OPERATE,),
+        tells=("ETag",),
     ),
     Call(
         "PUT", f"{PATH}/{{name}}", put, SUBSCRIBE, "Make a window; its options do not change", (IF_MATCH, IF_NONE),
         {"application/json": "Window"}, "Window", problems=(400, 409, 412, 413, 415, 422, 429, 503, 507),
+        tells=("ETag",),
     ),
     Call(
         "DELETE", f"{PATH}/{{name}}", delete, SUBSCRIBE, "Delete a window with its messages and subscriptions",
@@ -203,10 +205,11 @@ CALLS: Final = (
         "Push messages: answered once they, and the deliveries of their changes, are durable",
         (_KEY, Option("changes", "false: no changes are told, as for a window that is filled", {"type": "boolean"})),
         {"application/json": "Message", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},
-        "Pushed", 202, (400, 404, 408, 409, 413, 415, 422, 429, 503, 507),
+        "Pushed", 202, (400, 404, 408, 409, 413, 415, 422, 429, 503, 507), tells=("Idempotent-Replayed",),
     ),
     Call(
         "POST", f"{PATH}/{{name}}/advance", advance, PUBLISH, "Let time pass in a window without a message",
         (_KEY,), {"application/json": "Advance"}, "Advanced", 202, CHANGED,
+        tells=("Idempotent-Replayed",),
     ),
 )  # fmt: skip

@@ -1,0 +1,120 @@
+"""Schemas of what the service sends by itself: events of streams, requests of webhooks, and the log of these."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tocsin.service.examples import EXAMPLES
+from tocsin.service.webhooks.schedule import TRIES
+
+_TEXT: Final = {"type": "string"}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_TIME: Final = {"type": "string", "format": "date-time"}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_POSITION: Final = "The id of each event is epoch-number, of each destination, with commas between"
+STREAM: Final = "Stream"
+SCHEMAS: Final[dict[str, Any]] = {
+    STREAM: {
+        "type": "string",
+        "description": "Server-sent events. `open` comes first, `gap` where deliveries are missing, and events "
+        f"without a name are deliveries. {_POSITION}. A comment comes every 15 s.",
+        "x-events": {"open": _reference("StreamOpen"), "gap": _reference("StreamGap"),
+                     "message": _reference("Delivery")},
+    },
+    "StreamOpen": _object(
+        {"after": {"type": "object", "additionalProperties": _COUNT,
+                   "description": "The number before the first delivery, by destination"}}
+    ),
+    "StreamGap": _object(
+        {
+            "destination": _TEXT, "from": _COUNT, "to": _COUNT,
+            "reason": {"enum": ["expired", "restored", "lost", "new"],
+                       "description": "Retention deleted them, the store is a restored backup, a power cut took them "
+                       "back, or the destination was not on the stream before"},
+        }
+    ),
+    "Attempt": {
+        "type": "object",
+        "properties": {
+            "number": {**_COUNT, "description": "Its place in the log"},
+            "time": {**_TIME, "description": "When it began"},
+            "webhook_id": {**_TEXT, "description": "The header webhook-id"},
+            "sequence": {**_COUNT, "description": "The number of the first delivery; a test has none"},
+            "last": {**_COUNT, "description": "That of the last one"},
+            "deliveries": {**_COUNT, "description": "How many there were"},
+            "attempt": {"type": "integer", "minimum": 1, "description": "1 for the first one"},
+            "outcome": {"enum": ["delivered", "failed", "refused", "gone"]},
+            "status": {"type": "integer", "description": "The HTTP status, if there was one"},
+            "reason": {**_TEXT, "description": "Why it failed; it may quote the endpoint"},
+            "duration_ms": _COUNT,
+        },
+        "required": ["time", "webhook_id", "deliveries", "attempt", "outcome", "duration_ms"],
+    },
+    "Attempts": {
+        "type": "object",
+        "properties": {"attempts": {"type": "array", "items": _reference("Attempt")}, "next": _COUNT},
+        "required": ["attempts"],
+    },
+    "Test": {
+        "type": "object",
+        "properties": {
+            "event": {"type": "object", "description": "What is sent; by default one of the type tocsin.test"}
+        },
+        "additionalProperties": False,
+    },
+    "Posted": _object(
+        {"type": {"enum": ["delivery", "test"]}, "timestamp": _TIME,
+         "data": _reference("Delivery")}
+    ),
+    "Digest": _object(
+        {"type": {"const": "digest"}, "timestamp": _TIME,
+         "data": _object({"deliveries": {"type": "array", "items": _reference("Delivery")}})}
+    ),
+}  # fmt: skip
+STREAM_EXAMPLE: Final = (
+    "retry: 2718\n\n"
+    'id: 4c1d0e5b7a9f4a3c.1-0\nevent: open\ndata: {"after": {"mobile": 0}}\n\n'
+    'id: 4c1d0e5b7a9f4a3c.1-1\ndata: {"sequence":1,"key":"4c1d0e5b7a9f4a3c-1-1","event":{"price":550},'
+    '"subscriptions":[],"destination":"mobile","published":"2026-11-26T08:00:00.000Z"}\n\n'
+)
+_SIGNED: Final = {
+    "webhook-id": "The key of the delivery: the same each time that it comes",
+    "webhook-timestamp": "When it was sent, in seconds since 1970",
+    "webhook-signature": "v1 signatures, one for each secret, with spaces between",
+}
+
+
+def _webhook(summary: str, schema: str, data: Any) -> dict[str, Any]:
+    example = {"type": schema.lower() if schema == "Digest" else "delivery", "timestamp": data["published"]}
+    body = example | {"data": {"deliveries": [data]} if schema == "Digest" else data}
+    answers = {
+        "2XX": {"description": "It is done"},
+        "410": {"description": "The webhook is disabled"},
+        "default": {"description": f"It is tried again, up to {TRIES} times unless max_attempts says otherwise"},
+    }
+    headers = [
+        {"name": name, "in": "header", "required": True, "description": about, "schema": _TEXT}
+        for name, about in _SIGNED.items()
+    ]
+    content = {"application/json": {"schema": _reference(schema), "example": body}}
+    return {
+        "post": {
+            "summary": summary, "tags": ["webhooks"], "parameters": headers,
+            "requestBody": {"required": True, "content": content}, "responses": answers,
+        }
+    }  # fmt: skip
+
+
+WEBHOOKS: Final = {
+    "delivery": _webhook("A delivery, or a test, that a destination posts", "Posted", EXAMPLES["Delivery"]),
+    "digest": _webhook("Deliveries of a destination with digest_s", "Digest", EXAMPLES["Delivery"]),
+}
