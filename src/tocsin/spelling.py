@@ -5,12 +5,19 @@ A message names an option by its name in Python. Python's spelling is the defaul
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 Spelling: TypeAlias = Callable[[str, Any], str]
 """Spells an option by its name in Python and its value, or the name alone if the value is None."""
+
+
+UNPRINTABLE: Final = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Controls other than the line feed, marks of direction, and lone surrogates."""
 
 
 def option(name: str, value: Any = None) -> str:
@@ -27,15 +34,14 @@ def only_in_python(text: str) -> str:
     return text if _spelling is _as_argument else ""
 
 
-def printable(text: str) -> str:
-    r"""A text whose characters all show. Others are spelled out, so that no terminal and no log obeys them.
+def printable(text: str, *, lines: bool = False) -> str:
+    r"""A text with escapes in place of what a terminal or a log would obey; with `lines`, line feeds stay.
 
     >>> print(printable("red: \x1b[31m, two lines: \n"))
     red: \x1b[31m, two lines: \n
     """
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    shown = UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], text)
+    return shown if lines else shown.replace("\n", "\\n")
 
 
 @contextmanager

@@ -72,6 +72,7 @@ def public() -> Iterator[Path]:
 
 def test_a_folder_that_cannot_be_written_is_told_and_read(public: Path) -> None:
     folder = filled(public / "alerts")
+    (folder / "store.db").chmod(0o644)  # its owner lets others read it
     folder.chmod(0o555)
     told = FORK.SimpleQueue()
     child = FORK.Process(target=without_rights, args=(folder, told))

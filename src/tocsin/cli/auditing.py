@@ -34,7 +34,7 @@ def run(given: argparse.Namespace) -> int:
     try:
         while found := page(database.connection, after, AT_ONCE):
             for record in found:
-                print(json.dumps(record, ensure_ascii=False))
+                print(json.dumps(record))  # in ASCII, which no terminal obeys
             after = found[-1]["number"]
     except sqlite3.OperationalError as error:
         raise InvalidInput(f"{folder} has no audit log: {error}; `tocsin serve` begins one") from None

@@ -35,7 +35,7 @@ from tocsin.cli.parsing import Parser
 from tocsin.cli.stopping import Terminated, terminating
 from tocsin.errors import TocsinError
 from tocsin.records.formats import FORMATS, JSON, either
-from tocsin.spelling import spelled
+from tocsin.spelling import printable, spelled
 
 CLEAN, REJECTS, FAILED = 0, 1, 2
 
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except TocsinError as error:
-        print(f"tocsin {given.command}: {error}", file=sys.stderr)
+        print(f"tocsin {given.command}: {printable(str(error), lines=True)}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
         # The reader of the output is gone, as with `head`. Python's flush at exit must not complain again.
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tocsin {given.command}: {how}; no incomplete output is left", file=sys.stderr)
         return status
     except OSError as error:
-        print(f"tocsin {given.command}: {error}", file=sys.stderr)
+        print(f"tocsin {given.command}: {printable(str(error), lines=True)}", file=sys.stderr)
         return FAILED
     return status
 

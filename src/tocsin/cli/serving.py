@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
+import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -120,6 +121,7 @@ def _serve(given: argparse.Namespace) -> int:
         from tocsin.service import logs
         from tocsin.service.serving import Options, Server, serve
     logs.configure(given.log_format, access=bool(given.access_log))
+    os.umask(0o077)  # what the server writes is its user's alone
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
     limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))

@@ -14,6 +14,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.fence import seconds_of
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.access.tokens import SCOPES, Token
+from tocsin.spelling import printable
 
 
 def add_command(commands: Commands) -> None:
@@ -94,12 +95,13 @@ def run_list(given: argparse.Namespace) -> int:
         for one in tokens.values():
             entry = one.entry() | {"used": uses.get(one.id), "state": _state(one, now)}
             del entry["sha256"]
-            print(json.dumps(entry, ensure_ascii=False))
+            print(json.dumps(entry))
         return 0
     rows = [("id", "state", "tenant", "scopes", "last use", "name")]
     for one in tokens.values():
         scopes = ",".join(scope for scope in SCOPES if scope in one.scopes)
-        rows.append((one.id, _state(one, now), one.tenant or "-", scopes, _shown(uses.get(one.id)), one.name))
+        name = printable(one.name)
+        rows.append((one.id, _state(one, now), one.tenant or "-", scopes, _shown(uses.get(one.id)), name))
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]) - 1)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) + f"  {row[-1]}".rstrip())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -142,9 +143,11 @@ def checked_seconds(raw: Any, field: str = "time") -> float:
         raw = Instant.of(raw)
     if isinstance(raw, Instant):
         return raw.microseconds / 1e6
-    if not _is_number(raw) or not math.isfinite(raw):
-        raise RecordError(f"it is {shown(raw)}; give a number of seconds, or an instant", field)
-    return float(raw)
+    if _is_number(raw):
+        with suppress(OverflowError):  # of an integer that is too large for a float
+            if math.isfinite(raw):
+                return float(raw)
+    raise RecordError(f"it is {shown(raw)}; give a number of seconds, or an instant", field)
 
 
 def checked_k(raw: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import logging
 import sqlite3
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from tocsin import spelling
 from tocsin.errors import (
     ExpressionError,
     InvalidInput,
@@ -22,23 +23,16 @@ from tocsin.errors import (
 )
 from tocsin.service.tracing import Trace, completed, current
 
+_LOG: Final = logging.getLogger("tocsin.service")
 MEDIA_TYPE: Final = "application/problem+json"
 _MOST_TEXT: Final = 2000
 """Characters of a message that an answer repeats."""
 _MOST_FIELD: Final = 200
-_UNPRINTABLE: Final = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-"""Controls other than the line feed, marks of direction, and lone surrogates."""
 
 
 def printable(text: str, most: int = _MOST_TEXT) -> str:
     """The beginning of a text, with escapes in place of what a terminal would obey."""
-    return _UNPRINTABLE.sub(_escaped, text[:most])[:most]
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return ascii(match[0])[1:-1]
+    return spelling.printable(text[:most], lines=True)[:most]
 
 
 def refusal(row: int, field: str | None, reason: str, **more: Any) -> dict[str, Any]:
@@ -106,7 +100,8 @@ def of_expression(error: ExpressionError) -> Problem:
     """A condition that cannot be understood, with the place and what to write."""
     reason, _, hint = error.reason.partition("; ")
     place = {"line": error.line, "column": error.column} if error.offset is not None else {}
-    caret = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(error).partition("\n")[2]) or None  # as wide as before
+    shown = str(error).partition("\n")[2]
+    caret = spelling.UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", shown) or None  # as wide as before
     return invalid(error.reason, field="where", **place, reason=reason, hint=hint or None, caret=caret)
 
 
@@ -125,7 +120,10 @@ def of_error(error: Exception) -> Problem:
     if is_full(error):
         return Problem(507, "full", "the disk is full; nothing of this request was stored, and nothing stored was lost")
     if isinstance(error, StoreError):
-        return Problem(503, "store", str(error), headers={"Retry-After": "1"})
+        _LOG.error("a request failed: %s", error)  # which names folders of the server
+        return Problem(
+            503, "store", "the store cannot be used now; the log has the reason", headers={"Retry-After": "1"}
+        )
     return Problem(500, "internal", "the server failed; its log has the reason")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -198,6 +199,7 @@ def check_lost_tokens(engine: DurableEngine, options: Options, authentication: A
 def serve(options: Options, ready: Callable[[Server], None]) -> None:
     """Serve a folder until a signal; `ready` gets the server before requests are taken."""
     check(options)
+    _warn_of_rights(options.folder)
     options = _fitting(options)
     listening = bound(options.host, options.port)
     with listening:
@@ -206,6 +208,13 @@ def serve(options: Options, ready: Callable[[Server], None]) -> None:
             set_aside()  # the subscriptions, too, which are not garbage of any request
             with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended in order
                 _runner()(serving(engine, options, listening, ready))
+
+
+def _warn_of_rights(folder: Path) -> None:
+    """Warn if every user of the machine may look into a folder, as into those that older releases made."""
+    with suppress(OSError):
+        if os.name != "nt" and folder.stat().st_mode & 0o007:
+            _LOG.warning("other users of this machine may read %s; `chmod -R go= %s` keeps them out", folder, folder)
 
 
 def _fitting(options: Options) -> Options:

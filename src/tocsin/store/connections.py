@@ -25,7 +25,12 @@ def sync(folder: Path) -> None:
 
 
 def connect(place: Path, mode: str) -> sqlite3.Connection:
-    """A connection that leaves transactions to its caller; `mode` is ro, rw or rwc."""
+    """A connection that leaves transactions to its caller; `mode` is ro, rw or rwc.
+
+    A new database is its owner's alone, whatever the umask. SQLite gives its log the same rights.
+    """
+    if mode == "rwc":
+        os.close(os.open(place, os.O_RDWR | os.O_CREAT, 0o600))
     uri = f"{place.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")

@@ -94,9 +94,9 @@ def back_up(folder: Path, path: str | Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it; raises `StoreError`."""
+    """Make a folder, which only its owner may enter, and those above it; raises `StoreError`."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
     except OSError as error:
         if (file := file_in_place_of(folder)) is not None:
             raise StoreError(f"{file} is a file, not a folder; name a folder") from None

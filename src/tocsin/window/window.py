@@ -220,6 +220,11 @@ class Window(KeptWindow):
             self._reader.latest = now
             return self._told(self._counted(self._sliding.advance(now)))
 
+    @property
+    def latest(self) -> float:
+        """The latest time so far, in seconds; minus infinity before the first one."""
+        return self._reader.latest
+
     def __repr__(self) -> str:
         return f"Window({len(self._names)} subscriptions, {self._sliding.held} messages, index={self.index!r})"
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.model.window import checked_seconds
 from tocsin.records import ObjectChunk
 from tocsin.service.audit import Sender
 from tocsin.service.clock import Clock, Moment
@@ -31,6 +32,9 @@ from tocsin.window.durable import together
 
 _MOST_TOGETHER: Final = 256
 """Requests whose messages share a transaction."""
+_MOST_AHEAD_S: Final = 366 * 86_400
+"""How far a request lets time pass at once."""
+_MOST_TIME: Final = 64
 _ANSWER: Final = "SELECT digest, answer FROM service_answers WHERE tenant = '' AND route = ? AND key = ?"
 
 
@@ -225,6 +229,7 @@ class Hosted:
         before = None if key is None else self._answered(key)
         if before is not None:
             return {**before, "is_repeated": True}
+        self._require_near(moment)
         told: dict[SubscriptionId, Moment] = {}
         with together(self.window) as beside:
             changes = [(one.subscription, one.message, one.kind, one.score) for one in self.window.advance(moment)]
@@ -237,6 +242,17 @@ class Hosted:
         self.interests.were_told(told)
         self.counts.update(changes=len(changes), suppressed=suppressed)
         return self._hand_over().get(id(batch), batch.report)
+
+    def _require_near(self, moment: Any) -> None:
+        """Raise a `Problem` for a time that is far ahead: until then, no message could be pushed any more."""
+        if self.window.span is None:
+            return
+        if isinstance(moment, str) and len(moment) > _MOST_TIME:
+            raise invalid(f"time has {len(moment):,} characters; it is an instant or a number of seconds", field="time")
+        latest = max(self.window.latest, self._host.clock.now_ms() / 1000)
+        if checked_seconds(moment) > latest + _MOST_AHEAD_S:
+            detail = "time is more than a year after the latest message and after the present"
+            raise invalid(f"{detail}; a window does not go back", field="time")
 
     def _subscribe(self, records: Mapping[int, tuple[Mapping[str, Any], Interest]], sender: Sender) -> Subscribed:
         changed: dict[SubscriptionId, Interest | None] = {}
