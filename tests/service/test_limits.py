@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput
 from tocsin.records import parsed_record
 from tocsin.service import retention
 from tocsin.service.limits import SETTINGS, Limits, TenantLimits, read_limits
-from tocsin.service.pricing import UNINDEXED, price
+from tocsin.service.pricing import UNINDEXED, exceeds, may_exceed, price
 from tocsin.service.quotas import Bucket
 
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -109,6 +109,62 @@ def test_costly_subscriptions_are_refused_with_their_price(tmp_path: Path) -> No
         assert (report["accepted"], [one["row"] for one in report["errors"]]) == (1, [0, 2])
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "f=1", "a LIKE''", "f LIKE'_' OR g LIKE'_'", "HOUR(t)=1", "AT(x,0)=1", "HOLDS(a=1)", "SOME(x,x=1)",
+        "EACH(x,y=1)", "CASEI(CASEI(s))='x'", "a+b*c-d=e", "x=TRUE OR y IS NULL", "ANY_ATTRIBUTE(x=1)",
+        "ANY_ATTRIBUTE(x LIKE'_')", "AT_LEAST(2,a=1,b=1,c=1)", "A_EQUALS(x,(1))", "IP_IN(s,'1.1.1.1')",
+        "NOT(a=1)", "a BETWEEN 1 AND 2", "NAMED('n',a=1)", "SEMVER(v)='1.0.0'", "LENGTH(x)=1", "NUMBER(x)=1",
+        "GIVEN(x)", "DURATION('PT1S')<x", "ANY(x,y=1)",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("times", [1, 2, 40])
+def test_a_short_text_is_never_costly(where: str, times: int) -> None:
+    """Its length alone says that it is within a limit, so that it needs no price."""
+    parsed = parsed_record({"id": "s", "where": " OR ".join([where] * times)}, None)
+    cost = price(parsed)
+
+    assert may_exceed({"where": parsed.source}, cost - 1)
+    assert exceeds(parsed, cost - 1) and not exceeds(parsed, cost)
+    assert may_exceed({"where": {"op": "=", "args": []}}, math.inf) and may_exceed(
+        {"where": "{}", "language": "sql"}, 9**9
+    )
+
+
+def test_the_memory_of_windows_is_limited(tmp_path: Path) -> None:
+    """A subscription is priced by its k before it is made: of a million messages it takes 12 MB."""
+    with served(tmp_path, Limits(window_bytes=40 << 20)) as server:
+        for name in ("w", "x"):
+            server.client.put(f"/v1/windows/{name}", json={"size": 1_000_000, "bounds": [0, 0, 9, 9]})
+        large = [{"id": f"u{n}", "words": ["a"], "location": [1, 1], "k": 900_000} for n in range(30)]
+        small = [one | {"k": 10} for one in large[10:]]
+        never = server.lines(large, "/v1/windows/w/subscriptions")
+        assert (never.status_code, never.json()["limit"]) == (422, "window_mb") and "360 MB" in never.json()["detail"]
+        assert server.lines(large[:2], "/v1/windows/w/subscriptions").json()["accepted"] == 2
+        assert refused(server.lines(large[2:4], "/v1/windows/x/subscriptions"), "window_mb")  # all windows count
+        assert server.lines(small, "/v1/windows/x/subscriptions").json()["accepted"] == 20
+        assert server.client.delete("/v1/windows/w/subscriptions/u0").status_code == 204
+        assert server.lines(large[4:5], "/v1/windows/w/subscriptions").json()["accepted"] == 1  # in the place of u0
+        assert server.lines(large[1:2], "/v1/windows/w/subscriptions").json()["accepted"] == 1  # it is there
+
+
+def test_the_memory_of_messages_is_limited(tmp_path: Path) -> None:
+    with served(tmp_path, Limits(window_bytes=4 << 20)) as server:
+        server.client.put("/v1/windows/w", json={"size": 1_000_000, "bounds": [0, 0, 9, 9]})
+        message = {"words": [f"word{n}" for n in range(50_000)], "location": [1, 1]}
+        answers = (server.client.post("/v1/windows/w/messages", json=message) for _ in range(100))
+        assert refused(next(one for one in answers if one.status_code != 202), "window_mb")
+        assert server.client.delete("/v1/windows/w").status_code == 204
+        server.client.put("/v1/windows/w", json={"size": 2, "bounds": [0, 0, 9, 9]})
+        assert server.client.post("/v1/windows/w/messages", json=message).status_code == 202
+
+
+def test_every_limit_is_finite() -> None:
+    """Except that of a burst, which is ten seconds of the rate."""
+    assert [name for name, value in Limits()._asdict().items() if math.isinf(value)] == ["burst"]
+
+
 def test_streams_are_counted(tmp_path: Path) -> None:
     with served(tmp_path, Limits(streams=1)) as server:
         server.destination()
@@ -185,6 +241,6 @@ def test_wrong_files_are_refused(tmp_path: Path, text: str) -> None:
         read_limits(tmp_path / "none.toml", {})
 
 
-def test_without_limits_nothing_is_counted(server: Served) -> None:
-    assert math.isinf(server.service.limits.subscriptions) and not server.service.quotas.counts_subscriptions
-    assert server.client.post("/v1/subscriptions", content=json.dumps({"id": 1, "where": "TRUE"}), headers=LINES).json()
+def test_what_every_event_is_tested_with_is_within_the_limits_that_nobody_set(server: Served) -> None:
+    body = json.dumps({"id": 1, "where": "TRUE"})
+    assert server.client.post("/v1/subscriptions", content=body, headers=LINES).json()["accepted"] == 1

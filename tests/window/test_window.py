@@ -331,3 +331,16 @@ def test_a_buffer_takes_no_more_room_than_the_window_has_messages(index: str) ->
     for _ in range(50):
         window.push(words=["a"], location=(2, 2))
     assert window.stats.reevaluations == before
+
+
+def test_the_memory_that_subscriptions_would_take_is_what_they_take() -> None:
+    for options in ({}, {"threads": 2}, {"index": "blocks(policy=skyband)"}):
+        one = window(size=100_000, **options)
+        before, ks = sum(one.sizes().values()), {f"u{number}": 5_000 for number in range(40)}
+        told = one.bytes_for(ks)
+        one.subscribe_many([{"id": id, "words": ["a"], "location": [1, 1], "k": k} for id, k in ks.items()])
+
+        assert 0.5 * told < sum(one.sizes().values()) - before < 2 * told
+        assert one.bytes_for(ks) == one.bytes_for({"u1": 1}) == 0 < one.bytes_for({"u1": 5_001})
+        one.unsubscribe("u1")
+        assert one.bytes_for({"new": 5_000, "newer": 5_000}) < 1.5 * told / 40

@@ -33,13 +33,14 @@ class Limits(NamedTuple):
     retain_s: float = 7 * 86_400
     retain_bytes: float = 10 << 30
     answers_s: float = 86_400  # how long idempotency keys are kept
-    events_per_s: float = math.inf  # published or matched, on average
+    events_per_s: float = 1_000_000  # published or matched, on average
     burst: float = math.inf  # events at once; infinity: those of ten seconds
-    subscriptions: float = math.inf
-    subscription_cost: float = math.inf
-    store_bytes: float = math.inf
+    subscriptions: float = 10_000_000
+    subscription_cost: float = 10_000
+    store_bytes: float = 100 << 30
     windows: float = 100
     window_messages: float = 1_000_000
+    window_bytes: float = 2 << 30  # in memory: of the subscriptions of all windows, and as many of their messages
     fences: float = 20
     fence_objects: float = 1_000_000
     outbox: float = 1_000_000  # deliveries that wait for a webhook
@@ -73,6 +74,9 @@ SETTINGS: Final = (
     Setting("subscription_cost", "subscription_cost", 1, "what one subscription may cost: docs/service.md has prices"),
     Setting("windows", "windows", 1, "how many windows there are", 0),
     Setting("window_messages", "window_messages", 1, "how many messages one window has"),
+    Setting(
+        "window_mb", "window_bytes", 1 << 20, "the memory of all windows' subscriptions, and of their messages, in MB"
+    ),
     Setting("fences", "fences", 1, "how many fences there are", 0),
     Setting("fence_objects", "fence_objects", 1, "how many objects one fence follows"),
     Setting("outbox", "outbox", 1, "how many deliveries wait for a webhook, before further ones are dead letters"),

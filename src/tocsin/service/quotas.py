@@ -50,11 +50,6 @@ class Quotas:
         self.store_bytes = 0  # as of the last look
         self.refused: Counter[str] = Counter()
 
-    @property
-    def counts_subscriptions(self) -> bool:
-        """Whether there is a limit of their number."""
-        return not math.isinf(self._limits.subscriptions)
-
     def events(self, count: int) -> None:
         """Raise a `Problem` if too many events came lately."""
         wait = 0.0 if self._bucket is None else self._bucket.take(count)

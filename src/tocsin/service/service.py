@@ -68,7 +68,7 @@ class Service:
         addressing = Addressing(engine, self.directory, self.clock)
         addressing.prepare()
         loop = asyncio.get_running_loop() if loop is None else loop
-        self.windows = Windows(engine.folder, self._hosting(loop, sync))
+        self.windows = Windows(engine.folder, self._hosting(loop, sync), limits.window_bytes)
         self.windows.open_all(self.transactions.read(lambda database: self.windows.read(database.connection)))
         self.quotas.others = lambda: self.windows.subscriptions
         self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note, loop)
@@ -87,7 +87,7 @@ class Service:
                 loop.call_soon_threadsafe(self.hub.told, stored)
 
         submit, read = self.transactions.submit, self.transactions.read
-        return Hosting(self.outbox, submit, read, told, sync, self.limits.window_messages, self.clock)
+        return Hosting(self.outbox, submit, read, told, sync, self.limits.window_messages, self.clock, lambda *_: None)
 
     async def in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a call that may take long."""

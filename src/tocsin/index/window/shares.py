@@ -173,6 +173,9 @@ class Shares:
         counts: NDArray[np.int64] = np.sum([share.counts() for share in self._shares], axis=0)
         return counts
 
+    def bytes_for(self, ks: Sequence[int]) -> int:
+        return sum(share.bytes_for(ks[place :: len(self._shares)]) for place, share in enumerate(self._shares))
+
     def sizes(self) -> Mapping[str, int]:
         own = [share.sizes() for share in self._shares]
         return {name: sum(one[name] for one in own) for name in own[0]}

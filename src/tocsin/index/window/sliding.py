@@ -303,6 +303,10 @@ class Sliding:
         """How many subscriptions were compared, reached, evaluated anew and raised; columns of `Work.counts`."""
         return self._work.counts.copy()
 
+    def bytes_for(self, ks: Sequence[int]) -> int:
+        """About how many bytes new subscriptions take, by their k and before their words."""
+        return self.slots.bytes_for(ks)
+
     def sizes(self) -> Mapping[str, int]:
         """Bytes by purpose."""
         own = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,9 @@ from tocsin.index.window.kernels.layouts import (
     X,
     Y,
 )
+
+_BYTES: Final = 200
+"""About how many bytes of all tables a slot takes, without the entries of its buffer."""
 
 
 class Coming(NamedTuple):
@@ -318,6 +321,14 @@ class Slots:
         records[self.capacity :, THETA] = GONE
         ks, wide = longer(self.interests.ks, capacity), longer(self.buffers.wide, capacity)
         return Interests(records, records.view(np.int32), self.interests.longer, ks), wide
+
+    def bytes_for(self, ks: Sequence[int]) -> int:
+        """About how many bytes new subscriptions take, by their k and before their words. Free buffers cost nothing."""
+        entries = 0
+        for k, count in Counter(ks).items():
+            capacity = self.buffering.room_within(k, self._size).capacity
+            entries += max(count - len(self._free_entries.get(capacity, ())), 0) * capacity
+        return len(ks) * _BYTES + entries * (16 if self.buffering.is_skyband else 12)
 
     def bytes(self) -> dict[str, int]:
         """Bytes by purpose."""

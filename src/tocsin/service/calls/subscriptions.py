@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -36,7 +35,7 @@ from tocsin.service.calls.routing import FIELDS, members_of, route_of
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
 from tocsin.service.names import only, record_id, subscription_id
-from tocsin.service.pricing import price, tree_of
+from tocsin.service.pricing import exceeds, may_exceed, price, tree_of
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.quotas import require_cheap
@@ -162,7 +161,8 @@ def _change(service: Service, record: Mapping[str, Any]) -> tuple[Put, list[str]
         change = service.transactions.put(record)
     except RecordError as error:
         raise explained(error, where) from None
-    if not math.isinf(service.limits.subscription_cost):
+    most = service.limits.subscription_cost
+    if may_exceed(record, most) and exceeds(change.parsed, most):
         require_cheap(price(change.parsed), service.limits)
     is_text = isinstance(where, str) and where == change.parsed.source  # not a rule of another system
     advice = advice_on(tree_of(change.parsed), where) if is_text else []
@@ -223,12 +223,11 @@ async def page(exchange: Exchange) -> Response:
 async def bulk(exchange: Exchange) -> Response:
     service = exchange.service
     checked, rejects = await bulks.read(exchange, _FIELDS | {"id", "sequence"}, "subscription", _checked)
-    rows, new = list(checked), 0
+    rows = list(checked)
     accepted, refused = 0, list[Reject]()
     if rows:
         change = await service.in_thread(_bulk, service, checked.values())
-        if service.quotas.counts_subscriptions:
-            new = len({id for id, _ in change.routes if not service.transactions.has(id)})
+        new = len({id for id, _ in change.routes if not service.transactions.has(id)})
         with service.quotas.room(new):
             accepted, refused = await exchange.commit(change)
     rejects += [one._replace(row=rows[one.row]) for one in refused]
@@ -247,9 +246,12 @@ def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any]
     """The part of a record of a bulk that the engine keeps, and the route."""
     own, route = _engine_record(record_id(record["id"]), record), _route(exchange, record)
     service = exchange.service
-    if not math.isinf(service.limits.subscription_cost):
+    most = service.limits.subscription_cost
+    if may_exceed(own, most):
         with suppress(RecordError):  # the change refuses it, with the reason
-            require_cheap(price(service.transactions.put(own).parsed), service.limits)
+            parsed = service.transactions.put(own).parsed
+            if exceeds(parsed, most):
+                require_cheap(price(parsed), service.limits)
     return own, route
 
 

@@ -29,7 +29,9 @@ from tocsin.service.windows.interests import Changed, Interest
 from tocsin.store import Change, Database
 from tocsin.window import Window
 from tocsin.window.durable import together
+from tocsin.window.reading import DEFAULT_K
 
+SUBSCRIPTIONS, MESSAGES = "subscriptions", "messages"
 _MOST_TOGETHER: Final = 256
 """Requests whose messages share a transaction."""
 _MOST_AHEAD_S: Final = 366 * 86_400
@@ -56,6 +58,7 @@ class Hosting(NamedTuple):
     sync: str
     most_messages: float
     clock: Clock
+    require_memory: Callable[[str, int], None]  # raises a `Problem` if windows have no room for so many more bytes
 
 
 class Subscribed(NamedTuple):
@@ -86,6 +89,8 @@ class Hosted:
         self._waiting = deque((at, batch) for at, batch in waiting if at > handed)
         self._next = max(handed, waiting[-1][0] if waiting else 0) + 1
         self.counts = Counter[str]()
+        self.bytes: Mapping[str, int] = {}  # in memory: of subscriptions, and of messages
+        self._measure()
         self._asked = deque[Asked]()
         self._thread = ThreadPoolExecutor(1, "tocsin-window")
         if self._waiting:
@@ -160,6 +165,7 @@ class Hosted:
         with together(self.window) as beside:
             made = [self._pushed(one, told) for one in new]
             numbered = self._numbered(made, beside, told)
+        self._measure()
         self._waiting += numbered
         self.interests.were_told(told)
         reports = self._hand_over()
@@ -174,6 +180,8 @@ class Hosted:
             if before is None and self.window.size is None and self.window.held >= most:
                 detail = f"the window has {self.window.held:,} messages, and {most:,g} are allowed; push them later"
                 raise Problem(429, "quota", detail, headers={"Retry-After": "60"}, limit="window_messages")
+            if before is None:
+                self._host.require_memory(MESSAGES, asked.unit.bytes)
         except Problem as problem:
             asked.done.set_exception(problem)
             return False
@@ -257,6 +265,9 @@ class Hosted:
     def _subscribe(self, records: Mapping[int, tuple[Mapping[str, Any], Interest]], sender: Sender) -> Subscribed:
         changed: dict[SubscriptionId, Interest | None] = {}
         made: list[Batch] = []
+        ks = {record["id"]: record.get("k", DEFAULT_K) for record, _ in records.values()}
+        usable = {id: k for id, k in ks.items() if isinstance(k, int) and k > 0}  # the window refuses the others
+        self._host.require_memory(SUBSCRIPTIONS, self.window.bytes_for(usable))
         with self._changing(changed, made):
             known = {record["id"] for record, _ in records.values() if record["id"] in self.window}
             chunk: Any = ObjectChunk([(row, record) for row, (record, _) in records.items()])
@@ -266,6 +277,11 @@ class Hosted:
             changed |= {record["id"]: interest for record, interest in accepted}
             made += [Batch(sender=sender)] if accepted else []
         return Subscribed(len(accepted), len(changed.keys() - known), rejects)
+
+    def _measure(self) -> None:
+        sizes = self.window.sizes()
+        own = sum(sizes[part] for part in ("records", "buffers", "structure"))
+        self.bytes = {SUBSCRIPTIONS: own, MESSAGES: sizes["messages"]}
 
     def _unsubscribe(self, senders: Mapping[SubscriptionId, Sender]) -> None:
         with self._changing(dict.fromkeys(senders), [Batch(sender=one) for one in senders.values()]):
@@ -284,6 +300,7 @@ class Hosted:
         self._hand_over()
         with together(self.window) as beside:
             yield
+            self._measure()
             beside.append(partial(interests.put_interests, changed=changed))
             numbered = self._numbered(made, beside)
         self.interests.set(changed)

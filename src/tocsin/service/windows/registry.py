@@ -20,7 +20,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from tocsin.errors import TocsinError
 from tocsin.service.changes import FREE, Guard
 from tocsin.service.directory import Destination, Route
-from tocsin.service.problems import Problem, conflict, unknown
+from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.windows.hosted import Hosted, Hosting
 from tocsin.store import Database
 
@@ -37,8 +37,9 @@ _COUNTERS: Final = {
 class Windows:
     """All of them by name. A window that cannot be opened is known by the reason."""
 
-    def __init__(self, folder: Path, host: Hosting) -> None:
-        self._folder, self._host = folder / FOLDER, host
+    def __init__(self, folder: Path, host: Hosting, most_bytes: float) -> None:
+        self._folder, self._most_bytes = folder / FOLDER, most_bytes
+        self._host = host._replace(require_memory=self._require_memory)
         self._known: dict[str, Hosted | str] = {}
         self._reserved = Counter[int]()  # destinations of subscriptions that are being made
         self._leaving = set[int]()  # destinations that are being deleted
@@ -98,6 +99,19 @@ class Windows:
         if isinstance(found, Hosted):
             found.close()
         shutil.rmtree(self._folder / str(number), ignore_errors=True)
+
+    def _require_memory(self, part: str, more: int) -> None:
+        """Raise a `Problem` if subscriptions, or messages, of all windows have no room for so many more bytes."""
+        held = sum(one.bytes[part] for one in self)
+        if held + more > self._most_bytes:
+            detail = (
+                f"the {part} of windows take {held >> 20:,} MB of memory, and these {more >> 20:,} MB more; "
+                f"{self._most_bytes / 2**20:,.0f} MB are allowed"
+            )
+            if more > self._most_bytes:
+                raise invalid(detail, field="k", limit="window_mb")
+            headers = {"Retry-After": "60"}
+            raise Problem(429, "quota", detail, headers=headers, limit="window_mb")
 
     def hand_over(self) -> list[Future[Any]]:
         """Hand over what errors left."""
