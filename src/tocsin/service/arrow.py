@@ -8,13 +8,14 @@ import json
 import struct
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
+from tocsin.columns.events.python_values import Unreadable, python_values, unknown_zone
+from tocsin.model.subscription import Reject
 from tocsin.service.problems import Problem
 
 MEDIA_TYPE: Final = "application/vnd.apache.arrow.stream"
@@ -23,6 +24,7 @@ _MOST_VALUES: Final = 20_000_000
 _MOST_BYTES: Final = 256 << 20
 """Of strings that a dictionary repeats."""
 _MOST_DEPTH: Final = 16
+_AT_ONCE: Final = 8192
 _COMPRESSION: Final = 3
 """The slot of the field in a record batch's header (Message.fbs)."""
 
@@ -137,39 +139,67 @@ def _slot(message: bytes, table: int, number: int) -> int:
     return table + offset if offset else 0
 
 
-def records(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows as objects."""
-    for batch in table.to_batches(8192):
-        yield from batch.to_pylist()
+def records(table: pa.Table, *, has_infinity: bool = True) -> Iterator[dict[str, Any] | Problem]:
+    """The rows as JSON objects; a problem in place of one with a value that no text shows, such as a year 12000.
+
+    NaN is null, and so are infinite numbers unless `has_infinity`.
+    """
+    names = table.column_names
+    for batch in table.to_batches(_AT_ONCE):
+        columns, faults = list[list[Any]](), dict[int, Problem]()
+        for name, column in zip(names, batch.columns, strict=True):
+            values, unreadable = _json_values(column, has_infinity=has_infinity)
+            columns.append(values)
+            for place, reason in unreadable.items():
+                faults.setdefault(place, Problem(422, "arrow", f"{name[:80]}: {reason}", field=name))
+        rows = zip(*columns, strict=True) if columns else [()] * batch.num_rows
+        for place, row in enumerate(rows):
+            yield faults.get(place) or dict(zip(names, row, strict=True))
 
 
-def texts(table: pa.Table) -> list[str]:
-    """The rows as JSON, without the columns that are null."""
-    encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=_shown).encode
-    return [
-        encode({name: _finite(value) for name, value in row.items() if value is not None}) for row in records(table)
-    ]
+def texts(table: pa.Table) -> tuple[list[str], list[Reject]]:
+    """The rows as JSON, without the columns that are null. One that no text shows is an empty object, and a reject."""
+    encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+    written, rejects = [], list[Reject]()
+    for number, record in enumerate(records(table, has_infinity=False)):
+        if isinstance(record, Problem):
+            rejects.append(Reject(number, None, str(record.more["field"]), record.detail))
+            record = {}
+        written.append(encode({name: value for name, value in record.items() if value is not None}))
+    return written, rejects
 
 
-def _finite(value: Any) -> Any:
-    """A value that JSON has: infinite numbers and NaN become null."""
+def _json_values(column: pa.Array, *, has_infinity: bool) -> tuple[list[Any], dict[int, str]]:
+    """The values of a column as JSON has them, and the reasons why some cannot be shown, by row."""
+    kind, types = column.type, pa.types
+    values, unreadable = python_values(column), dict[int, str]()
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_integer(kind) or types.is_boolean(kind):
+        return values, unreadable
+    zone = unknown_zone(kind)
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        if zone is not None:
+            unreadable[row] = f"the time zone {zone!r:.40} is not known"
+        elif isinstance(value, Unreadable):
+            unreadable[row] = f"the value cannot be shown: {value.reason}"
+        else:
+            values[row] = _json_value(value, has_infinity=has_infinity)
+    return values, unreadable
+
+
+def _json_value(value: Any, *, has_infinity: bool) -> Any:
+    """A value of Arrow as JSON has it, or as a text."""
     if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return value if value - value == 0 or (has_infinity and value == value) else None
+    if isinstance(value, list | tuple):
+        return [_json_value(inner, has_infinity=has_infinity) for inner in value]
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
-    return value
-
-
-def _shown(value: object) -> Any:
-    """A value of Arrow that JSON lacks, as text."""
+        return {name: _json_value(inner, has_infinity=has_infinity) for name, inner in value.items()}
+    if value is None or isinstance(value, bool | int | str):
+        return value
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()
-    if isinstance(value, Decimal):
-        return str(value)
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return str(value)
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

@@ -91,9 +91,12 @@ def json_object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def json_text(value: Any) -> str:
-    """A value of a body as JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def json_text(value: Any, field: str) -> str:
+    """A value of a record as JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:  # from an Arrow stream
+        raise invalid(f"{field} has an infinite number, which JSON lacks", field=field) from None
 
 
 def event_object(body: bytes) -> Mapping[str, Any]:

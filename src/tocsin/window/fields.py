@@ -6,13 +6,14 @@ Other columns, doubtful values and all fields of objects are checked one by one,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tocsin.columns.events.python_values import Unreadable, python_values
 from tocsin.errors import RecordError
 from tocsin.language.segmenting import words_of, words_of_all
 from tocsin.model.subscription import Reject, SubscriptionId
@@ -22,6 +23,7 @@ from tocsin.model.window import Bounds, checked_seconds, checked_words
 from tocsin.records import Chunk, LinesChunk, ObjectChunk, TableChunk, parse_lines
 
 Column: TypeAlias = pa.Array | list[Any]
+_PER_SECOND: Final = {"s": 1.0, "ms": 1e3, "us": 1e6}
 
 
 class WordLists(NamedTuple):
@@ -108,8 +110,13 @@ class Fields:
 
 
 def value_of(column: Column, at: int) -> Any:
-    """One value of a column."""
-    return column[at] if isinstance(column, list) else column[at].as_py()
+    """One value of a column; raises `RecordError` for one that Python does not represent."""
+    if isinstance(column, list):
+        return column[at]
+    (value,) = python_values(column.slice(at, 1))
+    if isinstance(value, Unreadable):
+        raise RecordError(f"it cannot be read: {value.reason}")
+    return value
 
 
 def places_in(fields: Fields, bounds: Bounds) -> NDArray[np.float64]:
@@ -131,7 +138,7 @@ def _pairs(column: Column | None, count: int) -> tuple[NDArray[np.float64], NDAr
         if (lengths == 2).all():
             flat = column.flatten()
             has_null = flat.is_null(nan_is_null=True).to_numpy(zero_copy_only=False).reshape(-1, 2)
-            places[:] = flat.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False).reshape(-1, 2)
+            places[:] = flat.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy(zero_copy_only=False).reshape(-1, 2)
             is_good = ~has_null.any(1)
     return places, is_good
 
@@ -142,10 +149,10 @@ def seconds_in(fields: Fields) -> NDArray[np.float64]:
     times, is_good = np.zeros(len(fields)), np.zeros(len(fields), bool)
     if isinstance(column, pa.Array) and (_is_number(column.type) or pa.types.is_timestamp(column.type)):
         if pa.types.is_timestamp(column.type):
-            column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
-            times[:] = column.fill_null(0).to_numpy(zero_copy_only=False) / 1e6
+            ticks = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+            times[:] = ticks // 1000 / 1e6 if column.type.unit == "ns" else ticks / _PER_SECOND[column.type.unit]
         else:
-            times[:] = column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+            times[:] = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
         is_good = np.isfinite(times) & column.is_valid().to_numpy(zero_copy_only=False)
     for at, time in fields.each(column, np.flatnonzero(~is_good).tolist(), checked_seconds):
         times[at] = time

@@ -21,6 +21,7 @@ from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists, list_elements
 from tocsin.columns.events.geometries import EXTENSIONS, encode_geometries, is_binary
 from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.python_values import python_values
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_given, is_text
 from tocsin.columns.events.sparse_columns import Entries, encode_together, entries_of, without_nulls
@@ -209,7 +210,7 @@ class _TableEncoder:
     def add_everything(self, table: pa.Table | pa.RecordBatch) -> None:
         """Add all values of each row as elements of one list; those of types that Python cannot read are left out."""
         lists = GatheredLists(self.wanted.elements[EVERYTHING])
-        columns = [list(_python_values(_one_array(column))) for column in table.columns]
+        columns = [python_values(_one_array(column)) for column in table.columns]
         for row in range(self.count):
             lists.add(row, [one for column in columns for one in every_value(column[row])])
         self.elements[EVERYTHING] = lists.finish(partial(encode_objects, tells_nulls=False))
@@ -280,8 +281,9 @@ class _TableEncoder:
         found: dict[str, tuple[list[int], list[int], list[int]]] = {}
         objects: dict[str, list[int]] = {}
         places = range(self.count) if rows is None else rows.tolist()
-        self._gather_elements(name, places, _python_values(column))
-        for row, value in zip(places, _python_values(column), strict=True):
+        python = python_values(column)
+        self._gather_elements(name, places, python)
+        for row, value in zip(places, python, strict=True):
             try:
                 values, problems = flatten({name: value})
             except RecordError as error:
@@ -373,18 +375,3 @@ def _has_text_keys(kind: pa.MapType) -> bool:
 def _plain_text(texts: pa.Array) -> pa.Array:
     """Strings of any kind as large_string, which every Arrow function accepts."""
     return texts.cast(pa.large_string()) if texts.type != pa.large_string() else texts
-
-
-def _python_values(column: pa.Array) -> Iterator[object]:
-    for value in column:
-        try:
-            yield value.as_py()
-        except (ValueError, OverflowError, ArithmeticError) as error:
-            yield _Unreadable(str(error))
-
-
-class _Unreadable:
-    """A value that Arrow cannot convert to Python; `flatten` reports it as not being a value."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason

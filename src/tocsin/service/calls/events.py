@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import bisect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+import numpy as np
+import pyarrow as pa
 from starlette.responses import Response
 
-from tocsin.records import TableChunk, read_events
+from tocsin.model.subscription import Reject
+from tocsin.records import Chunk, TableChunk, read_events
 from tocsin.service import arrow, bodies, cloudevents
 from tocsin.service.api import Call, Exchange, Option, answered, raw
 from tocsin.service.metrics import Counts, counts_of
@@ -102,10 +106,13 @@ def units_of(exchange: Exchange, form: str, body: bytes, key: Key | None, named:
     tenant = exchange.principal.tenant
     if key is not None and named is not None:
         raise Problem(400, "query", "key= names the keys of single events; leave the header out")
+    pieces: list[tuple[list[str], Chunk]]
     if form == bodies.ARROW:
         table = arrow.read_table(body)
-        texts = arrow.texts(table)
-        pieces = [(texts[at : at + _AT_ONCE], _table_chunk(table, at)) for at in range(0, len(texts), _AT_ONCE)]
+        texts, rejects = arrow.texts(table)
+        pieces = [
+            (texts[at : at + _AT_ONCE], _table_chunk(table, at, rejects)) for at in range(0, len(texts), _AT_ONCE)
+        ]
     else:
         lines = bodies.Lines(body)
         pieces = [
@@ -125,10 +132,20 @@ def _line_texts(lines: Sequence[bytes]) -> list[str]:
     return [line.decode(errors="replace").replace("\r", " ") for line in lines]
 
 
-def _table_chunk(table: Any, first: int) -> Any:
+def _table_chunk(table: pa.Table, first: int, rejects: Sequence[Reject]) -> TableChunk:
+    """Some of the rows, to be matched, without those that are rejects."""
     (chunk,) = list(read_events(table.slice(first, _AT_ONCE).combine_chunks()))
     assert isinstance(chunk, TableChunk)
-    return chunk
+    ends = (first, first + len(chunk))
+    start, stop = (bisect.bisect_left(rejects, row, key=lambda reject: reject.row) for row in ends)
+    refused = [reject._replace(row=reject.row - first) for reject in rejects[start:stop]]
+    if not refused:
+        return chunk
+    is_sound = np.ones(len(chunk), bool)
+    is_sound[[reject.row for reject in refused]] = False
+    misfits = {name: where[is_sound] for name, where in chunk.misfits.items()}
+    rest = chunk.table.filter(pa.array(is_sound))
+    return TableChunk(rest, chunk.rows[is_sound], misfits, [*chunk.rejects, *refused], chunk.done)
 
 
 def _line_key(text: str, name: str) -> Key | None:

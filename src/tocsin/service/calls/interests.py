@@ -63,7 +63,7 @@ def _checked(exchange: Exchange, record: Mapping[str, Any]) -> Record:
     own = {word: record[word] for word in _OWN if record.get(word) is not None}
     bodies.fields(own, "location")
     require_cheap(_cost(own), exchange.service.limits)
-    payload = None if record.get("payload") is None else bodies.json_text(record["payload"])
+    payload = None if record.get("payload") is None else bodies.json_text(record["payload"], "payload")
     id = checked_name(record["id"], "subscription")
     return {"id": id, **own}, Interest(route_of(exchange, record), payload)
 
