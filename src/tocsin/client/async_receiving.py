@@ -253,9 +253,10 @@ class AsyncReceiver(AsyncSender):
                 async with self._http.stream("GET", "/v1/stream", **following.request()) as answer:
                     if answer.status_code >= 400:
                         stream_error(answer.status_code, await answer.aread())
-                    async for line in answer.aiter_lines():
-                        if (delivery := following.take(line)) is not None:
-                            yield delivery
+                    async for part in answer.aiter_bytes():
+                        for line in following.lines(part):
+                            if (delivery := following.take(line)) is not None:
+                                yield delivery
             except httpx().TransportError:
                 """The server was stopped, or the connection cut."""
             await slept(following.pause_s)

@@ -94,9 +94,10 @@ class Ask(Generic[Result]):
         return ServiceError(status, kind, detail, members)
 
 
-def part(text: object) -> str:
-    """A part of a path."""
-    return quote(str(text), safe="")
+def path_part(text: object) -> str:
+    """A part of a path. The dots of `.` and `..` are encoded, since a path means other things by them."""
+    encoded = quote(str(text), safe="")
+    return encoded.replace(".", "%2E") if encoded in (".", "..") else encoded
 
 
 def answer_document(status: int, body: bytes) -> Any:
@@ -140,21 +141,21 @@ def subscribe(id: SubscriptionId, *, replace: bool, **record: Any) -> Ask[int]:
     sent = json_body({name: value for name, value in record.items() if value is not None})
     headers = sent["headers"] | ({} if replace else {"If-None-Match": "*"})
     return Ask(
-        "PUT", f"/v1/subscriptions/{part(id)}", lambda _, body: int(json.loads(body)["sequence"]), body=sent["body"],
-        headers=headers, may_repeat=replace, id=id,
+        "PUT", f"/v1/subscriptions/{path_part(id)}", lambda _, body: int(json.loads(body)["sequence"]),
+        body=sent["body"], headers=headers, may_repeat=replace, id=id,
     )  # fmt: skip
 
 
 def rescore(id: SubscriptionId, score: float) -> Ask[None]:
-    return Ask("PATCH", f"/v1/subscriptions/{part(id)}", no_answer, **json_body({"score": score}), id=id)
+    return Ask("PATCH", f"/v1/subscriptions/{path_part(id)}", no_answer, **json_body({"score": score}), id=id)
 
 
 def unsubscribe(id: SubscriptionId) -> Ask[None]:
-    return Ask("DELETE", f"/v1/subscriptions/{part(id)}", no_answer, id=id, may_repeat=False)
+    return Ask("DELETE", f"/v1/subscriptions/{path_part(id)}", no_answer, id=id, may_repeat=False)
 
 
 def get(id: SubscriptionId) -> Ask[dict[str, Any]]:
-    return Ask("GET", f"/v1/subscriptions/{part(id)}", answer_document, id=id)
+    return Ask("GET", f"/v1/subscriptions/{path_part(id)}", answer_document, id=id)
 
 
 def page(path: str, after: str | None, limit: int = 1000) -> Ask[dict[str, Any]]:

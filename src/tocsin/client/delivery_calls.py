@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from tocsin.client.calls import Ask, answer_document, json_body, matches_of, no_answer, part
+from tocsin.client.calls import Ask, answer_document, json_body, matches_of, no_answer, path_part
 from tocsin.errors import InvalidInput
 from tocsin.model.subscription import Match, SubscriptionId
 
@@ -101,7 +101,7 @@ def _changes(found: Iterable[Mapping[str, Any]]) -> list[DeliveredChange]:
 
 
 def _of(destination: str) -> str:
-    return f"/v1/destinations/{part(destination)}"
+    return f"/v1/destinations/{path_part(destination)}"
 
 
 def put_destination(name: str, kind: str, settings: Mapping[str, Any] | None) -> Ask[dict[str, Any]]:

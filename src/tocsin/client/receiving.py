@@ -265,9 +265,10 @@ class Receiver(Sender):
                 with self._http.stream("GET", "/v1/stream", **following.request()) as answer:
                     if answer.status_code >= 400:
                         stream_error(answer.status_code, answer.read())
-                    for line in answer.iter_lines():
-                        if (delivery := following.take(line)) is not None:
-                            yield delivery
+                    for part in answer.iter_bytes():
+                        for line in following.lines(part):
+                            if (delivery := following.take(line)) is not None:
+                                yield delivery
             except httpx().TransportError:
                 """The server was stopped, or the connection cut."""
             time.sleep(following.pause_s)

@@ -19,6 +19,33 @@ def checked_gaps(gaps: str) -> str:
     return gaps
 
 
+class Lines:
+    """The lines of a stream of bytes. Only CR, LF and CRLF end a line.
+
+    Python's texts have further line ends, such as U+2028, which may be part of an event.
+    """
+
+    def __init__(self) -> None:
+        self._begun: list[bytes] = []  # of the line that has not ended
+        self._follows_return = False
+
+    def take(self, part: bytes) -> list[str]:
+        """The lines that end in the next part of the stream."""
+        if self._follows_return:
+            part = part.removeprefix(b"\n")
+            self._follows_return = not part
+        if not part:
+            return []
+        self._follows_return = part.endswith(b"\r")
+        first, *others = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        self._begun.append(first)
+        if not others:
+            return []
+        whole = [b"".join(self._begun), *others[:-1]]
+        self._begun = others[-1:]
+        return [line.decode(errors="replace") for line in whole]
+
+
 class Following:
     """The state of a stream that is read line by line, and resumed."""
 
@@ -27,15 +54,20 @@ class Following:
             raise InvalidInput("no destination is named")
         self._names, self._start, self._gaps = names, start, checked_gaps(gaps)
         self._last = ""
+        self._lines = Lines()
         self._fields: dict[str, str] = {}
         self._data: list[str] = []
         self.pause_s = _FIRST_PAUSE_S
 
     def request(self) -> dict[str, Any]:
         """The parameters and headers of the next request."""
-        self._fields, self._data = {}, []
+        self._lines, self._fields, self._data = Lines(), {}, []
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": self._last} if self._last else {})
-        return {"params": {"destinations": ",".join(self._names), "from": str(self._start)}, "headers": headers}
+        return {"params": {"destination": list(self._names), "from": str(self._start)}, "headers": headers}
+
+    def lines(self, part: bytes) -> list[str]:
+        """The lines that end in the next part of the answer."""
+        return self._lines.take(part)
 
     def take(self, line: str) -> Delivery | None:
         """Take a line; returns the delivery that it ends. A gap is an error, or a warning."""

@@ -15,7 +15,7 @@ from tocsin.client.calls import (
     json_body,
     many_body,
     no_answer,
-    part,
+    path_part,
     rejects_of,
     subscribe_many,
 )
@@ -45,7 +45,7 @@ class Pushed(NamedTuple):
 
 
 def window_path(name: str) -> str:
-    return f"/v1/windows/{part(name)}"
+    return f"/v1/windows/{path_part(name)}"
 
 
 def _given(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def delete(path: str) -> Ask[None]:
 
 
 def put_interest(name: str, id: str, **record: Any) -> Ask[None]:
-    return Ask("PUT", f"{window_path(name)}/subscriptions/{part(id)}", no_answer, **json_body(_given(record)))
+    return Ask("PUT", f"{window_path(name)}/subscriptions/{path_part(id)}", no_answer, **json_body(_given(record)))
 
 
 def put_interests(name: str, records: pa.Table | Iterable[Mapping[str, Any]]) -> Ask[Report]:
@@ -77,18 +77,18 @@ def put_interests(name: str, records: pa.Table | Iterable[Mapping[str, Any]]) ->
 
 
 def interest(name: str, id: str) -> Ask[dict[str, Any]]:
-    return Ask("GET", f"{window_path(name)}/subscriptions/{part(id)}", answer_document, id=id)
+    return Ask("GET", f"{window_path(name)}/subscriptions/{path_part(id)}", answer_document, id=id)
 
 
 def drop_interest(name: str, id: str) -> Ask[None]:
-    return Ask("DELETE", f"{window_path(name)}/subscriptions/{part(id)}", no_answer, id=id, may_repeat=False)
+    return Ask("DELETE", f"{window_path(name)}/subscriptions/{path_part(id)}", no_answer, id=id, may_repeat=False)
 
 
 def results(name: str, id: str) -> Ask[list[tuple[Any, float]]]:
     def read(status: int, body: bytes) -> list[tuple[Any, float]]:
         return [(one["message"], one["score"]) for one in json.loads(body)["results"]]
 
-    return Ask("GET", f"{window_path(name)}/results/{part(id)}", read, id=id)
+    return Ask("GET", f"{window_path(name)}/results/{path_part(id)}", read, id=id)
 
 
 def _pushed(status: int, body: bytes) -> Pushed:
@@ -120,7 +120,7 @@ def advance(name: str, time: float | str, key: str | None) -> Ask[int]:
 
 
 def fence_path(name: str) -> str:
-    return f"/v1/fences/{part(name)}"
+    return f"/v1/fences/{path_part(name)}"
 
 
 def put_fence(name: str, settings: Mapping[str, Any]) -> Ask[dict[str, Any]]:

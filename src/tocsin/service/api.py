@@ -28,7 +28,7 @@ from tocsin.service.tracing import current
 from tocsin.store import Change
 
 _LOG: Final = logging.getLogger("tocsin.service")
-_MOST_QUERY: Final = 32
+_MOST_QUERY: Final = 64
 _MOST_RECORDED: Final = 1000
 _SHORT: Final = 1 << 16
 _PATH: Final = "/%:@!$&'()*+,;=~"
@@ -77,6 +77,11 @@ class Call:
     def known(self) -> frozenset[str]:
         """The options of the query."""
         return frozenset(one.name for one in self.options if one.place == "query")
+
+    @property
+    def repeated(self) -> frozenset[str]:
+        """The options of the query that may be given several times."""
+        return frozenset(one.name for one in self.options if one.schema.get("type") == "array")
 
 
 MOST_PAGE: Final = 1000
@@ -212,18 +217,18 @@ class Endpoint:
         service = shared.tenants.get(tenant) or await shared.tenants.opened(tenant)
         if tenant:
             principal = principal._replace(tenant="")
-        return await call.handle(Exchange(shared, service, request, principal, tenant, _asked(request, call.known)))
+        return await call.handle(Exchange(shared, service, request, principal, tenant, _asked(request, call)))
 
 
-def _asked(request: Request, known: frozenset[str]) -> Asked:
+def _asked(request: Request, call: Call) -> Asked:
     query = request.scope["query_string"]
     if not query:
-        return Asked([], known)
+        return Asked([], call.known, call.repeated)
     try:
         items = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_QUERY)
     except ValueError:
         raise Problem(400, "query", f"the query is not one of at most {_MOST_QUERY} options") from None
-    return Asked(items, known)
+    return Asked(items, call.known, call.repeated)
 
 
 def answered(document: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

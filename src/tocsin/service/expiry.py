@@ -8,8 +8,8 @@ import sqlite3
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
+from tocsin.client.calls import path_part
 from tocsin.errors import StoreError
 from tocsin.model.subscription import SubscriptionId
 from tocsin.service.audit import Sender, put_record
@@ -42,7 +42,7 @@ class RemoveExpired:
             change = service.transactions.remove(id)
             one = RemoveSubscription(service.directory, service.fences.areas, change)
             before, last = last, one.write(database, last, touched)
-            sender = Sender.expiry(f"/v1/subscriptions/{quote(str(id), safe='')}")
+            sender = Sender.expiry(f"/v1/subscriptions/{path_part(id)}")
             put_record(database, sender, self.now, before + 1, last)
             self._removed.append(one)
         return last

@@ -9,8 +9,8 @@ import json
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
-from urllib.parse import quote
 
+from tocsin.client.calls import path_part
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.outbox import MOST_SUBSCRIPTIONS, Stored
 from tocsin.service.readers import Readers, deliveries
@@ -160,7 +160,7 @@ class Hub:
             f'"published":"{time_text(one.published)}"',
         ]
         if one.subscribed > MOST_SUBSCRIPTIONS:
-            link = f"/v1/destinations/{quote(name, safe='')}/deliveries/{one.sequence}/subscriptions?part=1"
+            link = f"/v1/destinations/{path_part(name)}/deliveries/{one.sequence}/subscriptions?part=1"
             parts.append(f',"more":{json.dumps(link)},"count":{one.subscribed}')
         document = ("".join(parts) + "}").encode()
         epoch = "" if target is None else self._directory.epoch(target)

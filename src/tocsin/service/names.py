@@ -65,10 +65,13 @@ def record_id(raw: object) -> SubscriptionId:
 
 
 class Asked:
-    """The options in the query of a URL. Each is known, given once and of its type."""
+    """The options in the query of a URL. Each is known and of its type, and given once unless it is `repeated`."""
 
-    def __init__(self, items: list[tuple[str, str]], known: frozenset[str]) -> None:
+    def __init__(
+        self, items: list[tuple[str, str]], known: frozenset[str], repeated: frozenset[str] = frozenset()
+    ) -> None:
         self._given: dict[str, str] = {}
+        self._repeated: dict[str, list[str]] = {name: [] for name in repeated}
         for name, value in items:
             if name not in known:
                 options = ", ".join(sorted(known)) or "none"
@@ -77,7 +80,10 @@ class Asked:
                 raise Problem(400, "query", f"the option {name!r:.40} is given twice")
             if "\x00" in value or "\ufffd" in value:
                 raise Problem(400, "query", f"the option {name!r:.40} is not a valid text")
-            self._given[name] = value
+            if name in self._repeated:
+                self._repeated[name].append(value)
+            else:
+                self._given[name] = value
 
     def __contains__(self, name: str) -> bool:
         return name in self._given
@@ -85,6 +91,10 @@ class Asked:
     def text(self, name: str) -> str | None:
         """The text of an option, None if it is not given."""
         return self._given.get(name)
+
+    def texts(self, name: str) -> list[str]:
+        """The texts of an option that may be repeated."""
+        return self._repeated[name]
 
     def number(self, name: str, default: int, least: int, most: int) -> int:
         """An integer."""

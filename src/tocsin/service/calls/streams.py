@@ -25,9 +25,12 @@ async def one(exchange: Exchange) -> Response:
 
 
 async def several(exchange: Exchange) -> Response:
-    names = (exchange.asked.text("destinations") or "").split(",")
-    if not names[0] or len(names) > _MOST_DESTINATIONS or len(set(names)) < len(names):
-        raise Problem(400, "query", f"destinations has 1 to {_MOST_DESTINATIONS} different ids, with commas between")
+    names, listed = exchange.asked.texts("destination"), exchange.asked.text("destinations")
+    if listed is not None:
+        names = [*names, *listed.split(",")]
+    if not names or len(names) > _MOST_DESTINATIONS or len(set(names)) < len(names) or "" in names:
+        detail = f"name 1 to {_MOST_DESTINATIONS} different destinations, such as destination=a&destination=b"
+        raise Problem(400, "query", detail)
     return _stream(exchange, [exchange.service.destination(exchange.principal, name) for name in names])
 
 
@@ -73,6 +76,7 @@ def _resumed(exchange: Exchange, targets: Sequence[Destination], last: str) -> l
 
 
 _FROM: Final = Option("from", "earliest, latest (default), or the number of the first delivery")
+_NAMES: Final = {"type": "array", "items": {"type": "string"}, "maxItems": _MOST_DESTINATIONS}
 _LAST: Final = Option("Last-Event-ID", "resumes after this id", place="header")
 CALLS: Final = (
     Call(
@@ -81,7 +85,11 @@ CALLS: Final = (
     ),
     Call(
         "GET", "/v1/stream", several, READ, "The deliveries of several destinations on one stream",
-        (Option("destinations", "their ids, with commas between"), _FROM, _LAST), problems=(400, 404, 429),
-        media_type="text/event-stream",
+        (
+            Option("destination", "the id of a destination; repeat it for others", _NAMES),
+            Option("destinations", "their ids, with commas between; ids that have commas need `destination`"),
+            _FROM, _LAST,
+        ),
+        problems=(400, 404, 429), media_type="text/event-stream",
     ),
 )  # fmt: skip

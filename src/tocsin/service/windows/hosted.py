@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
+from tocsin.client.calls import path_part
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.window import checked_seconds
 from tocsin.records import ObjectChunk
@@ -289,9 +289,9 @@ class Hosted:
                 self.window.unsubscribe(id)
 
     def _expire(self, ids: Sequence[SubscriptionId], now: int) -> int:
-        own, expired = f"/v1/windows/{quote(self.name, safe='')}/subscriptions", self.interests.expired(ids, now)
+        own, expired = f"/v1/windows/{path_part(self.name)}/subscriptions", self.interests.expired(ids, now)
         if expired:
-            self._unsubscribe({id: Sender.expiry(f"{own}/{quote(str(id), safe='')}") for id in expired})
+            self._unsubscribe({id: Sender.expiry(f"{own}/{path_part(id)}") for id in expired})
         return len(expired)
 
     @contextmanager
