@@ -21,6 +21,8 @@ from tests.naive.truth import truth
 from tests.segment.samples import EVENTS, SUBSCRIPTIONS, asked, build
 from tocsin.language import parse_any
 from tocsin.segment import open_index, write_index
+from tocsin.service import arrow, bodies
+from tocsin.service.problems import Problem
 
 
 class Target(NamedTuple):
@@ -127,6 +129,36 @@ def try_manifest(data: bytes) -> None:
         assert asked(open_index(folder)) == _expected()
 
 
+def try_service_lines(data: bytes) -> None:
+    """Lines that the service stores are JSON that every reader reads, and each is stored or refused by itself."""
+    lines = bodies.Lines(data)
+    chunk = lines.sound_chunk(0, len(lines))
+    refused = {one.row for one in getattr(chunk, "rejects", ())}
+    for row, text in enumerate(lines.texts()):
+        try:
+            record = bodies.json_object(text)
+        except Problem as problem:
+            assert problem.status in (400, 422)
+            continue  # matching refuses it, if the door did not
+        assert row not in refused
+        json.dumps(record, allow_nan=False).encode()
+
+
+def try_service_arrow(data: bytes) -> None:
+    """A stream is refused, or each row is a text of JSON or a reject, and all rows are matched."""
+    table = arrow.read_table(data)
+    texts, rejects = arrow.texts(table)
+    assert len(texts) == len(table) >= len(rejects)
+    for text in texts:
+        json.loads(text, parse_constant=_not_json)
+    assert sum(not isinstance(one, Problem) for one in arrow.records(table)) == len(table) - len(rejects)
+    tocsin.match(ASKED, table)
+
+
+def _not_json(name: str) -> None:
+    raise AssertionError(f"{name} is not JSON")
+
+
 @cache
 def _expected() -> Any:
     with tempfile.TemporaryDirectory() as folder:
@@ -146,6 +178,31 @@ class _InFile:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+SERVED_LINES: Final = [
+    b'{"n": ' + b"9" * 400 + b', "s": "\\ud83d\\ude00"}',
+    b'{"n": 1e308, "s": "\\ud800\\udc00"}\n{"n": ' + b"[" * 64 + b"]" * 64 + b"}",
+    b'{"n": -1.5E+99, "s": "\\\\ud800"}\r\n{"s": "\xe2\x80\xa8"}',
+]
+
+
+def served_streams() -> list[bytes]:
+    """Arrow streams with values that Python or JSON lacks."""
+    moments = [
+        pa.array([0, 2**62], pa.timestamp(unit, zone))
+        for unit, zone in (("s", None), ("ns", "UTC"), ("us", "Not/AZone"))
+    ]
+    nested = pa.array([[{"a": 1}], None], pa.list_(pa.struct([("a", pa.timestamp("ns"))])))
+    others = [pa.array([1, 2**62], pa.duration("s")), pa.array([1, 2], pa.time64("ns")), pa.array([b"x", b"\xff"])]
+    columns = {f"c{place}": column for place, column in enumerate([*moments, nested, *others])}
+    streams = []
+    for table in (TABLE, pa.table(columns), pa.table({"n": [float("inf"), 1.0], "s": ["a", "é"]})):
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        streams.append(sink.getvalue())
+    return streams
 
 
 def _texts() -> list[bytes]:
@@ -207,5 +264,7 @@ TARGETS: Final[dict[str, Target]] = {
     "parquet": Target(try_parquet, _parquet),
     "records": Target(try_records, _records),
     "manifest": Target(try_manifest, _manifests),
+    "service_lines": Target(try_service_lines, lambda: [*_lines(), *SERVED_LINES]),
+    "service_arrow": Target(try_service_arrow, served_streams),
 }
 np.seterr(all="ignore")

@@ -118,10 +118,24 @@ _TEXTS = st.one_of(
     st.text(st.characters(codec=None), max_size=12),
     st.sampled_from(("\ud800", "\x00", "\u2028", "\ufeff", "\uffff", ".", "..", "a,b", "😀", "x" * 300, "1e999 s")),
 )
-_SHORT_NUMBERS = st.sampled_from(
-    ("0", "-0.0", "1e308", "-1e308", "1e-308", "5e-324", "1e309", "1e999", "9" * 400, "9" * 5000, "9223372036854775808")
+_OTHERS = st.sampled_from(
+    (
+        "null",
+        "true",
+        "0",
+        "-0.0",
+        "1e308",
+        "-1e308",
+        "1e-308",
+        "5e-324",
+        "1e309",
+        "1e999",
+        "9" * 400,
+        "9" * 5000,
+        "9223372036854775808",
+    )
 )
-_NUMBERS = st.integers().map(str) | st.floats(allow_nan=False, allow_infinity=False).map(repr) | _SHORT_NUMBERS
+_NUMBERS = st.integers().map(str) | st.floats(allow_nan=False, allow_infinity=False).map(repr) | _OTHERS
 _DATES = st.one_of(
     st.datetimes(timezones=st.timezones()).map(lambda moment: moment.isoformat()),
     st.sampled_from(

@@ -180,7 +180,7 @@ def _has_spaces_at(body: bytes, places: NDArray[np.int64]) -> bool:
 
 
 def fields(record: Mapping[str, Any], *names: str) -> None:
-    """Raise a `Problem` if a record lacks one of these members."""
+    """Raise a `Problem` if a record lacks one of these members. Null is as good as nothing."""
     for name in names:
-        if name not in record:
+        if record.get(name) is None:
             raise invalid(f"{name} is missing", field=name)
