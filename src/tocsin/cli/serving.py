@@ -18,6 +18,7 @@ from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, SETTINGS
 
 _PREFIX: Final = "TOCSIN_SERVE_"
 """Of variables that give options. Kubernetes sets TOCSIN_PORT, and others, beside a Service with the name tocsin."""
+_KEY: Final = "SECRETS_KEY"
 _LOG: Final = logging.getLogger("tocsin.service")
 
 
@@ -47,6 +48,12 @@ def add_command(commands: Commands) -> None:
     _add_limits(parser)
     _add_network(parser)
     _add_logs(parser)
+    parser.add_argument(
+        "--secrets-key-file",
+        metavar="FILE",
+        help="a file with a key a line, which encrypts the secrets of webhooks in the store; the variable "
+        f"{_PREFIX}{_KEY} has the keys themselves instead",
+    )
     assert isinstance(parser, Parser)
     parser.take_variables(_PREFIX)
     parser.set_defaults(run=run)
@@ -120,14 +127,17 @@ def _serve(given: argparse.Namespace) -> int:
     with needing("service"):
         from tocsin.service import logs
         from tocsin.service.serving import Options, Server, serve
+        from tocsin.service.webhooks.encryption import read_keys
     logs.configure(given.log_format, access=bool(given.access_log))
     os.umask(0o077)  # what the server writes is its user's alone
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
     limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
+    file, name = given.secrets_key_file, f"{_PREFIX}{_KEY}"
+    keys = read_keys(None if file is None else Path(file), os.environ.pop(name, None), name)
     options = Options(
         Path(given.folder), given.host, given.port, given.sync, limits, tuple(given.public_host), proxies,
-        given.connections, given.connections_per_address, given.no_tokens,
+        given.connections, given.connections_per_address, given.no_tokens, keys,
     )  # fmt: skip
 
     def ready(server: Server) -> None:

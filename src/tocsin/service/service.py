@@ -26,6 +26,7 @@ from tocsin.service.publishing import Publisher
 from tocsin.service.quotas import Quotas
 from tocsin.service.readers import Readers
 from tocsin.service.tables import Prepare
+from tocsin.service.webhooks.encryption import EncryptSecrets, Keys
 from tocsin.service.webhooks.registry import Webhooks
 from tocsin.service.webhooks.senders import Senders
 from tocsin.service.windows.hosted import Hosting
@@ -47,6 +48,7 @@ class Service:
         loop: asyncio.AbstractEventLoop | None = None,
         sync: str = "full",
         clock: Clock | None = None,
+        keys: Keys = Keys(),  # noqa: B008
     ) -> None:
         self.engine, self.limits, self.clock = engine, limits, clock or Clock()
         self.quotas = Quotas(limits, engine)
@@ -57,8 +59,13 @@ class Service:
         self.directory: Directory = self.transactions.read(
             lambda database: read_directory(database.connection, identity, now)
         )
-        self.webhooks = Webhooks(self.directory, limits.outbox, limits.outbox_bytes)
-        self.transactions.read(lambda database: self.webhooks.read(database.connection, now.wall))
+        self.webhooks = Webhooks(self.directory, limits.outbox, limits.outbox_bytes, keys)
+        try:
+            self.transactions.read(lambda database: self.webhooks.read(database.connection, now.wall))
+        except StoreError as error:
+            raise StoreError(f"{engine.folder} cannot be served: {error}") from None
+        if keys:
+            self.transactions.submit(EncryptSecrets(keys)).result()
         self.transactions.submit(BeginHistory(self.directory)).result()
         self.readers = Readers(engine.folder)
         self.hub = Hub(self.directory, self.readers)

@@ -32,6 +32,7 @@ from tocsin.service.protocol import BoundedConnection
 from tocsin.service.service import Service
 from tocsin.service.tables import RememberTokens, had_tokens
 from tocsin.service.tenants import Tenants
+from tocsin.service.webhooks.encryption import Keys
 
 PORT: Final = 8470
 _LOG: Final = logging.getLogger("tocsin.service")
@@ -58,6 +59,7 @@ class Options(NamedTuple):
     connections: int = CONNECTIONS  # that are open at once
     connections_per_address: int = CONNECTIONS_PER_ADDRESS
     no_tokens: bool = False  # everybody on this machine may make every call, although there were tokens once
+    secret_keys: Keys = Keys()  # that encrypt the secrets of webhooks
 
     @property
     def is_loopback(self) -> bool:
@@ -103,7 +105,7 @@ class Server(uvicorn.Server):
 @asynccontextmanager
 async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
     """The tenants of a server, in the running event loop."""
-    tenants = Tenants(engine, options.limits, options.sync)
+    tenants = Tenants(engine, options.limits, options.sync, options.secret_keys)
     tokens = _remember_tokens(tenants.default, authentication)
     work = (_note_uses(authentication), tenants.resume(), tokens, _remember_clock(tenants))
     beside = [asyncio.create_task(one) for one in work]

@@ -24,6 +24,7 @@ from tocsin.service.limits import TenantLimits
 from tocsin.service.problems import Problem
 from tocsin.service.retention import keep
 from tocsin.service.service import Service
+from tocsin.service.webhooks.encryption import Keys
 
 _LOG: Final = logging.getLogger("tocsin.service")
 
@@ -36,13 +37,13 @@ class _Open(NamedTuple):
 class Tenants:
     """The services of all tenants. Made in the event loop that serves them, with the engine of the default tenant."""
 
-    def __init__(self, engine: DurableEngine, limits: TenantLimits, sync: str = "full") -> None:
-        self._folder, self._limits, self._sync = engine.folder, limits, sync
+    def __init__(self, engine: DurableEngine, limits: TenantLimits, sync: str = "full", keys: Keys = Keys()) -> None:  # noqa: B008
+        self._folder, self._limits, self._sync, self._keys = engine.folder, limits, sync, keys
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
         self._is_stopping = False
         self.clock = Clock()
-        self.default = self._keep("", Service(engine, limits.of(""), sync=sync, clock=self.clock))
+        self.default = self._keep("", Service(engine, limits.of(""), sync=sync, clock=self.clock, keys=keys))
         self.clock.resume(self.default.transactions.read(stored_mark))
 
     def __iter__(self) -> Iterator[tuple[str, Service]]:
@@ -84,7 +85,7 @@ class Tenants:
         def begun() -> Service:
             engine = Engine.open(folder, sync=self._sync)
             try:
-                return Service(engine, limits, loop, self._sync, self.clock)
+                return Service(engine, limits, loop, self._sync, self.clock, self._keys)
             except BaseException:
                 engine.close()
                 raise

@@ -62,7 +62,9 @@ async def rotate(exchange: Exchange) -> Response:
     record = await _document(exchange, "secret", "keep_s")
     kept_s = amount(record.get("keep_s", _KEPT_S), "keep_s", 0, MOST_KEPT_MS / 1000)
     secret = checked_secret(record["secret"]) if "secret" in record else new_secret()
-    known = await exchange.commit(Rotate(found, secret, service.senders.clock.now_ms(), int(kept_s * 1000)))
+    known = await exchange.commit(
+        Rotate(service.webhooks, found, secret, service.senders.clock.now_ms(), int(kept_s * 1000))
+    )
     document: dict[str, Any] = {"secrets": len(known)}
     if len(known) > 1 and known[1].until is not None:
         document["old_until"] = time_text(known[1].until)

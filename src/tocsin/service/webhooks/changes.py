@@ -12,7 +12,7 @@ from tocsin.service.changes import PutDestination
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.problems import Problem, conflict, unknown
 from tocsin.service.times import now_ms
-from tocsin.service.webhooks.registry import Webhook, Webhooks, outbox_size, secrets_of
+from tocsin.service.webhooks.registry import Webhook, Webhooks, outbox_size
 from tocsin.service.webhooks.schedule import WELL
 from tocsin.service.webhooks.signing import MOST_SECRETS, Secret, new_secret, valid
 from tocsin.store import Database
@@ -21,9 +21,11 @@ _SECRETS: Final = "SELECT secrets FROM service_webhooks WHERE destination = ?"
 _PUT_SECRETS: Final = "UPDATE service_webhooks SET secrets = ? WHERE destination = ?"
 
 
-def _stored_secrets(connection: sqlite3.Connection, number: int, now: int) -> tuple[Secret, ...] | None:
+def _stored_secrets(
+    webhooks: Webhooks, connection: sqlite3.Connection, number: int, now: int
+) -> tuple[Secret, ...] | None:
     found = connection.execute(_SECRETS, (number,)).fetchone()
-    return None if found is None else secrets_of(found[0], now)
+    return None if found is None else webhooks.secrets_of(number, found[0], now)
 
 
 def _require(connection: sqlite3.Connection, target: Destination) -> None:
@@ -47,15 +49,15 @@ class PutWebhook:
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         last = self.put.write(database, sequence, touched)
         number, connection = self.put.number, database.connection
-        known = _stored_secrets(connection, number, now_ms())
+        known = _stored_secrets(self.webhooks, connection, number, now_ms())
         if known is None:
             self._made = None if self.secret else new_secret()
             self._secrets = (Secret(self.secret or self._made or ""),)
-            row = (number, json.dumps(self._secrets), json.dumps(WELL))
+            row = (number, self.webhooks.keys.closed(number, self._secrets), json.dumps(WELL))
             connection.execute("INSERT INTO service_webhooks VALUES (?, ?, ?)", row)
         elif self.secret and known[0].text != self.secret:
             self._secrets = (Secret(self.secret),)
-            connection.execute(_PUT_SECRETS, (json.dumps(self._secrets), number))
+            connection.execute(_PUT_SECRETS, (self.webhooks.keys.closed(number, self._secrets), number))
         else:
             self._secrets = known
         return last
@@ -74,6 +76,7 @@ class PutWebhook:
 class Rotate:
     """Sign with a new secret, and for some time with those before, too."""
 
+    webhooks: Webhooks
     webhook: Webhook
     secret: str
     now: int
@@ -82,14 +85,14 @@ class Rotate:
     _secrets: tuple[Secret, ...] = ()
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        target = self.webhook.target
-        known = _stored_secrets(database.connection, target.number, self.now)
+        target, number = self.webhook.target, self.webhook.target.number
+        known = _stored_secrets(self.webhooks, database.connection, number, self.now)
         if known is None:
             raise unknown("destination", target.id)
         until = self.now + self.kept_ms
         old = [Secret(one.text, min(until, one.until or until)) for one in known if one.text != self.secret]
         self._secrets = (Secret(self.secret), *valid(old, self.now))[:MOST_SECRETS]
-        database.connection.execute(_PUT_SECRETS, (json.dumps(self._secrets), target.number))
+        database.connection.execute(_PUT_SECRETS, (self.webhooks.keys.closed(number, self._secrets), number))
         return sequence
 
     def apply(self) -> Sequence[Secret]:

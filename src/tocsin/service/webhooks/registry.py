@@ -15,6 +15,7 @@ from typing import Any, Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from tocsin.service.directory import Destination, Directory
+from tocsin.service.webhooks.encryption import Keys
 from tocsin.service.webhooks.letters import OVERFLOW, Expired
 from tocsin.service.webhooks.options import REJECT
 from tocsin.service.webhooks.schedule import WELL, Health
@@ -54,6 +55,7 @@ class Webhooks:
     directory: Directory
     most: float  # deliveries in an outbox
     most_bytes: float
+    keys: Keys = field(default_factory=Keys)  # of secrets
     known: dict[int, Webhook] = field(default_factory=dict)
     attempts: Counter[str] = field(default_factory=Counter)  # by outcome
     dead: Counter[str] = field(default_factory=Counter)  # letters, by cause
@@ -65,11 +67,17 @@ class Webhooks:
         statement = "SELECT destination, secrets, health FROM service_webhooks"
         for number, secrets, health in connection.execute(statement).fetchall():
             target = self.directory.destinations[number]
-            one = Webhook(target, secrets_of(secrets, now), Health(*json.loads(health)))
+            one = Webhook(target, self.secrets_of(number, secrets, now), Health(*json.loads(health)))
             one.waiting, one.waiting_bytes = outbox_size(connection, number, target.acknowledged)
             newest = "SELECT coalesce(max(sequence), 0) FROM service_letters WHERE destination = ?"
             one.letters_to = connection.execute(newest, (number,)).fetchone()[0]
             self.known[number] = one
+
+    def secrets_of(self, number: int, text: str, now: int) -> tuple[Secret, ...]:
+        """Secrets from the form in which they are stored. None signs longer than the longest rotation from now on."""
+        latest = now + MOST_KEPT_MS
+        secrets = self.keys.opened(number, text)
+        return tuple(one if one.until is None else one._replace(until=min(one.until, latest)) for one in secrets)
 
     def of(self, target: Destination) -> Webhook | None:
         """The webhook of a destination; None if it is of another kind."""
@@ -114,13 +122,6 @@ def state_of(health: Health) -> str:
     if health.disabled is not None:
         return "disabled"
     return "failing" if health.failures else "well"
-
-
-def secrets_of(text: str, now: int) -> tuple[Secret, ...]:
-    """Secrets from the form in which they are stored. None signs longer than the longest rotation from now on."""
-    secrets = (Secret(*one) for one in json.loads(text))
-    latest = now + MOST_KEPT_MS
-    return tuple(one if one.until is None else one._replace(until=min(one.until, latest)) for one in secrets)
 
 
 def outbox_size(connection: sqlite3.Connection, number: int, after: int) -> tuple[int, int]:
