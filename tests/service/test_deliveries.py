@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.service.served import Served, served
-from tests.waiting import HANG_S
+from tests.waiting import HANG_S, awaited
 
 PATH = "/v1/destinations/d/deliveries"
 
@@ -88,3 +90,15 @@ def test_positions_that_cannot_be(ready: Served) -> None:
     for wrong in ({"after": -1}, {"after": "x"}, {"after": 2**53}, {"limit": 0}, {"limit": 1001}, {"wait": "nan"}):
         assert ready.client.get(PATH, params=wrong).status_code == 400
     assert ready.client.get("/v1/destinations/other/deliveries").status_code == 404
+
+
+def test_a_poll_whose_client_is_gone_frees_its_place(server: Served) -> None:
+    server.destination()
+    url = urlsplit(str(server.client.base_url))
+    for _ in range(3):
+        with socket.create_connection((url.hostname, url.port)) as one:
+            one.sendall(b"GET /v1/destinations/d/deliveries?wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            awaited(lambda: server.service.polls == 1)
+        awaited(lambda: server.service.polls == 0)
+    assert not server.service.hub._watches
+    assert server.pulled(wait=0.05) == []

@@ -129,7 +129,6 @@ def _serve(given: argparse.Namespace) -> int:
         from tocsin.service.serving import Options, Server, serve
         from tocsin.service.webhooks.encryption import read_keys
     logs.configure(given.log_format, access=bool(given.access_log))
-    os.umask(0o077)  # what the server writes is its user's alone
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
     limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
@@ -148,5 +147,9 @@ def _serve(given: argparse.Namespace) -> int:
         if not options.is_loopback and not proxies:
             tell("tokens cross the network unencrypted unless a TLS proxy is in front")
 
-    serve(options, ready)
+    before = os.umask(0o077)  # what the server writes is its user's alone
+    try:
+        serve(options, ready)
+    finally:
+        os.umask(before)
     return 0

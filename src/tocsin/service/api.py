@@ -97,13 +97,14 @@ class Exchange:
     Within its own store the tenant of the principal has no name, so that the folder can be moved to another name.
     """
 
-    __slots__ = ("asked", "principal", "request", "service", "shared", "tenant")
+    __slots__ = ("asked", "holding", "principal", "request", "service", "shared", "tenant")
 
     def __init__(
         self, shared: Shared, service: Service, request: Request, principal: Principal, tenant: str, asked: Asked
     ) -> None:
         self.shared, self.service, self.request = shared, service, request
         self.principal, self.tenant, self.asked = principal, tenant, asked
+        self.holding = bodies.Holding((service.room, shared.tenants.room))
 
     @property
     def is_allowed(self) -> bool:
@@ -132,7 +133,7 @@ class Exchange:
 
     async def body(self) -> bytes:
         """The body, within the limits."""
-        return await bodies.read_body(self.request, int(self.service.limits.body_bytes))
+        return await bodies.read_body(self.request, int(self.service.limits.body_bytes), self.holding)
 
     async def parsed(self, read: Callable[[bytes], Parsed], body: bytes) -> Parsed:
         """What `read` makes of a body. A long one is read on a thread, so that the event loop goes on."""
@@ -217,7 +218,11 @@ class Endpoint:
         service = shared.tenants.get(tenant) or await shared.tenants.opened(tenant)
         if tenant:
             principal = principal._replace(tenant="")
-        return await call.handle(Exchange(shared, service, request, principal, tenant, _asked(request, call)))
+        exchange = Exchange(shared, service, request, principal, tenant, _asked(request, call))
+        try:
+            return await call.handle(exchange)
+        finally:
+            exchange.holding.release()
 
 
 def _asked(request: Request, call: Call) -> Asked:

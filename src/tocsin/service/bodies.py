@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -44,11 +46,92 @@ def media_type(request: Request, known: frozenset[str], default: str = JSON) -> 
     return form
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body, of at most `limit` bytes. The connection has a deadline for it."""
+SMALL: Final = 1 << 16
+"""Bytes of a body that take no room: a connection holds as many in any case."""
+MOST_AT_ONCE: Final = 512 << 20
+"""Bytes of the bodies of all tenants that are in memory at once."""
+_PATIENCE_S: Final = 5.0
+"""How long a body waits for room."""
+_STEP: Final = 1 << 20
+"""A body of unknown length takes room in steps of so many bytes."""
+
+
+class Room:
+    """The bytes of bodies that may be in memory at once, given in the order of the requests."""
+
+    def __init__(self, most: float) -> None:
+        self._most, self._held = most, 0
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    async def take(self, size: int) -> None:
+        """Take room, and wait for it for a while; raises a `Problem` if there is none until then."""
+        if not self._waiting and self._fits(size):
+            self._held += size
+            return
+        given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((size, given))
+        try:
+            await asyncio.wait((given,), timeout=_PATIENCE_S)
+        except asyncio.CancelledError:
+            if given.done():
+                self.give_back(size)
+            raise
+        finally:
+            if not given.done():
+                self._waiting.remove((size, given))
+                self._serve()
+        if not given.done():
+            detail = "the bodies of other requests fill the memory for them; send the request later"
+            raise Problem(503, "busy", detail, headers={"Retry-After": "1"})
+
+    def give_back(self, size: int) -> None:
+        """Give room back, to those who wait for it."""
+        self._held -= size
+        self._serve()
+
+    def _serve(self) -> None:
+        while self._waiting and self._fits(self._waiting[0][0]):
+            more, given = self._waiting.popleft()
+            self._held += more
+            given.set_result(None)
+
+    def _fits(self, size: int) -> bool:
+        """Whether there is room. A body that is larger than all of it has room alone."""
+        return not self._held or self._held + size <= self._most
+
+
+class Holding:
+    """The room that the body of one request takes in each of some rooms, until it is released."""
+
+    def __init__(self, rooms: Sequence[Room]) -> None:
+        self._rooms, self._taken = rooms, [0] * len(rooms)
+
+    async def take(self, size: int) -> None:
+        """Take room in all; raises a `Problem`."""
+        for place, room in enumerate(self._rooms):
+            await room.take(size)
+            self._taken[place] += size
+
+    def release(self) -> None:
+        """Give all room back."""
+        for place, room in enumerate(self._rooms):
+            if size := self._taken[place]:
+                self._taken[place] = 0
+                room.give_back(size)
+
+
+async def read_body(request: Request, limit: int, holding: Holding) -> bytes:
+    """The whole body, of at most `limit` bytes. The connection has a deadline for it.
+
+    Raises a `Problem`, before anything is read if the length is known.
+    """
     length = request.headers.get("content-length")
-    if length is not None and length.isdecimal() and int(length[:18]) > limit:
+    whole = int(length[:18]) if length is not None and length.isdecimal() else 0
+    if whole > limit:
         raise _too_large(limit)
+    if whole > SMALL:
+        await holding.take(whole)
+    room = whole or SMALL
     parts: list[bytes] = []
     size = 0
     try:
@@ -57,6 +140,9 @@ async def read_body(request: Request, limit: int) -> bytes:
             size += len(part)
             if size > limit:
                 raise _too_large(limit)
+            if size > room:
+                await holding.take(_STEP)
+                room += _STEP
     except ClientDisconnect:
         raise Problem(400, "gone", "the body ended early") from None
     return parts[0] if len(parts) == 1 else b"".join(parts)

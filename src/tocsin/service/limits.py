@@ -29,6 +29,7 @@ class Limits(NamedTuple):
     """What the requests of a tenant, and what is kept of it, may take. Infinity: no limit."""
 
     body_bytes: float = 16 << 20
+    bodies_bytes: float = 128 << 20  # of requests that are answered at once
     streams: float = 10_000
     retain_s: float = 7 * 86_400
     retain_bytes: float = 10 << 30
@@ -65,6 +66,9 @@ class Setting(NamedTuple):
 
 SETTINGS: Final = (
     Setting("body_mb", "body_bytes", 1 << 20, "the largest body of a request, in megabytes", 0.001),
+    Setting(
+        "bodies_mb", "bodies_bytes", 1 << 20, "the bodies of requests that are answered at once, in megabytes", 0.001
+    ),
     Setting("retain_days", "retain_s", 86_400, "how long events are kept", 0),
     Setting("retain_gb", "retain_bytes", 1 << 30, "how many gigabytes of events are kept, before the oldest go", 0),
     Setting("streams", "streams", 1, "how many streams and waiting pulls are open at once"),

@@ -28,6 +28,11 @@ MEDIA_TYPE: Final = "application/problem+json"
 _MOST_TEXT: Final = 2000
 """Characters of a message that an answer repeats."""
 _MOST_FIELD: Final = 200
+_FULL: Final = (
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+)  # fmt: skip
+"""What SQLite says on a full disk, and not where a disk cannot be read."""
 
 
 def printable(text: str, most: int = _MOST_TEXT) -> str:
@@ -131,6 +136,6 @@ def is_full(error: BaseException | None) -> bool:
     """Whether a full disk, or a database at its limit, refused a change."""
     while error is not None:
         if isinstance(error, sqlite3.OperationalError):
-            return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+            return getattr(error, "sqlite_errorcode", 0) in _FULL
         error = error.__cause__
     return False

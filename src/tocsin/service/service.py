@@ -12,6 +12,7 @@ from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.durable.transactions import Transactions
 from tocsin.errors import StoreError
 from tocsin.service.addressing import Addressing
+from tocsin.service.bodies import Room
 from tocsin.service.clock import Clock
 from tocsin.service.directory import BeginHistory, Destination, Directory, read_directory
 from tocsin.service.fences.hosted import HostedFences
@@ -52,6 +53,7 @@ class Service:
     ) -> None:
         self.engine, self.limits, self.clock = engine, limits, clock or Clock()
         self.quotas = Quotas(limits, engine)
+        self.room = Room(limits.bodies_bytes)
         self.transactions = Transactions(engine)
         self.transactions.submit(Prepare()).result()
         identity = self.transactions.identity

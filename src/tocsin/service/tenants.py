@@ -17,8 +17,9 @@ from typing import Final, NamedTuple
 
 from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
-from tocsin.errors import StoreError
+from tocsin.errors import TocsinError
 from tocsin.service.access.tokens import TENANTS, tenant_folder
+from tocsin.service.bodies import MOST_AT_ONCE, Room
 from tocsin.service.clock import Clock, stored_mark
 from tocsin.service.limits import TenantLimits
 from tocsin.service.problems import Problem
@@ -41,7 +42,9 @@ class Tenants:
         self._folder, self._limits, self._sync, self._keys = engine.folder, limits, sync, keys
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
+        self.left_out: dict[str, str] = {}  # why tenants could not be opened
         self._is_stopping = False
+        self.room = Room(MOST_AT_ONCE)  # for bodies
         self.clock = Clock()
         self.default = self._keep("", Service(engine, limits.of(""), sync=sync, clock=self.clock, keys=keys))
         self.clock.resume(self.default.transactions.read(stored_mark))
@@ -92,17 +95,23 @@ class Tenants:
 
         try:
             return self._keep(tenant, await asyncio.to_thread(begun))
-        except StoreError as error:
-            _LOG.error("the tenant %s cannot be opened: %s", tenant, error)
-            raise Problem(503, "store", "the store cannot be opened", headers={"Retry-After": "10"}) from error
+        except Exception as error:  # whatever is stored, the other tenants are served
+            known = isinstance(error, TocsinError | OSError | MemoryError)
+            self.left_out[tenant] = str(error) or type(error).__name__
+            _LOG.error(
+                "the tenant %s is left out: %s", tenant, self.left_out[tenant], exc_info=None if known else error
+            )
+            detail = "the tenant cannot be opened, and is tried again; the log of the server has the reason"
+            raise Problem(503, "store", detail, headers={"Retry-After": "10"}) from error
 
     def _keep(self, tenant: str, service: Service) -> Service:
+        self.left_out.pop(tenant, None)
         self._open[tenant] = _Open(service, asyncio.create_task(keep(service)))
         return service
 
-    def not_ready(self) -> str:
-        """Why some tenant takes no changes; empty if all do."""
-        return next((reason for _, service in self if (reason := service.not_ready())), "")
+    def troubled(self) -> list[str]:
+        """The names of the tenants, besides the default one, that take no changes or could not be opened."""
+        return sorted({name for name, service in self if name and service.not_ready()} | self.left_out.keys())
 
     def stop(self) -> None:
         """Wake all streams, to end."""

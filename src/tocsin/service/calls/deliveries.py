@@ -61,11 +61,12 @@ async def _awaited(exchange: Exchange, target: Destination, after: int, limit: i
     woken, clock = asyncio.Event(), asyncio.get_running_loop().time() + wait
     service.hub.watch([target], woken)
     service.polls += 1
+    leaving = asyncio.create_task(_leaving(exchange, woken))
     try:
-        while not found and not service.hub.is_stopping:
+        while not (found or service.hub.is_stopping or leaving.done()):
             try:
                 async with asyncio.timeout_at(clock):
-                    if target.newest <= after:
+                    if target.newest <= after and not leaving.done():
                         await woken.wait()
             except TimeoutError:
                 break
@@ -75,9 +76,17 @@ async def _awaited(exchange: Exchange, target: Destination, after: int, limit: i
                 raise unknown("destination", target.id)
             found = await service.hub.after(target, after, limit)
     finally:
+        leaving.cancel()
         service.polls -= 1
         service.hub.leave([target], woken)
     return _dense(target, found, after)
+
+
+async def _leaving(exchange: Exchange, woken: asyncio.Event) -> None:
+    """End when the client is gone, so that nobody waits for it."""
+    while (await exchange.request.receive())["type"] != "http.disconnect":
+        pass
+    woken.set()
 
 
 def _dense(target: Destination, found: list[Told], after: int) -> list[Told]:

@@ -30,7 +30,7 @@ async def healthz(exchange: Exchange) -> Response:
 
 
 async def readyz(exchange: Exchange) -> Response:
-    reason = exchange.shared.tenants.not_ready()
+    reason = exchange.shared.tenants.default.not_ready()  # the trouble of another tenant is its own
     left_s = exchange.shared.authentication.tokens.left_s
     if left_s == 0:
         reason = reason or "the file of the tokens cannot be read, so that no token is valid; the log has the reason"
@@ -49,6 +49,8 @@ def _warnings(shared: Shared) -> Iterator[str]:
     if left_s := shared.authentication.tokens.left_s:
         valid = f"those that were read last stay valid for {left_s:.0f} s"
         yield f"the file of the tokens cannot be read; {valid}, and the log has the reason"
+    if troubled := shared.tenants.troubled():
+        yield f"{len(troubled)} tenants take no changes; the log has the reasons, and /metrics the names"
     if shared.tenants.clock.jump_ms:
         yield "the clock jumped ahead, so that nothing is deleted by its age; see /v1/clock"
 
@@ -87,6 +89,12 @@ def _of_server(shared: Shared) -> Iterator[Metric]:
     for status, count in authentication.denied.items():
         denied.add_metric([str(status)], count)
     yield denied
+    ready = GaugeMetricFamily("tocsin_ready", "1 if a tenant takes changes", labels=["tenant"])
+    ready.add_metric([""], int(not shared.tenants.default.not_ready()))
+    troubled = shared.tenants.troubled()
+    for name in sorted({one for one, _ in shared.tenants if one} | set(troubled)):
+        ready.add_metric([name], int(name not in troubled))
+    yield ready
     yield GaugeMetricFamily("tocsin_tenants", "Tenants that are open", len(list(shared.tenants)))
     yield GaugeMetricFamily("tocsin_connections", "Connections that are open", len(shared.connections))
     about = "Connections that a limit refused: of the server, or of an address"

@@ -84,9 +84,10 @@ class Windows:
                 _LOG.warning("the folder of the window %s is missing; it begins empty", name)
             try:
                 self.open(number, name, json.loads(options), handed)
-            except TocsinError as error:
-                _LOG.error("the window %s cannot be opened: %s", name, error)
-                self._known[name] = str(error)
+            except Exception as error:  # whatever is stored, the others are served  # noqa: BLE001
+                known = isinstance(error, TocsinError | OSError | MemoryError)
+                reason = self._known[name] = str(error) or type(error).__name__
+                _LOG.error("the window %s is left out: %s", name, reason, exc_info=None if known else error)
 
     def open(self, number: int, name: str, options: Mapping[str, Any], handed: int = 0) -> Hosted:
         """Open a window, and make it if there is none."""
