@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -149,6 +149,8 @@ class Followed:
 def _checked_places(places: Any) -> tuple[tuple[float, float], ...]:
     """Check a list of points, each two numbers; raises `InvalidInput`."""
     try:
+        if isinstance(places, str | Mapping):
+            raise TypeError
         points = tuple((float(x), float(y)) for x, y in places)
         if not all(map(math.isfinite, itertools.chain(*points))):
             raise ValueError

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from starlette.datastructures import Headers
 
 from tocsin.records.geojson import as_record
+from tocsin.service.names import integral
 from tocsin.service.problems import Problem
 
 CONTEXT: Final = "cloudevent"
@@ -57,7 +58,7 @@ def _event(context: Mapping[str, Any], data: Any) -> tuple[dict[str, Any], str]:
         if not isinstance(context.get(name), str) or not context[name]:
             raise _wrong(f"{name} is missing, or not a text")
     for name, value in context.items():
-        if not _NAME.fullmatch(name) or not isinstance(value, str | int | bool) or len(str(value)) > _MOST:
+        if not _NAME.fullmatch(name) or not isinstance(integral(value), str | int | bool) or len(str(value)) > _MOST:
             raise _wrong(f"the context attribute {name!r:.40} is not one of CloudEvents")
     if not isinstance(data, dict):
         raise _wrong("data is not a JSON object")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from tocsin.service.directory import NAMED
-from tocsin.service.names import flag, only
+from tocsin.service.names import flag, only, present
 from tocsin.service.problems import invalid
 from tocsin.service.webhooks import options as webhook
 
@@ -40,5 +40,6 @@ def checked_options(record: Mapping[str, Any], *, is_admin: bool) -> tuple[str, 
         known = " or ".join(KINDS)
         raise invalid(f"kind is {str(name)!r:.40}; it is {known}", field="kind")
     only(record, kind.fields | {"kind", NAMED}, f"destination of kind {kind.name}")
+    record = present(record)
     named = {NAMED: True} if flag(record, NAMED) else {}
     return kind.name, kind.check(record, is_admin) | named

@@ -126,6 +126,11 @@ class Asked:
         return text == "true"
 
 
+def present(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a record that are not null. Null is as good as nothing, except in a merge patch."""
+    return {name: value for name, value in record.items() if value is not None}
+
+
 def only(record: Mapping[str, Any], known: frozenset[str], what: str) -> None:
     """Raise a `Problem` for a member that a record does not have."""
     for name in record:
@@ -134,8 +139,14 @@ def only(record: Mapping[str, Any], known: frozenset[str], what: str) -> None:
             raise invalid(f"a {what} has no {name!r:.40}; it has {have}", field=str(name)[:80])
 
 
+def integral(value: Any) -> Any:
+    """A number without a fraction as an integer, since JSON tells `1.0` not from `1`; anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def whole(value: object, field: str, least: int, most: int) -> int:
     """An integer of a JSON document."""
+    value = integral(value)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise invalid(f"{field} is {str(value)[:40]}; it is an integer from {least} to {most}", field=field)
     return value

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import tocsin
 from tocsin.service.api import Call
+from tocsin.service.document_rules import WHOLE, with_rules
 from tocsin.service.examples import EXAMPLES, LINES, OF_ANSWERS
 from tocsin.service.problems import MEDIA_TYPE
 from tocsin.service.schemas import SCHEMAS
@@ -72,7 +73,7 @@ def document(calls: Sequence[Call]) -> dict[str, Any]:
         "paths": paths,
         "webhooks": WEBHOOKS,
         "components": {
-            "schemas": {**SCHEMAS, **SENT},
+            "schemas": {name: with_rules(name, schema) for name, schema in SCHEMAS.items()} | SENT,
             "headers": {name: {"description": about, "schema": {"type": "string"}} for name, about in _HEADERS.items()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": _TOKEN}},
         },
@@ -102,6 +103,9 @@ def _operation(call: Call) -> dict[str, Any]:
         operation["security"] = [{"token": [scope]} for scope in call.scopes] + [{}]
     if call.takes:
         content = {kind: _content(name, _request_example(call, name)) for kind, name in call.takes.items()}
+        for kind, name in call.takes.items():
+            if name in WHOLE and call.method != "PATCH":
+                content[kind]["schema"] = {"allOf": [_reference(name), WHOLE[name]]}
         operation["requestBody"] = {"required": not call.may_be_empty, "content": content}
     return operation
 

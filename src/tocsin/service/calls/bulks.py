@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tocsin.model.subscription import Reject
 from tocsin.service import arrow, bodies
 from tocsin.service.api import Exchange, answered
-from tocsin.service.names import only
+from tocsin.service.names import only, present
 from tocsin.service.problems import Problem, refusal
 
 FORMS: Final = frozenset((bodies.LINES, bodies.ARROW))
@@ -55,7 +55,7 @@ def _checked(
         try:
             if isinstance(record, Problem):
                 raise record
-            given = {name: value for name, value in record.items() if value is not None}
+            given = present(record)
             bodies.fields(given, "id")
             only(given, known, what)
             checked[row] = check(exchange, given)

@@ -18,7 +18,7 @@ from tocsin.language.advice import advice_on
 from tocsin.model.expression import attributes
 from tocsin.service.api import Call, Exchange, answered
 from tocsin.service.calls.subscriptions import condition_in, explained, parsed
-from tocsin.service.names import amount, only, subscription_id, whole
+from tocsin.service.names import amount, only, present, subscription_id, whole
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid, of_expression
 from tocsin.service.times import now_ms, time_text
@@ -36,6 +36,7 @@ async def check(exchange: Exchange) -> Response:
     """A wrong condition is an answer here, and not an error: editors ask while somebody types."""
     record = await exchange.document()
     only(record, frozenset(("where", "language")), "check")
+    record = present(record)
     try:
         where = condition_in(record)
         tree = await exchange.service.in_thread(parsed, where)
@@ -52,6 +53,7 @@ async def check(exchange: Exchange) -> Response:
 async def explain(exchange: Exchange) -> Response:
     record = await exchange.document()
     only(record, frozenset(("id", "where", "language", "event")), "explanation")
+    record = present(record)
     event = record.get("event")
     if not isinstance(event, dict):
         raise invalid("event is missing; give it as an object", field="event")
@@ -100,6 +102,7 @@ async def dry_run(exchange: Exchange) -> Response:
     """Match the events that are kept, newest first, until enough are looked at."""
     record = await exchange.document()
     only(record, frozenset(("where", "language", "limit", "since_s")), "dry run")
+    record = present(record)
     limit = whole(record.get("limit", 100_000), "limit", 1, _MOST_EVENTS)
     since_s = amount(record.get("since_s", _YEAR_S), "since_s", 1, _YEAR_S)
     engine = await exchange.service.in_thread(_alone, exchange, condition_in(record))

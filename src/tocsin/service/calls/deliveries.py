@@ -13,7 +13,7 @@ from tocsin.service.calls.destinations import PATH
 from tocsin.service.changes import Acknowledge
 from tocsin.service.directory import Destination
 from tocsin.service.hub import Told
-from tocsin.service.names import MOST_NUMBER, only, whole
+from tocsin.service.names import MOST_NUMBER, only, present, whole
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 
@@ -103,10 +103,13 @@ async def acknowledge(exchange: Exchange) -> Response:
         raise conflict("the sender of a webhook moves its cursor; a replay moves it back")
     record = await exchange.document()
     only(record, frozenset(("sequence", "epoch")), "acknowledgement")
+    record = present(record)
     if "sequence" not in record:
         raise invalid("sequence is missing", field="sequence")
     number = whole(record["sequence"], "sequence", 0, MOST_NUMBER)
-    if record.get("epoch") is not None and record["epoch"] != service.directory.epoch(target):
+    if not isinstance(record.get("epoch", ""), str):
+        raise invalid("epoch is the name of a history, as deliveries have it", field="epoch")
+    if "epoch" in record and record["epoch"] != service.directory.epoch(target):
         raise conflict("the sequence is of another history", epoch=service.directory.epoch(target))
     done: int = await service.commit(Acknowledge(service.directory, target, number))
     return answered({"acknowledged": done, "newest": target.newest})

@@ -69,7 +69,8 @@ async def put(exchange: Exchange) -> Response:
 
 async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Guard) -> Response:
     record = {field: value for field, value in record.items() if field not in _SHOWN}
-    secret = checked_secret(record.pop("secret")) if record.get("kind") == KIND and "secret" in record else None
+    given = record.pop("secret", None) if record.get("kind") == KIND else None
+    secret = None if given is None else checked_secret(given)
     kind, options = checked_options(record, is_admin=ADMIN in exchange.principal.scopes)
     _require_other(exchange, name, options.get("failures_to"))
     service, made = exchange.service, None

@@ -15,7 +15,7 @@ from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, Call, Exchange, Option,
 from tocsin.service.calls.subscriptions import parsed
 from tocsin.service.fences.hosted import HostedFence, PutFence, RemoveFence
 from tocsin.service.limits import Limits
-from tocsin.service.names import checked_name, only, whole
+from tocsin.service.names import checked_name, integral, only, present, whole
 from tocsin.service.principals import OPERATE, READ, SUBSCRIBE
 from tocsin.service.problems import invalid
 
@@ -49,6 +49,7 @@ async def put(exchange: Exchange) -> Response:
     name, guard, service = _name(exchange), exchange.guard, exchange.service
     record = {word: value for word, value in (await exchange.document()).items() if word not in _SHOWN}
     only(record, frozenset((*_OPTIONS, "where")), "fence")
+    record = present(record)
     options = await service.in_thread(_checked, record, service.limits)
     service.quotas.stored()
     if name not in service.fences.named:
@@ -61,6 +62,7 @@ def _checked(record: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """The options of a fence as they are stored."""
     bodies.fields(record, "key")
     given = {word: value for word, value in record.items() if word != "where" and value is not None}
+    given |= {word: integral(given[word]) for word in ("enter_after", "exit_after") if word in given}
     most = int(limits.fence_objects)
     given["most_objects"] = whole(given.get("most_objects", most), "most_objects", 1, most)
     tracking = Fences(Engine(), **given)._tracking

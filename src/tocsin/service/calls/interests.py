@@ -14,7 +14,7 @@ from tocsin.service.api import LIMIT, MOST_PAGE, Call, Exchange, Option, answere
 from tocsin.service.calls import bulks
 from tocsin.service.calls.routing import FIELDS, members_of, route_of
 from tocsin.service.calls.windows import CHANGED, PATH, window_of
-from tocsin.service.names import checked_name, only
+from tocsin.service.names import checked_name, integral, only, present
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import invalid, unknown
 from tocsin.service.quotas import require_cheap
@@ -39,6 +39,7 @@ async def put(exchange: Exchange) -> Response:
     found, id = window_of(exchange), _id(exchange)
     record = await exchange.document()
     only(record, _FIELDS, _WHAT)
+    record = present(record)
     if record.get("id", id) != id:
         raise invalid("id is another one than in the path", field="id")
     checked = _checked(exchange, record | {"id": id})
@@ -62,6 +63,7 @@ def _checked(exchange: Exchange, record: Mapping[str, Any]) -> Record:
         raise invalid("the id of a subscription of a window is a string", field="id")
     own = {word: record[word] for word in _OWN if record.get(word) is not None}
     bodies.fields(own, "location")
+    own |= {"k": integral(own["k"])} if "k" in own else {}
     require_cheap(_cost(own), exchange.service.limits)
     payload = None if record.get("payload") is None else bodies.json_text(record["payload"], "payload")
     id = checked_name(record["id"], "subscription")

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from tocsin.service.access.sessions import cookie, session_text
 from tocsin.service.api import Call, Exchange, answered, empty
-from tocsin.service.names import only
+from tocsin.service.names import only, present
 from tocsin.service.principals import READ, SCOPES, Principal
 from tocsin.service.problems import invalid
 from tocsin.service.times import time_text
@@ -40,6 +40,7 @@ def _is_secure(request: Request) -> bool:
 async def begin(exchange: Exchange) -> Response:
     record = await exchange.document()
     only(record, frozenset(("token",)), "session")
+    record = present(record)
     text, authentication = record.get("token"), exchange.shared.authentication
     if not isinstance(text, str):
         raise invalid("token is missing; give it as a string", field="token")

@@ -140,6 +140,8 @@ async def _put(exchange: Exchange, id: SubscriptionId, record: dict[str, Any], g
     """Check a record, and make it durable."""
     service = exchange.service
     only(record, _FIELDS | {"id", "sequence"}, "subscription")
+    if not isinstance(record.get("weights"), dict | None):
+        raise invalid("weights is an object with a number for each attribute", field="weights")
     if record.get("id", id) != id:
         raise invalid("id is another one than in the path", field="id")
     route, asked = _route(exchange, record), _engine_record(id, record)

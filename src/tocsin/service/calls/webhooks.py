@@ -13,7 +13,7 @@ from tocsin.service.api import LIMIT, MOST_PAGE, Call, Exchange, Option, answere
 from tocsin.service.calls.deliveries import delivery_number
 from tocsin.service.calls.destinations import PATH, document_of
 from tocsin.service.directory import Destination
-from tocsin.service.names import MOST_NUMBER, amount, instant, only, whole
+from tocsin.service.names import MOST_NUMBER, amount, instant, only, present, whole
 from tocsin.service.outbox import Stored
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import conflict, invalid
@@ -54,7 +54,7 @@ async def _document(exchange: Exchange, *known: str) -> dict[str, Any]:
     body = await exchange.body()
     record = await exchange.parsed(bodies.json_object, body) if body else {}
     only(record, frozenset(known), "request of this kind")
-    return record
+    return present(record)
 
 
 async def rotate(exchange: Exchange) -> Response:

@@ -12,7 +12,7 @@ from tocsin.service import arrow, bodies
 from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, Call, Exchange, Option, answered, empty, named_page
 from tocsin.service.calls.events import given_key, in_progress, units_of
 from tocsin.service.limits import Limits
-from tocsin.service.names import checked_name, only
+from tocsin.service.names import checked_name, integral, only, present
 from tocsin.service.principals import OPERATE, PUBLISH, READ, SUBSCRIBE
 from tocsin.service.problems import invalid, refusal
 from tocsin.service.units import Key, Unit, digest_of
@@ -56,6 +56,7 @@ async def put(exchange: Exchange) -> Response:
     name, guard, service = _name(exchange), exchange.guard, exchange.service
     record = {word: value for word, value in (await exchange.document()).items() if word not in _SHOWN}
     only(record, frozenset(_OPTIONS), "window")
+    record = present(record)
     options = await service.in_thread(_checked, record, service.limits)
     service.quotas.stored()
     async with service.windows.changing:
@@ -71,7 +72,7 @@ async def put(exchange: Exchange) -> Response:
 def _checked(record: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     """The options of a window as they are stored."""
     bodies.fields(record, "bounds")
-    size = record.get("size")
+    size = integral(record.get("size"))
     if isinstance(size, int | float) and size > limits.window_messages:
         raise invalid(f"size is {size:,}; {limits.window_messages:,g} messages are allowed", field="size")
     weights = record.get("weights")
@@ -79,7 +80,7 @@ def _checked(record: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
         raise invalid("weights is an object with a number for each word", field="weights")
     if not isinstance(record.get("text", ""), str):
         raise invalid("text says how texts become words, such as 'english stem'", field="text")
-    return options_of(Window(**record))
+    return options_of(Window(**{**record, "size": size}))
 
 
 async def delete(exchange: Exchange) -> Response:

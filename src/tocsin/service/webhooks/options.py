@@ -81,7 +81,7 @@ def checked(record: Mapping[str, Any], *, is_admin: bool) -> dict[str, Any]:
         options["allow_private"] = True
     if record.get("rate_per_s") is not None:
         options["rate_per_s"] = amount(record["rate_per_s"], "rate_per_s", 1 / _DAY_S, _MOST_RATE)
-    if (digest := amount(record.get("digest_s") or 0, "digest_s", 0, _DAY_S)) > 0:
+    if (digest := amount(record.get("digest_s", 0), "digest_s", 0, _DAY_S)) > 0:
         options["digest_s"] = digest
     if instant(record, "paused_until") is not None:
         options["paused_until"] = record["paused_until"]
