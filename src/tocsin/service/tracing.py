@@ -5,6 +5,7 @@ A client may send `X-Request-Id`, and `traceparent` as W3C Trace Context has it.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 import secrets
@@ -19,7 +20,13 @@ ACCESS: Final = logging.getLogger("tocsin.access")
 """The access log. It is off unless its level is INFO."""
 _ID: Final = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 _PARENT: Final = re.compile(rb"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_NO_STORE: Final = (b"cache-control", b"no-store")
+"""What tenants store is in no cache, unless an answer says otherwise."""
+_NO_SNIFF: Final = (b"x-content-type-options", b"nosniff")
 _TRACE: Final = "tocsin.trace"
+_PROCESS: Final = secrets.token_hex(8)
+_numbers: Final = itertools.count(1)
+"""New ids are those of the process with a number: they need not be secret, and random ones take longer."""
 _current: ContextVar[Trace | None] = ContextVar("tocsin-request", default=None)
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -30,8 +37,9 @@ class Trace:
     __slots__ = ("begun", "id", "is_over", "parent", "size", "status", "tenant", "token")
 
     def __init__(self, headers: Headers = ()) -> None:
-        self.id = _sound(headers, b"x-request-id", _ID) or secrets.token_hex(16)
-        self.parent = _sound(headers, b"traceparent", _PARENT)
+        id, parent = _shown(headers)
+        self.id = id or f"{_PROCESS}{next(_numbers):016x}"
+        self.parent = parent
         self.begun = time.perf_counter()
         self.status: int | None = None  # None: no answer was begun
         self.size = 0  # bytes of the answer's body
@@ -54,10 +62,16 @@ class Trace:
         ACCESS.info(line, fields, extra={"fields": fields})
 
 
-def _sound(headers: Headers, name: bytes, form: re.Pattern[bytes]) -> str | None:
-    """The text of a header that came once and has a form; else None."""
-    texts = [text for key, text in headers if key == name]
-    return texts[0].decode() if len(texts) == 1 and form.fullmatch(texts[0]) else None
+def _shown(headers: Headers) -> tuple[str | None, str | None]:
+    """The id and the `traceparent` that a request came with: each if it came once, and has its form."""
+    ids, parents = list[bytes](), list[bytes]()
+    for name, text in headers:  # once for both, as this is done for every request
+        if name == b"x-request-id":
+            ids.append(text)
+        elif name == b"traceparent":
+            parents.append(text)
+    id = ids[0].decode() if len(ids) == 1 and _ID.fullmatch(ids[0]) else None
+    return id, parents[0].decode() if len(parents) == 1 and _PARENT.fullmatch(parents[0]) else None
 
 
 def current() -> Trace | None:
@@ -76,12 +90,12 @@ def trace_of(scope: Any) -> Trace:
 
 def completed(headers: Sequence[tuple[bytes, bytes]], trace: Trace) -> list[tuple[bytes, bytes]]:
     """The headers of an answer, with those that every answer has."""
-    names = {name for name, _ in headers}
+    names = [name for name, _ in headers]
     whole = [*headers, (b"x-request-id", trace.id.encode())]
-    if b"cache-control" not in names:  # what tenants store is in no cache, unless the answer says otherwise
-        whole.append((b"cache-control", b"no-store"))
+    if b"cache-control" not in names:
+        whole.append(_NO_STORE)
     if b"x-content-type-options" not in names:
-        whole.append((b"x-content-type-options", b"nosniff"))
+        whole.append(_NO_SNIFF)
     return whole
 
 
