@@ -1,4 +1,4 @@
-/** The panel of a destination: its cursor, its last deliveries, its dead letters. */
+/** The panel of a destination: its cursor, its last deliveries, its attempts and its dead letters. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure, get, may, part, post, told } from "../api";
 import { type Delivery, type Destination, backlog } from "../documents";
@@ -21,9 +21,22 @@ interface Letter {
   delivery: Delivery | null;
 }
 
+interface Attempt {
+  number: number;
+  time: string;
+  sequence?: number;
+  last?: number;
+  attempt: number;
+  outcome: "delivered" | "failed" | "refused" | "gone";
+  status?: number;
+  reason?: string;
+  duration_ms: number;
+}
+
 const SHOWN = 30;
 const CAUSES: Record<string, string> = {
-  refused: "the endpoint refused it",
+  refused: "every try failed, and the endpoint refused it",
+  "set-aside": "the endpoint refused it, and others waited",
   attempts: "every try failed",
   overflow: "the outbox was full",
   expired: "retention deleted the event",
@@ -143,6 +156,54 @@ function Letters({ one, changed }: { one: Destination; changed: () => void }) {
   );
 }
 
+/** The deliveries of an attempt by their numbers; a test has none. */
+function numbers(one: Attempt): string {
+  if (one.sequence === undefined) return "test";
+  return one.last === one.sequence ? `#${whole(one.sequence)}` : `#${whole(one.sequence)}–${whole(one.last ?? one.sequence)}`;
+}
+
+function Attempts({ one }: { one: Destination }) {
+  const path = `/v1/destinations/${part(one.id)}`;
+  const found = usePolled((signal) => get<{ attempts: Attempt[] }>(`${path}/attempts?limit=100`, signal), 2000, [one.id]);
+  const test = async () => {
+    try {
+      const made = await post<Attempt>(`${path}/test`);
+      const isDelivered = made.outcome === "delivered";
+      say(isDelivered ? `The endpoint took the test, with HTTP ${made.status}.` : `The test failed: ${made.reason}`, isDelivered ? undefined : "fail");
+    } catch (failure) {
+      say(told(failure), "fail");
+    }
+    found.again();
+  };
+  if (found.error) return <Note tone="fail">{found.error}</Note>;
+  const attempts = found.value?.attempts ?? [];
+  return (
+    <>
+      <div class="row">
+        <h3>{attempts.length === 0 ? "No attempts yet" : `The last ${plural(attempts.length, "attempt")}`}</h3>
+        <span class="push" />
+        {may("subscribe") && (
+          <Button small onClick={() => void test()}>
+            Send a test
+          </Button>
+        )}
+      </div>
+      <ul class="letters" aria-label="Attempts, the latest first">
+        {attempts.map((attempt) => (
+          <li key={attempt.number}>
+            <span class="num">{numbers(attempt)}</span>
+            <Badge tone={attempt.outcome === "delivered" ? "well" : "fail"}>{attempt.reason ?? `HTTP ${attempt.status}`}</Badge>
+            <span class="faint num">
+              {attempt.attempt > 1 && `try ${attempt.attempt}, `}
+              {whole(attempt.duration_ms)} ms, {ago(attempt.time)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
 /** The last deliveries. Those that retention deleted meanwhile are asked for from the first one on that is kept. */
 async function lastOnes(one: Destination, signal: AbortSignal): Promise<Delivery[]> {
   const path = `/v1/destinations/${part(one.id)}/deliveries?limit=${SHOWN}&after=`;
@@ -181,7 +242,7 @@ function Last({ one, pick }: { one: Destination; pick: (delivery: Delivery) => v
 }
 
 export function DestinationPanel({ one, close, changed, pick }: { one: Destination; close: () => void; changed: () => void; pick: (delivery: Delivery) => void }) {
-  const [tab, setTab] = useState<"last" | "dead">("last");
+  const [tab, setTab] = useState<"last" | "attempts" | "dead">("last");
   const [from, setFrom] = useState("");
   useEffect(() => setFrom(""), [one.id]);
   const act = async (text: string, run: () => Promise<unknown>) => {
@@ -227,12 +288,18 @@ export function DestinationPanel({ one, close, changed, pick }: { one: Destinati
             <button type="button" aria-pressed={tab === "last"} onClick={() => setTab("last")}>
               Last deliveries
             </button>
+            <button type="button" aria-pressed={tab === "attempts"} onClick={() => setTab("attempts")}>
+              Attempts
+            </button>
             <button type="button" aria-pressed={tab === "dead"} onClick={() => setTab("dead")}>
               Dead letters
             </button>
           </div>
         )}
-        {!may("read") ? <Note>The deliveries themselves need a token with the scope read.</Note> : one.kind === "webhook" && tab === "dead" ? <Letters one={one} changed={changed} /> : <Last one={one} pick={pick} />}
+        {!may("read") && <Note>The deliveries themselves need a token with the scope read.</Note>}
+        {may("read") && one.kind === "webhook" && tab === "dead" && <Letters one={one} changed={changed} />}
+        {may("read") && one.kind === "webhook" && tab === "attempts" && <Attempts one={one} />}
+        {may("read") && (one.kind !== "webhook" || tab === "last") && <Last one={one} pick={pick} />}
       </div>
     </section>
   );
