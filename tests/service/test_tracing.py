@@ -214,6 +214,16 @@ def test_lines_of_text_have_times() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\S+Z WARNING tocsin\.service: x\\ny\n", done.stderr)
 
 
+def test_warnings_are_lines_of_json_too() -> None:
+    program = (
+        "from tocsin.service import logs; logs.configure('json', access=False)\n"
+        "import warnings; warnings.warn('the disk is slow')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert line["level"] == "warning" and "the disk is slow" in line["message"]
+
+
 def test_what_is_made_says_where_it_is(server: Served) -> None:
     server.destination()
     put = server.client.put

@@ -26,6 +26,7 @@ def configure(form: str, *, access: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines() if form == TEXT else JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.captureWarnings(form == JSON)  # lines of text are as those of other commands
     logging.getLogger("tocsin.service").setLevel(logging.INFO)
     ACCESS.setLevel(logging.INFO if access else logging.WARNING)
 
@@ -42,7 +43,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def _message(record: logging.LogRecord) -> str:
-    return printable(record.getMessage()[:_MOST_TEXT])
+    return printable(record.getMessage().strip()[:_MOST_TEXT])
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
