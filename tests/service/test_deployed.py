@@ -133,19 +133,34 @@ def test_commands_print_no_escape_sequence(tmp_path: Path) -> None:
 
 
 def test_time_in_a_window_passes_at_most_a_year_at_once(server: Served) -> None:
+    """One mistyped time would make all later messages late, for ever."""
     server.client.put("/v1/windows/w", json={"time": 60, "bounds": BOUNDS})
 
     def advance(moment: Any) -> httpx.Response:
         return server.client.post("/v1/windows/w/advance", json={"time": moment})
 
+    def push(*moments: Any) -> httpx.Response:
+        messages = [{"words": ["a"], "location": [1, 1], "time": moment} for moment in moments]
+        if len(messages) == 1:
+            return server.client.post("/v1/windows/w/messages", json=messages[0])
+        return server.lines(messages, "/v1/windows/w/messages")
+
+    assert push(5).status_code == 202
     year = 366 * 86_400
-    far = ("9999-01-01T00:00:00Z", time.time() + year + 60, 1e300, 10**400, "2024-01-01T00:00:00" + "0" * 100 + "Z")
+    far = ("9999-01-01T00:00:00Z", time.time() + year + 60, 1e300, 10**400)
     for moment in far:
-        answer = advance(moment)
-        assert answer.status_code == 422 and answer.json()["field"] == "time", answer.text
-    message = {"words": ["a"], "location": [1, 1], "time": 5}
-    assert server.client.post("/v1/windows/w/messages", json=message).status_code == 202  # the window goes on
-    assert advance(66).json()["changes"] == 0
-    assert advance(time.time()).status_code == 202
-    assert advance(time.time() + year - 60).status_code == 202
+        for answer in (advance(moment), push(moment)):
+            assert 400 <= answer.status_code < 500, answer.text
+    assert advance("2024-01-01T00:00:00." + "0" * 100 + "Z").status_code == 422
+    report = push(6, time.time() + 2 * year, 7).json()
+    assert (report["accepted"], [error["row"] for error in report["errors"]]) == (2, [1])
+    assert advance(66).status_code == 202
+    assert push(time.time(), time.time() + year - 60).json()["accepted"] == 2
     assert advance("2999-01-01T00:00:00Z").status_code == 422
+
+
+def test_seconds_of_a_window_count_from_any_moment(server: Served) -> None:
+    server.client.put("/v1/windows/w", json={"time": 60, "bounds": BOUNDS})
+    for moment in (6.4e10, 6.4e10 + 86_400):
+        message = {"words": ["a"], "location": [1, 1], "time": moment}
+        assert server.client.post("/v1/windows/w/messages", json=message).status_code == 202

@@ -75,12 +75,15 @@ class Admission(NamedTuple):
 
 
 class Reader:
-    """Reads records by the rules of a window; `latest` is the time before which messages are late."""
+    """Reads records by the rules of a window.
+
+    `latest` is the time before which messages are late, and `horizon` the time after which they are too far ahead.
+    """
 
     def __init__(self, bounds: Bounds, how: Text, has_time: bool, vocabulary: Vocabulary, keys: Keys) -> None:
         self._bounds, self._how, self._has_time = bounds, how, has_time
         self._vocabulary, self._keys = vocabulary, keys
-        self.latest = -np.inf
+        self.latest, self.horizon = -np.inf, np.inf
         self._stamps, self._stamp = np.zeros(0, np.int64), 0
 
     @property
@@ -163,11 +166,18 @@ class Reader:
         """The checked key of a message that is in time; raises `RecordError`, and then nothing has changed."""
         if self._has_time and time < self.latest:
             raise RecordError(late(time, self.latest), "time")
+        if self._has_time:
+            self.require_near(time)
         key = checked_key(key)
         self._keys.check(key)
         if self._has_time:
             self.latest = time
         return key
+
+    def require_near(self, time: float) -> None:
+        """Raise `RecordError` for a time that is too far ahead."""
+        if time > self.horizon:
+            raise RecordError(f"{time:g} is after {self.horizon:g}, and a window does not go back", "time")
 
     def _numbered(
         self, lists: WordLists, good: NDArray[np.int64], know: Callable[[], NDArray[np.float64]]

@@ -217,6 +217,7 @@ class Window(KeptWindow):
             now = checked_seconds(time)
             if now < self._reader.latest:
                 raise InvalidInput(f"time is {now:g}, before {self._reader.latest:g}, the latest so far")
+            self._reader.require_near(now)
             self._reader.latest = now
             return self._told(self._counted(self._sliding.advance(now)))
 
@@ -224,6 +225,18 @@ class Window(KeptWindow):
     def latest(self) -> float:
         """The latest time so far, in seconds; minus infinity before the first one."""
         return self._reader.latest
+
+    def refuse_after(self, time: float) -> None:
+        """Refuse messages after a time, and to let time pass beyond it.
+
+        A single message of a far future would make all later ones late.
+
+        Parameters
+        ----------
+        time : float
+            The time in seconds; infinity, as at first, for none.
+        """
+        self._reader.horizon = time
 
     def __repr__(self) -> str:
         return f"Window({len(self._names)} subscriptions, {self._sliding.held} messages, index={self.index!r})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 from tocsin.client.calls import path_part
 from tocsin.model.subscription import Reject, SubscriptionId
-from tocsin.model.window import checked_seconds
 from tocsin.records import ObjectChunk
 from tocsin.service.audit import Sender
 from tocsin.service.clock import Clock, Moment
@@ -35,7 +35,7 @@ SUBSCRIPTIONS, MESSAGES = "subscriptions", "messages"
 _MOST_TOGETHER: Final = 256
 """Requests whose messages share a transaction."""
 _MOST_AHEAD_S: Final = 366 * 86_400
-"""How far a request lets time pass at once."""
+"""How far a message, or a request, may let time pass at once."""
 _MOST_TIME: Final = 64
 _ANSWER: Final = "SELECT digest, answer FROM service_answers WHERE tenant = '' AND route = ? AND key = ?"
 
@@ -163,7 +163,10 @@ class Hosted:
         new = [one for one in asked if self._is_new(one)]
         told: dict[SubscriptionId, Moment] = {}
         with together(self.window) as beside:
-            made = [self._pushed(one, told) for one in new]
+            made = []
+            for one in new:
+                self._bound_times()
+                made.append(self._pushed(one, told))
             numbered = self._numbered(made, beside, told)
         self._measure()
         self._waiting += numbered
@@ -237,7 +240,9 @@ class Hosted:
         before = None if key is None else self._answered(key)
         if before is not None:
             return {**before, "is_repeated": True}
-        self._require_near(moment)
+        if isinstance(moment, str) and len(moment) > _MOST_TIME:
+            raise invalid(f"time has {len(moment):,} characters; it is an instant or a number of seconds", field="time")
+        self._bound_times()
         told: dict[SubscriptionId, Moment] = {}
         with together(self.window) as beside:
             changes = [(one.subscription, one.message, one.kind, one.score) for one in self.window.advance(moment)]
@@ -251,16 +256,14 @@ class Hosted:
         self.counts.update(changes=len(changes), suppressed=suppressed)
         return self._hand_over().get(id(batch), batch.report)
 
-    def _require_near(self, moment: Any) -> None:
-        """Raise a `Problem` for a time that is far ahead: until then, no message could be pushed any more."""
-        if self.window.span is None:
-            return
-        if isinstance(moment, str) and len(moment) > _MOST_TIME:
-            raise invalid(f"time has {len(moment):,} characters; it is an instant or a number of seconds", field="time")
-        latest = max(self.window.latest, self._host.clock.now_ms() / 1000)
-        if checked_seconds(moment) > latest + _MOST_AHEAD_S:
-            detail = "time is more than a year after the latest message and after the present"
-            raise invalid(f"{detail}; a window does not go back", field="time")
+    def _bound_times(self) -> None:
+        """Refuse times that are far ahead: until then, no message could be pushed any more.
+
+        Seconds may count from any moment, so that the first message may have any time.
+        """
+        latest = self.window.latest
+        if math.isfinite(latest):
+            self.window.refuse_after(max(latest, self._host.clock.now_ms() / 1000) + _MOST_AHEAD_S)
 
     def _subscribe(self, records: Mapping[int, tuple[Mapping[str, Any], Interest]], sender: Sender) -> Subscribed:
         changed: dict[SubscriptionId, Interest | None] = {}
