@@ -175,6 +175,8 @@ def _json_values(column: pa.Array, *, has_infinity: bool) -> tuple[list[Any], di
     values, unreadable = python_values(column), dict[int, str]()
     if types.is_string(kind) or types.is_large_string(kind) or types.is_integer(kind) or types.is_boolean(kind):
         return values, unreadable
+    if types.is_floating(kind):
+        return [None if value is None else _number(value, has_infinity) for value in values], unreadable
     zone = unknown_zone(kind)
     for row, value in enumerate(values):
         if value is None:
@@ -184,22 +186,32 @@ def _json_values(column: pa.Array, *, has_infinity: bool) -> tuple[list[Any], di
         elif isinstance(value, Unreadable):
             unreadable[row] = f"the value cannot be shown: {value.reason}"
         else:
-            values[row] = _json_value(value, has_infinity=has_infinity)
+            values[row] = _json_value(value, has_infinity)
     return values, unreadable
 
 
-def _json_value(value: Any, *, has_infinity: bool) -> Any:
+def _number(value: float, has_infinity: bool) -> float | None:
+    """A number as JSON has it: NaN is null."""
+    return value if value - value == 0 or (has_infinity and value == value) else None
+
+
+def _json_value(value: Any, has_infinity: bool) -> Any:
     """A value of Arrow as JSON has it, or as a text."""
-    if isinstance(value, float):
-        return value if value - value == 0 or (has_infinity and value == value) else None
-    if isinstance(value, list | tuple):
-        return [_json_value(inner, has_infinity=has_infinity) for inner in value]
-    if isinstance(value, dict):
-        return {name: _json_value(inner, has_infinity=has_infinity) for name, inner in value.items()}
-    if value is None or isinstance(value, bool | int | str):
+    kind = type(value)
+    if kind in _PLAIN:
         return value
+    if kind is float:
+        return _number(value, has_infinity)
+    if kind is dict:
+        return {name: _json_value(inner, has_infinity) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(inner, has_infinity) for inner in value]
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, timedelta):
         return value.total_seconds()
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+    return base64.b64encode(value).decode() if kind is bytes else str(value)
+
+
+_PLAIN: Final = frozenset((str, int, bool, type(None)))
+"""Types whose values JSON has as they are."""
