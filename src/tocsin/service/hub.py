@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 from tocsin.client.calls import path_part
 from tocsin.service.directory import Destination, Directory
-from tocsin.service.outbox import MOST_SUBSCRIPTIONS, Stored
+from tocsin.service.outbox import Stored
 from tocsin.service.readers import Readers, deliveries
 from tocsin.service.times import time_text
 
@@ -159,7 +159,7 @@ class Hub:
             f'"subscriptions":{one.subscriptions},"destination":{json.dumps(name, ensure_ascii=False)},',
             f'"published":"{time_text(one.published)}"',
         ]
-        if one.subscribed > MOST_SUBSCRIPTIONS:
+        if one.further:
             link = f"/v1/destinations/{path_part(name)}/deliveries/{one.sequence}/subscriptions?part=1"
             parts.append(f',"more":{json.dumps(link)},"count":{one.subscribed}')
         document = ("".join(parts) + "}").encode()

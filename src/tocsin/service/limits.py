@@ -30,6 +30,7 @@ class Limits(NamedTuple):
 
     body_bytes: float = 16 << 20
     bodies_bytes: float = 128 << 20  # of requests that are answered at once
+    payload_bytes: float = 64 << 10
     streams: float = 10_000
     retain_s: float = 7 * 86_400
     retain_bytes: float = 10 << 30
@@ -69,6 +70,7 @@ SETTINGS: Final = (
     Setting(
         "bodies_mb", "bodies_bytes", 1 << 20, "the bodies of requests that are answered at once, in megabytes", 0.001
     ),
+    Setting("payload_kb", "payload_bytes", 1 << 10, "the largest payload of a subscription, in kilobytes", 0),
     Setting("retain_days", "retain_s", 86_400, "how long events are kept", 0),
     Setting("retain_gb", "retain_bytes", 1 << 30, "how many gigabytes of events are kept, before the oldest go", 0),
     Setting("streams", "streams", 1, "how many streams and waiting pulls are open at once"),

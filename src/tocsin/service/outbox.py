@@ -20,7 +20,12 @@ from tocsin.service.webhooks.registry import Filling, Webhooks
 from tocsin.store import Database
 
 MOST_SUBSCRIPTIONS: Final = 1000
-"""Subscriptions in a delivery; further ones are in its parts."""
+_MOST_BYTES: Final = 1 << 20
+"""Subscriptions, and bytes of them, in a delivery; further ones are in its parts. It has one at least."""
+_MOST_PAYLOADS: Final = 16 << 20
+"""Bytes of the subscriptions of a delivery, from which on further ones are without their payloads."""
+_WIDEST: Final = 4
+"""Bytes of a character in UTF-8."""
 Outcome = Published | Problem
 
 
@@ -34,6 +39,17 @@ class Stored(NamedTuple):
     subscriptions: str  # the first of them
     text: str  # the event
     published: int
+    parts: int  # how many further parts there are; in rows of older releases 0
+
+    @property
+    def further(self) -> int:
+        """How many further parts there are."""
+        return further_parts(self.subscribed, self.parts)
+
+
+def further_parts(subscribed: int, parts: int) -> int:
+    """How many further parts a delivery has, by its columns. Those of older releases have 1,000 subscriptions each."""
+    return max(parts, (subscribed - 1) // MOST_SUBSCRIPTIONS)
 
 
 @dataclass(slots=True)
@@ -161,13 +177,14 @@ class Publish:
             own = pending.newest.get(destination, target.newest) + 1
             pending.newest[destination] = own
             pairs.append(f"[{destination},{own}]")
-            one = Stored(destination, own, number, len(fragments), _listed(fragments), event.text, published)
+            first, *others = divided(fragments)
+            one = Stored(destination, own, number, len(fragments), first, event.text, published, len(others))
             self._stored.append(one)
             if has_limits and pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
                 rows.dead.append(
                     (destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now.wall))
                 )
-            pending.published_bytes += rows.add(one, fragments)
+            pending.published_bytes += rows.add(one, others)
         told = f"[{','.join(pairs)}]"
         rows.events.append(
             (number, unit.tenant, published, event.text, event.matches, told, pending.published_bytes, event.kind)
@@ -221,21 +238,18 @@ class _Rows:
         self._deliveries: list[tuple[Any, ...]] = []
         self._more: list[tuple[Any, ...]] = []
 
-    def add(self, one: Stored, fragments: list[str]) -> int:
-        """Add a delivery; returns its bytes."""
-        self._deliveries.append((one.destination, one.sequence, one.event, one.subscribed, one.subscriptions))
-        size = len(one.subscriptions)
-        for part, first in enumerate(range(MOST_SUBSCRIPTIONS, len(fragments), MOST_SUBSCRIPTIONS), 1):
-            text = _listed(fragments[first:])
-            self._more.append((one.destination, one.sequence, part, text))
-            size += len(text)
-        return size
+    def add(self, one: Stored, others: list[str]) -> int:
+        """Add a delivery with its further parts; returns its bytes."""
+        row = (one.destination, one.sequence, one.event, one.subscribed, one.subscriptions, one.parts)
+        self._deliveries.append(row)
+        self._more += [(one.destination, one.sequence, part, text) for part, text in enumerate(others, 1)]
+        return len(one.subscriptions) + sum(map(len, others))
 
     def write(self, database: Database) -> None:
         """Write all of them."""
         put = database.connection.executemany
         put("INSERT INTO service_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self.events)
-        put("INSERT INTO service_deliveries VALUES (?, ?, ?, ?, ?)", self._deliveries)
+        put("INSERT INTO service_deliveries VALUES (?, ?, ?, ?, ?, ?)", self._deliveries)
         put_told(database, self.told)
         if self._more:
             put("INSERT INTO service_more VALUES (?, ?, ?, ?)", self._more)
@@ -251,8 +265,36 @@ def _is_throttled(directory: Directory, id: SubscriptionId) -> bool:
     return route is not None and route.throttle_s is not None
 
 
+def divided(fragments: list[str]) -> list[str]:
+    """The parts of a delivery, each a list in JSON: at most so many subscriptions and so many bytes each.
+
+    Once they have taken `_MOST_PAYLOADS`, further subscriptions are without their payloads, and say so.
+    """
+    if len(fragments) <= MOST_SUBSCRIPTIONS:
+        text = _listed(fragments)
+        if len(text) <= _MOST_BYTES // _WIDEST:
+            return [text]
+    parts, part, size, whole = list[str](), list[str](), 0, 0
+    for fragment in fragments:
+        shown = fragment if whole <= _MOST_PAYLOADS else _without_payload(fragment)
+        own = len(shown.encode())
+        if part and (len(part) == MOST_SUBSCRIPTIONS or size + own > _MOST_BYTES):
+            parts.append(_listed(part))
+            part, size = [], 0
+        part.append(shown)
+        size, whole = size + own, whole + own
+    return [*parts, _listed(part)]
+
+
+def _without_payload(fragment: str) -> str:
+    subscription = json.loads(fragment)
+    if subscription.get("payload") is None:
+        return fragment
+    return json.dumps(subscription | {"payload": None, "left_out": ["payload"]}, separators=(",", ":"))
+
+
 def _listed(fragments: list[str]) -> str:
-    return f"[{','.join(fragments[:MOST_SUBSCRIPTIONS])}]"
+    return f"[{','.join(fragments)}]"
 
 
 def _answer(unit: Unit, key: Key, outcomes: Sequence[Outcome], now: int) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import sqlite3
 from typing import Any, Final
 
 from tocsin.model.subscription import SubscriptionId
+from tocsin.service.readers import bounded
 
 MOST_ROWS: Final = 50_000
 """Rows that a page looks at."""
@@ -48,8 +49,9 @@ def read(
         conditions.append("r.destination = ?")
         values.append(destination)
     where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-    rows = connection.execute(f"{select} {where} ORDER BY s.id LIMIT ?", (*values, limit + 1)).fetchall()
-    return rows[:limit], rows[limit - 1][0] if len(rows) > limit else end
+    cursor = connection.execute(f"{select} {where} ORDER BY s.id LIMIT ?", (*values, limit + 1))
+    rows, has_more = bounded(cursor, limit)
+    return rows, rows[-1][0] if has_more else end
 
 
 def _end(connection: sqlite3.Connection, after: SubscriptionId | None) -> SubscriptionId | None:

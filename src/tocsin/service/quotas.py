@@ -7,9 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from tocsin.engine.durable.engine import DurableEngine
+from tocsin.service.bodies import json_text
 from tocsin.service.limits import Limits
 from tocsin.service.problems import Problem, invalid
 
@@ -91,6 +92,14 @@ class Quotas:
         self.refused[limit] += 1
         seconds = min(math.ceil(wait), _MOST_WAIT_S)
         return Problem(429, "quota", detail, headers={"Retry-After": str(seconds)}, limit=limit)
+
+
+def require_small(payload: Any, limits: Limits) -> None:
+    """Raise a `Problem` for a payload that is too large."""
+    size = 0 if payload is None else len(json_text(payload, "payload").encode("utf-8", "surrogatepass"))
+    if size > limits.payload_bytes:
+        detail = f"the payload has {size:,} bytes as JSON, and {limits.payload_bytes:,.0f} are allowed"
+        raise invalid(detail, field="payload", limit="payload_kb")
 
 
 def require_cheap(cost: int, limits: Limits) -> None:

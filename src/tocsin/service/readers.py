@@ -7,21 +7,21 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from tocsin.service.outbox import Stored
 from tocsin.store import Database
 from tocsin.store.connections import told
 
 _THREADS: Final = 4
-_AT_ONCE: Final = 100
 _MOST_BYTES: Final = 4 << 20
 """Of the rows that one read returns; at least one row is returned."""
 Read = TypeVar("Read")
 
 _DELIVERIES: Final = """
-SELECT d.destination, d.sequence, d.event, d.count, d.subscriptions, e.event, e.published
+SELECT d.destination, d.sequence, d.event, d.count, d.subscriptions, e.event, e.published, d.parts
 FROM service_deliveries AS d JOIN service_events AS e ON e.sequence = d.event
 WHERE d.destination = ? AND d.sequence > ? ORDER BY d.sequence LIMIT ?
 """
@@ -57,17 +57,24 @@ class Readers:
 
 def deliveries(connection: sqlite3.Connection, destination: int, after: int, limit: int) -> list[Stored]:
     """The deliveries of a destination after a number: at most `limit`, and a few megabytes."""
-    found: list[Stored] = []
-    size = 0
-    while limit > 0 and size < _MOST_BYTES:
-        some = min(_AT_ONCE, limit)
-        rows = connection.execute(_DELIVERIES, (destination, after, some)).fetchall()
-        found.extend(map(Stored._make, rows))
-        if len(rows) < some:
-            break
-        size += sum(len(row[4]) + len(row[5]) for row in rows)
-        after, limit = rows[-1][1], limit - some
-    return found
+    rows, _ = bounded(connection.execute(_DELIVERIES, (destination, after, limit)), limit)
+    return list(map(Stored._make, rows))
+
+
+def bounded(cursor: sqlite3.Cursor, limit: int) -> tuple[list[tuple[Any, ...]], bool]:
+    """The first rows of a cursor, and whether there is another one.
+
+    They are at most `limit`, and as many as have `_MOST_BYTES` of texts together, but one at least. The others are not
+    read. The cursor is closed.
+    """
+    rows, size = list[tuple[Any, ...]](), 0
+    with closing(cursor):
+        for row in cursor:
+            if len(rows) == limit or size >= _MOST_BYTES:
+                return rows, True
+            rows.append(row)
+            size += sum(len(one) for one in row if isinstance(one, str))
+    return rows, False
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:

@@ -31,7 +31,12 @@ _ROUTE: Final = {
 _PLACE: Final = {"type": ["array", "object"], "description": "[x, y], or a GeoJSON point"}
 _MATCH: Final = {"id": _ID, "score": {"type": ["number", "null"]}, "payload": _ANY}
 _NAMED: Final = {"type": "object", "description": "The named parts that held, with the places of list elements"}
-_TOLD: Final = _object({**_MATCH, "named": _NAMED}, "id", "score", "payload")
+_LEFT_OUT: Final = {
+    "type": "array",
+    "items": {"const": "payload"},
+    "description": "What the delivery was too large for",
+}
+_TOLD: Final = _object({**_MATCH, "named": _NAMED, "left_out": _LEFT_OUT}, "id", "score", "payload")
 _CONDITION: Final = {
     "type": ["string", "object", "boolean"],
     "description": "The condition: CQL2 text or JSON, or a rule of another system",

@@ -3,8 +3,9 @@
     service_routes        where a subscription's matches go: destination, throttle_s, paused_until, expires_at
     service_destinations  number, tenant, id, kind, options (JSON), version, acknowledged, earliest
     service_events        the events that are kept, each with its deliveries as [destination, sequence] pairs
-    service_deliveries    destination (its number), sequence, event, and the first 1,000 subscriptions (JSON)
-    service_more          further subscriptions of a delivery, 1,000 a part
+    service_deliveries    destination (its number), sequence, event, the first subscriptions (JSON), and how many
+                          further parts there are
+    service_more          the further parts: at most 1,000 subscriptions, and 1 MB, each
     service_answers       answers to requests with an idempotency key
     service_audit         who changed what, when and from where: `audit`
     service_webhooks      secrets and health of a destination of kind webhook (JSON)
@@ -43,7 +44,7 @@ _SCHEMA: Final = (
     ) STRICT""",
     """CREATE TABLE IF NOT EXISTS service_deliveries (
         destination INTEGER NOT NULL, sequence INTEGER NOT NULL, event INTEGER NOT NULL, count INTEGER NOT NULL,
-        subscriptions TEXT NOT NULL, PRIMARY KEY (destination, sequence)
+        subscriptions TEXT NOT NULL, parts INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (destination, sequence)
     ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE IF NOT EXISTS service_more (
         destination INTEGER NOT NULL, sequence INTEGER NOT NULL, part INTEGER NOT NULL, subscriptions TEXT NOT NULL,
@@ -89,6 +90,7 @@ _SCHEMA: Final = (
 )
 _LATER: Final = (
     ("service_events", "kind", "TEXT NOT NULL DEFAULT ''"),
+    ("service_deliveries", "parts", "INTEGER NOT NULL DEFAULT 0"),
     ("service_routes", "fence", "INTEGER"),
     ("service_letters", "refusals", "INTEGER NOT NULL DEFAULT 0"),
 )

@@ -14,6 +14,7 @@ from tocsin.service.changes import Acknowledge
 from tocsin.service.directory import Destination
 from tocsin.service.hub import Told
 from tocsin.service.names import MOST_NUMBER, only, present, whole
+from tocsin.service.outbox import further_parts
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 
@@ -129,7 +130,7 @@ async def more(exchange: Exchange) -> Response:
     target = service.destination(exchange.principal, exchange.part("id"))
     number, part = delivery_number(exchange, "delivery"), exchange.asked.number("part", 1, 0, MOST_NUMBER)
     values = (target.number, number)
-    first = "SELECT subscriptions, count FROM service_deliveries WHERE destination = ? AND sequence = ?"
+    first = "SELECT subscriptions, count, parts FROM service_deliveries WHERE destination = ? AND sequence = ?"
     others = "SELECT subscriptions FROM service_more WHERE destination = ? AND sequence = ? AND part = ?"
     head, own = await service.readers.read(
         lambda one: (one.execute(first, values).fetchone(), one.execute(others, (*values, part)).fetchone())
@@ -137,7 +138,7 @@ async def more(exchange: Exchange) -> Response:
     if head is None or (own is None and part):
         raise unknown("delivery", number)
     document: dict[str, Any] = {"count": head[1], "part": part}
-    if (part + 1) * MOST_PAGE < head[1]:
+    if part < further_parts(head[1], head[2]):
         document["next"] = part + 1
     opening = json.dumps(document)[:-1]
     return raw(f'{opening}, "subscriptions": {(head if own is None else own)[0]}}}'.encode())

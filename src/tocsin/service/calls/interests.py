@@ -17,7 +17,7 @@ from tocsin.service.calls.windows import CHANGED, PATH, window_of
 from tocsin.service.names import checked_name, integral, only, present
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import invalid, unknown
-from tocsin.service.quotas import require_cheap
+from tocsin.service.quotas import require_cheap, require_small
 from tocsin.service.windows import interests
 from tocsin.service.windows.hosted import Hosted, Subscribed
 from tocsin.service.windows.interests import Interest
@@ -65,6 +65,7 @@ def _checked(exchange: Exchange, record: Mapping[str, Any]) -> Record:
     bodies.fields(own, "location")
     own |= {"k": integral(own["k"])} if "k" in own else {}
     require_cheap(_cost(own), exchange.service.limits)
+    require_small(record.get("payload"), exchange.service.limits)
     payload = None if record.get("payload") is None else bodies.json_text(record["payload"], "payload")
     id = checked_name(record["id"], "subscription")
     return {"id": id, **own}, Interest(route_of(exchange, record), payload)
@@ -104,10 +105,10 @@ def _document(exchange: Exchange, row: dict[str, Any]) -> dict[str, Any]:
 async def page(exchange: Exchange) -> Response:
     found, after = window_of(exchange), exchange.asked.text("after")
     limit = exchange.asked.number("limit", 100, 1, MOST_PAGE)
-    rows = await found.readers.read(lambda connection: interests.rows(connection, after, limit + 1))
-    document: dict[str, Any] = {"subscriptions": [_document(exchange, row) for row in rows[:limit]]}
-    if len(rows) > limit:
-        document["next"] = rows[limit - 1]["id"]
+    rows, has_more = await found.readers.read(lambda connection: interests.rows(connection, after, limit))
+    document: dict[str, Any] = {"subscriptions": [_document(exchange, row) for row in rows]}
+    if has_more:
+        document["next"] = rows[-1]["id"]
     return answered(document)
 
 

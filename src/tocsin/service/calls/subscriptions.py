@@ -38,7 +38,7 @@ from tocsin.service.names import only, record_id, subscription_id
 from tocsin.service.pricing import exceeds, may_exceed, price, tree_of
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
-from tocsin.service.quotas import require_cheap
+from tocsin.service.quotas import require_cheap, require_small
 from tocsin.service.service import Service
 
 PATH: Final = "/v1/subscriptions"
@@ -145,6 +145,7 @@ async def _put(exchange: Exchange, id: SubscriptionId, record: dict[str, Any], g
     if record.get("id", id) != id:
         raise invalid("id is another one than in the path", field="id")
     route, asked = _route(exchange, record), _engine_record(id, record)
+    require_small(asked["payload"], service.limits)
     change, advice = await service.in_thread(_change, service, asked)
     service.quotas.stored()
     put_one = PutSubscription(service.directory, service.fences.areas, service.transactions, change, route, guard)
@@ -248,6 +249,7 @@ def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any]
     """The part of a record of a bulk that the engine keeps, and the route."""
     own, route = _engine_record(record_id(record["id"]), record), _route(exchange, record)
     service = exchange.service
+    require_small(own["payload"], service.limits)
     most = service.limits.subscription_cost
     if may_exceed(own, most):
         with suppress(RecordError):  # the change refuses it, with the reason

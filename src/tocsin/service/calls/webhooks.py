@@ -17,7 +17,7 @@ from tocsin.service.names import MOST_NUMBER, amount, instant, only, present, wh
 from tocsin.service.outbox import Stored
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import conflict, invalid
-from tocsin.service.readers import Readers
+from tocsin.service.readers import Readers, bounded
 from tocsin.service.times import time_text
 from tocsin.service.webhooks.attempts import Attempt, attempts_before
 from tocsin.service.webhooks.changes import Enable, Replay, RetryLetter, Rotate
@@ -25,11 +25,10 @@ from tocsin.service.webhooks.letters import Letter
 from tocsin.service.webhooks.registry import Webhook
 from tocsin.service.webhooks.signing import MOST_KEPT_MS, checked_secret, new_secret
 
-_MOST_BYTES: Final = 4 << 20
 _KEPT_S: Final = 86_400.0
 _AT_ONCE: Final = 50_000
 _LETTERS: Final = """
-SELECT l.*, d.count, d.subscriptions, e.event, e.published FROM service_letters AS l
+SELECT l.*, d.count, d.subscriptions, e.event, e.published, d.parts FROM service_letters AS l
 LEFT JOIN service_deliveries AS d ON d.destination = l.destination AND d.sequence = l.sequence
 LEFT JOIN service_events AS e ON e.sequence = d.event
 WHERE l.destination = ? AND l.sequence > ? AND l.dead <> '' ORDER BY l.sequence LIMIT ?
@@ -113,23 +112,18 @@ async def dead_letters(exchange: Exchange) -> Response:
     target = _webhook(exchange).target
     limit, after = exchange.asked.number("limit", 100, 1, MOST_PAGE), exchange.asked.number("after", 0, 0, MOST_NUMBER)
     values = (target.number, after, limit + 1)
-    rows = await exchange.service.readers.read(lambda one: one.execute(_LETTERS, values).fetchall())
-    parts, size = list[bytes](), 0
-    for row in rows[:limit]:
-        parts.append(_letter(exchange, target, row))
-        size += len(parts[-1])
-        if size > _MOST_BYTES:
-            break
-    more = f',"next":{rows[len(parts) - 1][1]}' if len(rows) > len(parts) else ""
+    rows, has_more = await exchange.service.readers.read(lambda one: bounded(one.execute(_LETTERS, values), limit))
+    parts = [_letter(exchange, target, row) for row in rows]
+    more = f',"next":{rows[-1][1]}' if has_more else ""
     return raw(b'{"dead_letters":[%s]%s}' % (b",".join(parts), more.encode()))
 
 
 def _letter(exchange: Exchange, target: Destination, row: Sequence[Any]) -> bytes:
     """A dead letter as JSON. Its delivery is null once retention has deleted it."""
     letter, delivery = Letter(*row[2:10]), b"null"
-    count, subscriptions, event, published = row[10:]
+    count, subscriptions, event, published, further = row[10:]
     if event is not None:
-        stored = Stored(target.number, row[1], letter.event, count, subscriptions, event, published)
+        stored = Stored(target.number, row[1], letter.event, count, subscriptions, event, published, further)
         delivery = exchange.service.hub.document(stored).document
     document = {
         "sequence": row[1],

@@ -13,6 +13,7 @@ from tocsin.service import throttles
 from tocsin.service.clock import Moment
 from tocsin.service.directory import NOWHERE, Route
 from tocsin.service.fragments import fragment
+from tocsin.service.readers import bounded
 from tocsin.service.tables import add_columns
 from tocsin.service.throttles import drop_told, read_told
 from tocsin.store import Database
@@ -157,11 +158,12 @@ def row(connection: sqlite3.Connection, id: SubscriptionId) -> dict[str, Any] | 
     return None if found is None else _record(found)
 
 
-def rows(connection: sqlite3.Connection, after: str | None, limit: int) -> list[dict[str, Any]]:
-    """The first subscriptions after an id, in the order of their ids."""
+def rows(connection: sqlite3.Connection, after: str | None, limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """The first subscriptions after an id, in the order of their ids, and whether there are more."""
     where, values = ("", ()) if after is None else ("WHERE s.id > ?", (after,))
-    found = connection.execute(f"{_ROWS} {where} ORDER BY s.id LIMIT ?", (*values, limit)).fetchall()
-    return list(map(_record, found))
+    cursor = connection.execute(f"{_ROWS} {where} ORDER BY s.id LIMIT ?", (*values, limit + 1))
+    found, has_more = bounded(cursor, limit)
+    return list(map(_record, found)), has_more
 
 
 def _record(found: tuple[Any, ...]) -> dict[str, Any]:
