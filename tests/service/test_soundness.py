@@ -269,3 +269,17 @@ def test_a_message_that_names_a_key_twice_is_not_counted(shared: Served) -> None
     report = shared.client.post(f"{PATH}/messages", content=f"{twice}\n{good}", headers=LINES).json()
 
     assert (report["accepted"], [one["row"] for one in report["errors"]]) == (1, [0])
+
+
+@pytest.mark.parametrize("name", ["\\ud800", "\\u001b", "x" * 5000])
+def test_an_odd_name_that_comes_twice_is_shown_and_costs_itself_alone(shared: Served, name: str) -> None:
+    """What a report says of a line is stored beside its key, and comes again."""
+    twice = f'{{"{name}": 1, "{name}": 2}}'
+    for number, (path, good) in enumerate((("/v1/events", '{"n": 1}'), (f"{PATH}/messages", message('"q"')))):
+        headers = {**LINES, "Idempotency-Key": f"{name[:6]} {number}"}
+        first, second = (shared.client.post(path, content=f"{twice}\n{good}", headers=headers) for _ in range(2))
+        assert first.status_code == second.status_code == 202, first.text
+        assert first.json() == second.json()
+        report = first.json()
+        assert (report["accepted"], [one["row"] for one in report["errors"]]) == (1, [0])
+        assert len(report["errors"][0]["field"]) <= 200 and "\x1b" not in report["errors"][0]["field"]

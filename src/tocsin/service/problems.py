@@ -51,9 +51,10 @@ class Problem(TocsinError):
     def __init__(
         self, status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
     ) -> None:
-        self.status, self.kind, self.detail = status, kind, detail
-        self.more, self.headers = more, dict(headers or {})
-        super().__init__(detail)
+        self.status, self.kind, self.detail = status, kind, printable(detail)
+        self.more = {name: printable(value) if isinstance(value, str) else value for name, value in more.items()}
+        self.headers = dict(headers or {})
+        super().__init__(self.detail)
 
     def document(self) -> dict[str, Any]:
         """The members of the answer."""
@@ -61,10 +62,9 @@ class Problem(TocsinError):
             "type": f"urn:tocsin:problem:{self.kind}",
             "title": HTTPStatus(self.status).phrase,
             "status": self.status,
-            "detail": printable(self.detail),
+            "detail": self.detail,
         }
-        more = {name: value for name, value in self.more.items() if value is not None}
-        return about | {name: printable(value) if isinstance(value, str) else value for name, value in more.items()}
+        return about | {name: value for name, value in self.more.items() if value is not None}
 
     def response(self) -> Response:
         """The answer."""

@@ -19,7 +19,7 @@ from tocsin.records import ObjectChunk
 from tocsin.service.audit import Sender
 from tocsin.service.clock import Clock, Moment
 from tocsin.service.outbox import Stored
-from tocsin.service.problems import Problem, invalid
+from tocsin.service.problems import Problem, invalid, printable
 from tocsin.service.readers import Readers
 from tocsin.service.throttles import put_told
 from tocsin.service.units import Key, Unit
@@ -230,7 +230,9 @@ class Hosted:
             "changes": answer.table.num_rows,
             "deliveries": 0,
             "suppressed": suppressed,
-            "errors": [[one.row, one.field or None, one.reason] for _, one in sorted(rejects.items())],
+            "errors": [
+                [one.row, printable(one.field) or None, printable(one.reason)] for _, one in sorted(rejects.items())
+            ],
         }
         self.counts.update(messages=len(taken), changes=answer.table.num_rows, suppressed=suppressed)
         return Batch(events, report, unit.key)
