@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,7 @@ from tests.service.served import Served, served
 from tests.service.test_stored_values import fill
 from tocsin.service import openapi
 from tocsin.service.app import CALLS
+from tocsin.service.limits import Limits
 
 DOCUMENT: Final = openapi.document(CALLS)
 VALUES: Final = (
@@ -72,7 +74,8 @@ DOCUMENTS: Final = {
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("alerts")) as server:
+    """A server without a limit of costs, which no schema can tell."""
+    with served(tmp_path_factory.mktemp("alerts"), Limits(subscription_cost=math.inf)) as server:
         fill(server)
         hook = {"kind": "webhook", "url": "https://example.org/"}
         server.client.put("/v1/destinations/hook", json=hook).raise_for_status()
