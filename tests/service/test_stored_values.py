@@ -155,7 +155,7 @@ def _wrapped(value: str) -> st.SearchStrategy[str]:
 _VALUES = (st.one_of(_TEXTS.map(json.dumps), _NUMBERS, _DATES.map(json.dumps))).flatmap(_wrapped)
 
 
-@settings(max_examples=sized(200, 2000))
+@settings(max_examples=sized(120, 2000))
 @given(_PLACES, _VALUES)
 def test_what_a_document_stores_can_be_read(shared: Served, place: tuple[Door, str], value: str) -> None:
     door, field = place
