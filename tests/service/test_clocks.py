@@ -310,6 +310,26 @@ def test_events_of_a_clock_that_was_ahead_are_kept_no_longer_than_others(tmp_pat
         awaited(lambda: server.publish({"n": 1}, **keys).json() != first)
 
 
+def test_a_clock_that_was_behind_makes_no_event_old(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        wall = Wall(server)
+        ready(server)
+        keys = {"Idempotency-Key": "k"}
+        wall.set(-3650 * DAY)
+        awaited(lambda: server.client.get("/v1/clock").json()["expires"] is False)
+        first = server.publish({"n": 1}, **keys).json()
+        publish(server, 3)
+        time.sleep(0.3)  # retention looks six times
+        wall.set(0)
+        awaited(lambda: server.client.get("/v1/clock").json()["expires"] is True)
+        time.sleep(0.3)
+
+        assert [one["sequence"] for one in server.pulled()] == [1, 2, 3, 4]
+        assert server.publish({"n": 1}, **keys).json() == first
+        server.service.limits = server.service.limits._replace(retain_s=0.5)  # they get old from the return on
+        awaited(lambda: server.client.get("/v1/destinations/d").json()["earliest"] == 5)
+
+
 def test_a_replay_leaves_nothing_out_after_the_clock_was_behind(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         wall = Wall(server)

@@ -5,7 +5,7 @@
 
 Delays in memory run on the steady clock. A stored time is of the wall. It becomes one of the steady clock when it is
 read, and is then at most its longest delay away, however the wall clock was set in between. What is deleted by its age
-is not deleted while the wall clock is far ahead of the steady one.
+waits while the wall clock is not where the steady one lets expect it.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Clock:
     def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = _steady_s) -> None:
         self.wall, self.steady = wall, steady
         self.jump_ms = 0  # how far the wall clock is ahead of where it is expected; 0 if it has not jumped
+        self.returns = 0  # how often it was set back, and came back before it was trusted
         self._back_since: int | None = None  # steady
         self._boot = _boot()
         self._trusted = self._offset(self.moment())
@@ -83,6 +84,11 @@ class Clock:
     @staticmethod
     def _offset(now: Moment) -> int:
         return now.wall - now.steady
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the wall clock is where it is expected, as of the last look, so that what is old may be deleted."""
+        return not self.jump_ms and self._back_since is None
 
     def look(self) -> Moment:
         """This moment, after which `jump_ms` says whether the wall clock has jumped."""
@@ -100,6 +106,7 @@ class Clock:
             _LOG.warning("the clock came back, and what is old is deleted again")
         self.jump_ms = 0
         if ahead >= -JUMP_MS:
+            self.returns += self._back_since is not None
             self._back_since, self._trusted = None, self._offset(now)
         elif self._back_since is None:
             _LOG.warning("the clock was set back by %s", _length(-ahead))

@@ -24,7 +24,7 @@ from tocsin.service.limits import Limits
 from tocsin.service.problems import is_full
 from tocsin.service.readers import used_bytes
 from tocsin.service.times import now_ms
-from tocsin.service.webhooks.letters import KEPT_MS, Expired, bring_back_letters, expire, forget_letters
+from tocsin.service.webhooks.letters import KEPT_MS, Expired, expire, forget_letters, redate_letters
 from tocsin.service.webhooks.registry import Webhooks
 from tocsin.store import Database
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("tocsin.service")
 _PERIOD_S: Final = 1.0
 _AT_ONCE: Final = 1000
-_BRING_BACK: Final = "UPDATE service_answers SET given = ? WHERE given > ?"
-_AHEAD: Final = "service_ahead"
-"""The setting for events of a clock that was ahead: the last of them, and the time since when they are seen as such."""
+_REDATE: Final = "UPDATE service_answers SET given = ? WHERE given > ? OR given < ?"
+_MISDATED: Final = "service_misdated"
+"""The setting with the last of the events that a wrong clock may have dated, and the time that counts for their age."""
 Row = tuple[int, int, str, int]
 _BEGIN: Final = "SELECT sequence, published, deliveries, bytes FROM service_events ORDER BY sequence LIMIT ?"
 
@@ -50,6 +50,7 @@ class Trim:
     limits: Limits
     now: int  # milliseconds
     is_clock_right: bool  # if it is not, nothing is deleted by its age
+    has_clock_returned: bool = False  # from being behind
     is_alone = False
     _earliest: dict[int, int] = field(default_factory=dict)
     _counts: tuple[int, int] = (0, 0)
@@ -60,11 +61,10 @@ class Trim:
         connection, now = database.connection, self.now
         audit.trim(database)
         if self.is_clock_right:
-            connection.execute(_BRING_BACK, (now, now + TOLERANCE_MS))
-            connection.execute(
-                "DELETE FROM service_answers WHERE given < ?", (now - int(self.limits.answers_s * 1000),)
-            )
-            bring_back_letters(connection, now)
+            before = now - int(self.limits.answers_s * 1000)
+            connection.execute(_REDATE, (now, now + TOLERANCE_MS, before if self.has_clock_returned else -1))
+            connection.execute("DELETE FROM service_answers WHERE given < ?", (before,))
+            redate_letters(connection, now, now - KEPT_MS if self.has_clock_returned else -1)
             forget_letters(connection, now - KEPT_MS)
         rows = connection.execute(_BEGIN, (_AT_ONCE,)).fetchall()
         if old := self._old(database, rows):
@@ -73,18 +73,26 @@ class Trim:
 
     def _old(self, database: Database, rows: Sequence[Row]) -> list[Row]:
         """The first events, as far as they are beyond the limits."""
-        last, latest = json.loads(database.meta(_AHEAD) or "[0, 0]")
+        last, moment = json.loads(database.meta(_MISDATED) or "[0, 0]")
         before = self.now - int(self.limits.retain_s * 1000) if self.is_clock_right else -math.inf
         total, most = self.directory.published_bytes, self.limits.retain_bytes
 
         def published(row: Row) -> int:
-            return row[1] if row[0] > last else min(row[1], latest)
+            return row[1] if row[0] > last else int(moment)
 
+        if self.has_clock_returned:
+            last, moment = self._misdated(database)
         old = list(takewhile(lambda row: published(row) < before or total - row[3] >= most, rows))
         first = rows[len(old)] if len(old) < len(rows) else None
         if self.is_clock_right and first is not None and published(first) > self.now + TOLERANCE_MS:
-            database.put_meta(_AHEAD, json.dumps([self.directory.last_event, self.now]))
+            self._misdated(database)
         return old
+
+    def _misdated(self, database: Database) -> tuple[int, int]:
+        """Let all events so far be as old as if they were published now: the clock was wrong for some of them."""
+        mark = self.directory.last_event, self.now
+        database.put_meta(_MISDATED, json.dumps(mark))
+        return mark
 
     def _delete(self, database: Database, old: Sequence[Row]) -> None:
         deleted = [(destination, number, row[0]) for row in old for destination, number in json.loads(row[2])]
@@ -142,7 +150,7 @@ async def keep(service: Service) -> None:
                 await _measure(service)
                 service.windows.hand_over()
                 now = service.clock.look()
-                if not service.clock.jump_ms:
+                if service.clock.is_right:
                     await remove_expired(service, now.wall)
                     await remove_expired_of_windows(service, now.wall)
             except (StoreError, sqlite3.Error) as error:
@@ -158,8 +166,10 @@ async def _measure(service: Service) -> None:
 
 async def _trim(service: Service) -> bool:
     now = service.clock.look()
-    is_right = not service.clock.jump_ms
-    change = Trim(service.directory, service.webhooks, service.limits, now.wall, is_right)
+    clock, returns = service.clock, service.clock.returns
+    has_returned = returns > service.clock_returns
+    change = Trim(service.directory, service.webhooks, service.limits, now.wall, clock.is_right, has_returned)
     (acknowledged, unacknowledged), is_done = await service.commit(change)
+    service.clock_returns = returns
     service.metrics.expired(acknowledged, unacknowledged)
     return bool(is_done)

@@ -52,6 +52,7 @@ class Service:
         keys: Keys = Keys(),  # noqa: B008
     ) -> None:
         self.engine, self.limits, self.clock = engine, limits, clock or Clock()
+        self.clock_returns = self.clock.returns  # as retention has seen them
         self.quotas = Quotas(limits, engine)
         self.room = Room(limits.bodies_bytes)
         self.transactions = Transactions(engine)

@@ -58,7 +58,7 @@ def _warnings(shared: Shared) -> Iterator[str]:
 async def clock(exchange: Exchange) -> Response:
     clock = exchange.shared.tenants.clock
     now = clock.look()
-    return answered({"time": time_text(now.wall), "jump_s": clock.jump_ms / 1000, "expires": not clock.jump_ms})
+    return answered({"time": time_text(now.wall), "jump_s": clock.jump_ms / 1000, "expires": clock.is_right})
 
 
 async def confirm_clock(exchange: Exchange) -> Response:

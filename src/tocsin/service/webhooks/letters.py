@@ -68,11 +68,11 @@ def lettered(connection: sqlite3.Connection, destination: int, first: int, last:
     return {number for (number,) in connection.execute(statement, (destination, first, last)).fetchall()}
 
 
-def bring_back_letters(connection: sqlite3.Connection, now: int) -> None:
-    """Let letters that failed in the future have failed now, with the same delays."""
+def redate_letters(connection: sqlite3.Connection, now: int, before: int) -> None:
+    """Let letters that failed in the future, or before a time, have failed now. Their delays stay."""
     connection.execute(
-        "UPDATE service_letters SET due = max(0, due - since + ?), since = ? WHERE since > ?",
-        (now, now, now + TOLERANCE_MS),
+        "UPDATE service_letters SET due = max(0, due - since + ?), since = ? WHERE since > ? OR since < ?",
+        (now, now, now + TOLERANCE_MS, before),
     )
 
 
