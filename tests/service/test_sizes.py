@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,30 @@ def test_pages_end_at_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert pulled == [1, 2, 3, 4] and [one["sequence"] for one in server.pulled(after=10)] == [11]
         monkeypatch.setattr(readers, "_MOST_BYTES", 1)
         assert len(server.client.get("/v1/subscriptions").json()["subscriptions"]) == 1
+
+
+@pytest.mark.parametrize("keys", [{}, {"Idempotency-Key": "k"}])
+def test_a_bulk_that_fails_in_the_middle_says_what_was_stored(
+    server: Served, monkeypatch: pytest.MonkeyPatch, keys: dict[str, str]
+) -> None:
+    """Events of a bulk are stored 4,096 at a time. What was stored stays, and a retry with the key adds the rest."""
+    server.destination()
+    server.subscribe("s", "n >= 0", destination="d")
+    server.client.put("/v1/windows/w", json={"size": 10, "bounds": [0, 0, 9, 9]})
+    events, write, is_full = [{"n": number} for number in range(10_000)], outbox.Publish.write, [True]
+
+    def fails(change: outbox.Publish, *rest: Any) -> int:
+        if is_full[0] and change.units[0].texts[0] == '{"n": 8192}':
+            error = sqlite3.OperationalError("disk full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        return write(change, *rest)
+
+    monkeypatch.setattr(outbox.Publish, "write", fails)
+    answer = server.lines(events, **keys)
+    assert (answer.status_code, answer.json()["stored"]) == (507, 8192)
+    assert answer.json()["detail"].startswith("the disk is full; the first 8,192 lines of the request are stored")
+    assert ("with the same keys" in answer.json()["detail"]) == bool(keys)
+    is_full[0] = False
+    assert server.lines(events if keys else events[8192:], **keys).status_code == 202
+    assert server.client.get("/v1/destinations/d").json()["newest"] == 10_000

@@ -132,6 +132,21 @@ def of_error(error: Exception) -> Problem:
     return Problem(500, "internal", "the server failed; its log has the reason")
 
 
+def partly(error: Exception, stored: int, *, has_key: bool) -> Exception:
+    """The error of a bulk whose first lines were stored before it; the error itself if none was.
+
+    With `has_key`, the request has a key or one for each line.
+    """
+    if not stored:
+        return error
+    problem = of_error(error)
+    reason = problem.detail.partition("; nothing of this request was stored")[0]
+    again = "send it again with the same keys, which stores no line twice" if has_key else "send the others again"
+    detail = f"{reason}; the first {stored:,} lines of the request are stored, and the others are not: {again}"
+    more = {**problem.more, "stored": stored}
+    return Problem(problem.status, problem.kind, detail, headers=problem.headers, **more)
+
+
 def is_full(error: BaseException | None) -> bool:
     """Whether a full disk, or a database at its limit, refused a change."""
     while error is not None:

@@ -19,7 +19,7 @@ from tocsin.service.api import Call, Exchange, Option, answered, raw
 from tocsin.service.metrics import Counts, counts_of
 from tocsin.service.outbox import Outcome
 from tocsin.service.principals import PUBLISH
-from tocsin.service.problems import Problem, conflict, invalid, refusal
+from tocsin.service.problems import Problem, conflict, invalid, partly, refusal
 from tocsin.service.units import Key, Published, Unit, digest_of
 
 _ROUTE: Final = "events"
@@ -180,8 +180,12 @@ async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
     outcomes: list[Outcome] = []
     exchange.service.quotas.events(sum(len(unit.texts) for unit in units))
     for unit in units:
-        with in_progress(exchange, unit.key), exchange.service.metrics.publishing():
-            found = await exchange.service.publisher.publish(unit)
+        try:
+            with in_progress(exchange, unit.key), exchange.service.metrics.publishing():
+                found = await exchange.service.publisher.publish(unit)
+        except Exception as error:
+            exchange.service.metrics.published(_report(outcomes)[1])
+            raise partly(error, len(outcomes), has_key=bool(unit.key or unit.keys)) from error
         if unit.key is not None and len(found) < len(unit.texts) and isinstance(found[0], Problem):
             raise found[0]  # the key came with another body
         outcomes += found

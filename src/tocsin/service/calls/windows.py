@@ -14,7 +14,7 @@ from tocsin.service.calls.events import given_key, in_progress, units_of
 from tocsin.service.limits import Limits
 from tocsin.service.names import checked_name, integral, only, present
 from tocsin.service.principals import OPERATE, PUBLISH, READ, SUBSCRIBE
-from tocsin.service.problems import invalid, refusal
+from tocsin.service.problems import invalid, partly, refusal
 from tocsin.service.units import Key, Unit, digest_of
 from tocsin.service.windows.hosted import Hosted
 from tocsin.service.windows.registry import PutWindow, RemoveWindow
@@ -119,8 +119,12 @@ async def messages(exchange: Exchange) -> Response:
     service.quotas.events(sum(len(unit.texts) for unit in units))
     reports = []
     for unit in units:
-        with in_progress(exchange, unit.key):
-            reports.append(await asyncio.wrap_future(found.push(unit, is_told=is_told)))
+        try:
+            with in_progress(exchange, unit.key):
+                reports.append(await asyncio.wrap_future(found.push(unit, is_told=is_told)))
+        except Exception as error:
+            stored = sum(one["accepted"] + one["rejected"] for one in reports)
+            raise partly(error, stored, has_key=unit.key is not None) from error
     report = _report(reports, found)
     if form == bodies.JSON and report["errors"]:
         raise invalid(report["errors"][0]["reason"], field=report["errors"][0]["field"])
