@@ -14,7 +14,7 @@ from tocsin.service.directory import Directory
 from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.throttles import put_told
-from tocsin.service.units import Event, Key, Published, Unit
+from tocsin.service.units import Event, Key, Published, Unit, size_of
 from tocsin.service.webhooks.letters import OVERFLOW, Letter, put_letters
 from tocsin.service.webhooks.registry import Filling, Webhooks
 from tocsin.store import Database
@@ -168,7 +168,7 @@ class Publish:
         pending.last_event += 1
         number, pairs, has_limits = pending.last_event, list[str](), pending.filling.has_limits
         suppressed = event.suppressed
-        pending.published_bytes += len(event.text)
+        pending.published_bytes += size_of(event.text)
         for destination, fragments in event.deliveries.items():
             target = self.outbox.directory.destinations.get(destination)
             if target is None:  # deleted since it was matched
@@ -184,7 +184,8 @@ class Publish:
                 rows.dead.append(
                     (destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now.wall))
                 )
-            pending.published_bytes += rows.add(one, others)
+            rows.add(one, others)
+            pending.published_bytes += size_of(first, *others)
         told = f"[{','.join(pairs)}]"
         rows.events.append(
             (number, unit.tenant, published, event.text, event.matches, told, pending.published_bytes, event.kind)
@@ -238,12 +239,11 @@ class _Rows:
         self._deliveries: list[tuple[Any, ...]] = []
         self._more: list[tuple[Any, ...]] = []
 
-    def add(self, one: Stored, others: list[str]) -> int:
-        """Add a delivery with its further parts; returns its bytes."""
+    def add(self, one: Stored, others: list[str]) -> None:
+        """Add a delivery with its further parts."""
         row = (one.destination, one.sequence, one.event, one.subscribed, one.subscriptions, one.parts)
         self._deliveries.append(row)
         self._more += [(one.destination, one.sequence, part, text) for part, text in enumerate(others, 1)]
-        return len(one.subscriptions) + sum(map(len, others))
 
     def write(self, database: Database) -> None:
         """Write all of them."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from tocsin.service.outbox import Stored
+from tocsin.service.units import size_of
 from tocsin.store import Database
 from tocsin.store.connections import told
 
@@ -73,7 +74,7 @@ def bounded(cursor: sqlite3.Cursor, limit: int) -> tuple[list[tuple[Any, ...]], 
             if len(rows) == limit or size >= _MOST_BYTES:
                 return rows, True
             rows.append(row)
-            size += sum(len(one) for one in row if isinstance(one, str))
+            size += size_of(*(one for one in row if isinstance(one, str)))
     return rows, False
 
 

@@ -29,6 +29,11 @@ def digest_of(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16).digest()
 
 
+def size_of(*texts: str) -> int:
+    """The bytes of texts in UTF-8."""
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
 @dataclass(slots=True)
 class Unit:
     """Events that are published together. E events.
@@ -53,7 +58,7 @@ class Unit:
     @property
     def bytes(self) -> int:
         """What it holds in memory while it waits."""
-        return sum(map(len, self.texts))
+        return size_of(*self.texts)
 
 
 class Throttled(NamedTuple):
