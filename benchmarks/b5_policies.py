@@ -41,7 +41,7 @@ def rows(subscriptions: int, size: int) -> Iterator[Row]:
         window.subscribe_many(load.subscriptions(subscriptions))
     searched = {policy: window.stats.reevaluations for policy, window in windows.items()}
     spent = dict.fromkeys(windows, 0.0)
-    batches = _WINDOWS * size // _BATCH
+    batches = max(_WINDOWS * size // _BATCH, 1)
     for number in range(batches):
         messages = load.messages(_BATCH, 10**6 + number)
         for policy, window in windows.items():

@@ -223,15 +223,15 @@ def test_a_body_that_no_call_reads_has_a_deadline(closed: Served, monkeypatch: p
 def test_an_answer_that_nobody_reads_is_given_up(closed: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also that of a connection that ends after it."""
     monkeypatch.setattr(protocol, "_ANSWER_S", 0.2)
-    for number in range(4):
-        record = {"where": "a = 1", "payload": "p" * (8 << 20)}
-        assert closed.client.put(f"/v1/subscriptions/s{number}", json=record).is_success
+    closed.service.limits = closed.service.limits._replace(payload_bytes=16 << 20)
+    record = {"where": "a = 1", "payload": "p" * (15 << 20)}
+    assert closed.client.put("/v1/subscriptions/s", json=record).is_success
     before = len(closed.server.connections)
     token = b"Authorization: " + closed.client.headers["Authorization"].encode() + b"\r\n"
     with ExitStack() as stack:
         for more in (b"", b"Connection: close\r\n"):
             connection = stack.enter_context(connected(closed))
-            connection.sendall(b"GET /v1/subscriptions?limit=4 HTTP/1.1\r\n" + HOST + token + more + b"\r\n")
+            connection.sendall(b"GET /v1/subscriptions/s HTTP/1.1\r\n" + HOST + token + more + b"\r\n")
         awaited(lambda: len(closed.server.connections) == before + 2)
         awaited(lambda: len(closed.server.connections) == before)
 

@@ -26,11 +26,12 @@ def ready(server: Served) -> None:
 
 
 def test_old_events_are_deleted_and_numbers_go_on(tmp_path: Path) -> None:
-    with served(tmp_path, Limits(retain_s=1.0)) as server:
+    with served(tmp_path) as server:
         ready(server)
         server.lines([{"n": number} for number in range(2500)])
         last = server.pulled(after=99, limit=1)[0]
         server.client.post(f"{PATH}/ack", json={"sequence": 1000})
+        server.service.limits = server.service.limits._replace(retain_s=0.5)
         awaited(lambda: server.client.get(PATH).json()["earliest"] == 2501)
 
         gone = server.client.get(f"{PATH}/deliveries", params={"after": 5})
