@@ -125,3 +125,34 @@ def test_most_templates_have_a_recipe() -> None:
     assert of_date is not None
     book.read(of_date)
     assert book.read(of_date)[1] is not None
+
+
+DATED = [
+    "a + n BETWEEN DATE('1970-01-0{}') AND DATE('1970-01-09')",
+    "DATE('1970-01-0{}') - n > 3600",
+    "a - TIMESTAMP('1970-01-0{}T00:00:00.25Z') < 7.5 AND n = 1",
+    "n > {} AND DATE('1970-01-02') - a > 60",
+]
+
+
+@pytest.mark.parametrize("text", DATED)
+def test_sums_with_dates_are_those_of_each_text_alone(text: str) -> None:
+    """Of texts that differ in a date or in a number, and of equal ones: added together, one by one, and scanned."""
+    texts = [text.format(number) for number in (2, 3, 2, 4, 3)]
+    moments = "1970-01-01T00:00:00Z", "1970-01-02T10:00:00Z"
+    events = [{"a": a, "n": n} for a in (0, 3, 86_400, 172_807, *moments) for n in (1, 3, 86_400, 180_000, *moments)]
+    alone = [tocsin.match([{"id": 0, "where": text}], events).table["event"].to_pylist() for text in texts]
+    records = [{"id": number, "where": text} for number, text in enumerate(texts)]
+    together = [tocsin.Engine(index) for index in ("auto", "scan", "auto")]
+    for engine in together[:2]:
+        assert engine.subscribe_many(records).accepted == len(texts)
+    for record in records:
+        together[2].subscribe(record["id"], record["where"])
+
+    assert any(alone)
+    for engine in together:
+        found = engine.match_batch(events).table.to_pydict()
+        assert [
+            sorted(event for event, own in zip(found["event"], found["subscription"], strict=True) if own == number)
+            for number in range(len(texts))
+        ] == alone

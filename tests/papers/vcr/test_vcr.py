@@ -27,7 +27,7 @@ def number_of(kx: int, ky: int, width: int, x: int, y: int, i: int, j: int) -> i
 
 def pieces(rectangle: tuple[int, int, int, int], kx: int, ky: int, *, overlapped: bool) -> list[tuple[int, ...]]:
     """The VCRs of a rectangle (x, y, w, h), as (x, y, width, height)."""
-    room = np.empty((4096, 4), np.int64)
+    room = np.empty((rectangle[2] * rectangle[3], 4), np.int64)  # as many as cells
     count = decompose(kx, ky, *rectangle, overlapped, room)
     return [(x, y, 1 << i, 1 << j) for x, y, i, j in room[:count].tolist()]
 

@@ -100,6 +100,8 @@ def _read_term(number: int, pools: Pools, slots: int) -> tuple[Step, ...]:
             operand = Operand(FIXED, argument)
         elif code == codes.TERM_NUMBER:
             operand = _number_of_term(pools.constants.items[argument], slots)
+        elif code == codes.TERM_INSTANT:  # one with fractions of a second has further steps
+            raise NoSlotError
         made.append(Step(code, operand, pools.transforms.items[transform]))
     return tuple(made)
 
