@@ -105,7 +105,7 @@ def at_a_file(engine: Any, step: int, has_happened: Any) -> None:
 def test_a_writer_that_dies_before_any_statement(changes: list[tuple[str, int, int]], tmp_path_factory: Any) -> None:
     folder = tmp_path_factory.mktemp("statements")
     steps = [goes_on(engine) for engine in killed_at_each_step(ENGINE, folder, changes, at_a_statement(ENGINE))]
-    assert len(steps) > 1
+    assert len(steps) > 1 or all(kind == "remove" for kind, *_ in changes)  # of what is not there
 
 
 @pytest.mark.slow("a child dies at each step")

@@ -17,7 +17,19 @@ from tocsin.language.stored import stored_expression
 from tocsin.model.expression import Expression
 
 STRINGS = ["", "oslo", "Oslo", "OSLO", "straße", "STRASSE", "it's", "IT'S", "a_b", "A%b", "10", "x\\y"]
-PATTERNS = [*STRINGS, "o%", "%LO", "o_lo", "%'%", "a\\_B", "x\\\\%", "%ß%", "%SS%", "%", "z%"]
+PATTERNS = [
+    *(text for text in STRINGS if "\\" not in text),
+    "o%",
+    "%LO",
+    "o_lo",
+    "%'%",
+    "a\\_B",
+    "x\\\\%",
+    "%ß%",
+    "%SS%",
+    "%",
+    "z%",
+]
 
 
 def seen_of(strings: list[str]) -> Seen:
