@@ -209,3 +209,18 @@ def test_auto_asks_an_event_least(texts: list[str], chosen: str) -> None:
     assert with_events.placement.name == chosen
     if chosen == "access":
         assert planned(part, "auto", 4, tocsin.sample(events)).placement.name == chosen
+
+
+@pytest.mark.parametrize("name", PLACEMENTS)
+@pytest.mark.parametrize("west", [150, 179.5, 180])
+def test_boxes_across_the_antimeridian_are_in_the_partitions_of_both_sides(name: str, west: float) -> None:
+    """Also one whose west edge is the antimeridian, so that it has a line alone on that side."""
+    part = part_of([f"S_INTERSECTS(p, BBOX({west}, 0, {east}, 9))" for east in (-170, -9, 12)] * 4)
+    others = part_of(
+        [f"S_INTERSECTS(p, BBOX({x}, {y}, {x + 3}, {y + 3}))" for x in range(-180, 170, 20) for y in (-20, 5)]
+    )
+    batch = batch_of(part, [{"p": [x, 5]} for x in (-180, -175, -10, 2, 60, 160, 179.75, 180)])
+    placement, _ = planned(others, name, 8)
+    found, _ = routed(placement, part, batch)
+
+    assert found == matches(part, batch) and len(found) > 20

@@ -73,7 +73,7 @@ def _split(splits: NDArray[np.float64], node: int, axis: int, centres: NDArray[n
 
 def leaves_of_regions(splits: NDArray[np.float64], boxes: NDArray[np.float64]) -> Leaves:
     """The distinct leaves that each box meets; a part beyond 180 degrees continues on the other side."""
-    across = np.flatnonzero((boxes[:, 0] < _ANTIMERIDIAN) & (boxes[:, 2] > _ANTIMERIDIAN))
+    across = np.flatnonzero((boxes[:, 0] <= _ANTIMERIDIAN) & (boxes[:, 2] > _ANTIMERIDIAN))
     under = leaves_under(splits, np.concatenate([boxes, boxes[across] - [360.0, 0.0, 360.0, 0.0]]))
     if not len(across):
         return under
