@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from tocsin.service.directory import Destination
 from tocsin.service.hub import frame
 from tocsin.service.protocol import ENDLESS
+from tocsin.service.tracing import trace_of
 
 if TYPE_CHECKING:
     from tocsin.service.hub import Told
@@ -53,7 +54,7 @@ class Stream(Response):
         self.status_code = 200
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._send = send
+        self._send, self._trace = send, trace_of(scope)
         targets = [one.target for one in self._sources]
         self._service.streams += 1
         self._service.hub.watch(targets, self)
@@ -116,8 +117,10 @@ class Stream(Response):
         found = self._service.hub.recent(one.target, one.after)
         if not found or found[0].sequence > one.after + 1 or not self._is_allowed():
             return False
-        if not self._push(found[0].frame if len(found) == 1 else b"".join(each.frame for each in found)):
+        body = found[0].frame if len(found) == 1 else b"".join(each.frame for each in found)
+        if not self._push(body):
             return False
+        self._trace.size += len(body)
         one.after, self._spoke_s = found[-1].sequence, self._loop.time()
         return True
 
