@@ -132,13 +132,11 @@ def of_error(error: Exception) -> Problem:
     return Problem(500, "internal", "the server failed; its log has the reason")
 
 
-def partly(error: Exception, stored: int, *, has_key: bool) -> Exception:
-    """The error of a bulk whose first lines were stored before it; the error itself if none was.
+def partly(error: Exception, stored: int, *, has_key: bool) -> Problem:
+    """The error of a bulk whose first lines were stored before it.
 
     With `has_key`, the request has a key or one for each line.
     """
-    if not stored:
-        return error
     problem = of_error(error)
     reason = problem.detail.partition("; nothing of this request was stored")[0]
     again = "send it again with the same keys, which stores no line twice" if has_key else "send the others again"

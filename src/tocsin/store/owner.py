@@ -5,20 +5,13 @@ from __future__ import annotations
 import json
 import os
 import socket
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 from tocsin.errors import StoreError
 from tocsin.locks import Lock
 from tocsin.spelling import only_in_python
 
-if TYPE_CHECKING:
-    from tocsin.store.database import Database
-
-_WRITER: Final = "writer"
-_STARTED: Final = 19
-"""The place of a process's start among the fields behind its name in /proc/PID/stat, in ticks since the machine's."""
 OWNER: Final = "store.lock"
 _NETWORK: Final = ("9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "nfs", "nfs4", "smb3", "smbfs")
 """File systems without the locks and the shared memory that SQLite's write-ahead log needs."""
@@ -57,41 +50,6 @@ class Owner:
         """Let another process write."""
         if self.is_mine:
             self._lock.release()
-
-
-class Alive(NamedTuple):
-    """A process that cannot be taken for a later one with its number. `boot` is the start of the machine."""
-
-    process: int
-    started: int
-    boot: str
-
-    @classmethod
-    def of(cls, process: int) -> Alive | None:
-        """A process that runs on this machine; None if there is none, or the system does not tell."""
-        try:
-            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-            return cls(process, int(fields[_STARTED]), Path("/proc/sys/kernel/random/boot_id").read_text().strip())
-        except (OSError, ValueError, IndexError):
-            return None
-
-
-def require_sole(database: Database) -> None:
-    """Raise `StoreError` if the process that the store names as its writer still runs, and name this one.
-
-    Somebody may have deleted the file of the lock, which would let a second process write. On a full disk, the process
-    is not named.
-    """
-    written, own = database.meta(_WRITER), Alive.of(os.getpid())
-    writer = None if written is None else Alive._make(json.loads(written))
-    if writer is not None and own is not None and writer.process != own.process and Alive.of(writer.process) == writer:
-        raise StoreError(
-            f"{database.folder} is open for writing in process {writer.process}, although {OWNER} was deleted; "
-            "close it there"
-        )
-    if own is not None:
-        with suppress(StoreError), database.transaction():
-            database.put_meta(_WRITER, json.dumps(own))
 
 
 def _named(place: Path) -> str:

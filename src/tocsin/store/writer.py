@@ -10,7 +10,7 @@ from pathlib import Path
 from tocsin.errors import InvalidInput, StoreError
 from tocsin.store.committing import Committer
 from tocsin.store.database import DATABASE, SYNCS, Database
-from tocsin.store.owner import Owner, require_local, require_sole
+from tocsin.store.owner import Owner, require_local
 from tocsin.writing import file_in_place_of
 
 
@@ -33,11 +33,6 @@ class Writer:
             if not (folder / DATABASE).exists():
                 make(folder)
             self.database = Database.open(folder, sync=sync)
-            try:
-                require_sole(self.database)
-            except BaseException:
-                self.database.close()
-                raise
         except BaseException:
             self.owner.release()
             raise

@@ -184,6 +184,8 @@ async def _several(exchange: Exchange, units: Sequence[Unit]) -> Response:
             with in_progress(exchange, unit.key), exchange.service.metrics.publishing():
                 found = await exchange.service.publisher.publish(unit)
         except Exception as error:
+            if not outcomes:
+                raise
             exchange.service.metrics.published(_report(outcomes)[1])
             raise partly(error, len(outcomes), has_key=bool(unit.key or unit.keys)) from error
         if unit.key is not None and len(found) < len(unit.texts) and isinstance(found[0], Problem):

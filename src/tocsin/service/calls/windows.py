@@ -123,6 +123,8 @@ async def messages(exchange: Exchange) -> Response:
             with in_progress(exchange, unit.key):
                 reports.append(await asyncio.wrap_future(found.push(unit, is_told=is_told)))
         except Exception as error:
+            if not reports:
+                raise
             stored = sum(one["accepted"] + one["rejected"] for one in reports)
             raise partly(error, stored, has_key=unit.key is not None) from error
     report = _report(reports, found)
