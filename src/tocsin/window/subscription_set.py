@@ -322,35 +322,6 @@ class WindowSubscriptions:
         examined, reached, reevaluations = (int(counts[column]) for column in (EXAMINED, REACHED, REEVALUATED))
         return WindowStats(self._sliding.taken, examined, reached, self._changes, reevaluations, self._seconds)
 
-    def sizes(self) -> Mapping[str, int]:
-        """The memory of the window.
-
-        Returns
-        -------
-        mapping of str to int
-            Bytes by purpose: `records`, `buffers`, `structure`, `messages` and `work`.
-        """
-        require_at_rest(self)
-        return self._sliding.sizes()
-
-    def bytes_for(self, ks: Mapping[SubscriptionId, int]) -> int:
-        """The memory that subscriptions would take.
-
-        Parameters
-        ----------
-        ks : mapping of str or int to int
-            Their ids, each with its k. Those that the window has with this k or a larger one take nothing.
-
-        Returns
-        -------
-        int
-            About how many bytes, before their words. Growth takes up to three times as many for a moment.
-        """
-        there = [id for id in ks if id in self._names]
-        slots = np.array([self._names.slot(id) for id in there], np.int32)
-        own = dict(zip(there, self._sliding.held_at(slots).ks.tolist() if there else (), strict=True))
-        return self._sliding.bytes_for([k for id, k in ks.items() if own.get(id, 0) < k])
-
     # Internals
 
     def _know(self) -> NDArray[np.float64]:

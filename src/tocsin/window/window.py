@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
 from tocsin.index.window.kernels.layouts import Changes
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.window import ENTER, EXIT, Change, Location, MessageKey, Moment, checked_seconds
 from tocsin.records.events import Events
 from tocsin.window.answer import WindowAnswer
+from tocsin.window.changing import require_at_rest
 from tocsin.window.kept import KeptWindow
 from tocsin.window.reading import Read, stop_at_first
 
@@ -240,6 +241,37 @@ class Window(KeptWindow):
 
     def __repr__(self) -> str:
         return f"Window({len(self._names)} subscriptions, {self._sliding.held} messages, index={self.index!r})"
+
+    # Memory
+
+    def sizes(self) -> Mapping[str, int]:
+        """The memory of the window.
+
+        Returns
+        -------
+        mapping of str to int
+            Bytes by purpose: `records`, `buffers`, `structure`, `messages` and `work`.
+        """
+        require_at_rest(self)
+        return self._sliding.sizes()
+
+    def bytes_for(self, ks: Mapping[SubscriptionId, int]) -> int:
+        """The memory that subscriptions would take.
+
+        Parameters
+        ----------
+        ks : mapping of str or int to int
+            Their ids, each with its k. Those that the window has with this k or a larger one take nothing.
+
+        Returns
+        -------
+        int
+            About how many bytes, before their words. Growth takes up to three times as many for a moment.
+        """
+        there = [id for id in ks if id in self._names]
+        slots = np.array([self._names.slot(id) for id in there], np.int32)
+        own = dict(zip(there, self._sliding.held_at(slots).ks.tolist() if there else (), strict=True))
+        return self._sliding.bytes_for([k for id, k in ks.items() if own.get(id, 0) < k])
 
     # Internals
 
