@@ -23,8 +23,9 @@ RANKER: Final = "sopt_r_tree"
 """The default ranker."""
 
 _WORDS: Final = "(?:not|holds|some|named|at_least|each|given|ip_in)"
-_MOVES_NOT: Final = rf'(?i)\b{_WORDS}\s*\(|"{_WORDS}"|^@'
-"""A text with a function that stands for other conditions, or with NOT before a group.
+_OF_ATTRIBUTES: Final = r"interval\s*\(\s*(?:[^'\s]|'[^']*'\s*,\s*[^'\s])"
+_MOVES_NOT: Final = rf'(?i)\b{_WORDS}\s*\(|"{_WORDS}"|\b{_OF_ATTRIBUTES}|^@'
+"""A text with a function that stands for other conditions, with NOT before a group, or with an interval of attributes.
 
 Its compiled conjuncts may differ from those of the tree.
 """
