@@ -291,6 +291,8 @@ INSIDE = parse("S_INTERSECTS(place, BBOX(1, 1, 1, 1))")
     st.lists(with_lists(json_events()), min_size=1, max_size=6),
 )
 @example([INSIDE], [{"place": {"type": "Point", "coordinates": [1.0, 1.0]}}, {"place": [1.0]}])
+@example([parse("AT_LEAST(2, TRUE, flag)"), parse("NOT AT_LEAST(2, FALSE, flag)")], [{"flag": False}, {}])
+@example([parse("NAMED('k', TRUE AND flag)"), parse("HOLDS(1 = 1 AND flag)")], [{"flag": False}, {}])
 def test_what_is_told_is_true(trees: list[Any], events: list[dict[str, Any]]) -> None:
     """Of no event is a condition TRUE of which that is said, of all one that is said to be always true."""
     records = [{"id": n, "where": to_text(tree)} for n, tree in enumerate(trees)]

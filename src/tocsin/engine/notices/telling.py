@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
@@ -17,8 +17,11 @@ from tocsin.index import Part
 from tocsin.index.alive import Alive, are_alive
 from tocsin.kernels import codes
 from tocsin.language import to_text
+from tocsin.language.operators.at_least import AT_LEAST
+from tocsin.language.operators.named import NAMED
+from tocsin.language.operators.operator import is_condition
 from tocsin.language.stored import stored_expression
-from tocsin.model.expression import And, Expression, Not, Or, attributes
+from tocsin.model.expression import And, Call, Expression, Not, Or, attributes
 from tocsin.model.subscription import Notice
 from tocsin.segment import Snapshot
 
@@ -157,7 +160,19 @@ def _parts(tree: Expression) -> list[Expression]:
             stack.append((node.operand, not is_negated))
         else:
             part = Not(node) if is_negated else node
-            (groups if isinstance(node, And | Or) else predicates).append(part)
-            if isinstance(node, And | Or):
-                stack.extend((child, is_negated) for child in reversed(node.operands))
+            within = _conditions_of(node)
+            (groups if within else predicates).append(part)
+            stack.extend((child, is_negated) for child in reversed(within))
     return [*predicates, *reversed(groups)]
+
+
+_OF_CONDITIONS: Final = frozenset((AT_LEAST, "HOLDS", NAMED))
+
+
+def _conditions_of(node: Expression) -> Sequence[Expression]:
+    """The conditions that a group is made of; none for a predicate."""
+    if isinstance(node, And | Or):
+        return node.operands
+    if isinstance(node, Call) and node.name in _OF_CONDITIONS:
+        return [part for part in node.arguments if is_condition(part)]
+    return ()
