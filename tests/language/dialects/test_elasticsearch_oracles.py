@@ -141,3 +141,17 @@ def test_words_agree_with_lucene(lucene: Lucene) -> None:
     assert [
         (query, ours[number]) for number, query in enumerate(queries) if ours[number] != index.matching(query)
     ] == []
+
+
+def test_patterns_of_no_letters_agree_with_lucene(lucene: Lucene) -> None:
+    """A wildcard of no letters finds nothing; a prefix and an expression of none find what they say."""
+    documents = [{"f": ""}, {"f": "a"}, {"f": ["", "b"]}, {}]
+    queries = [{kind: {"f": text}} for kind in ("wildcard", "prefix", "term") for text in ("", "?", "*", "a")]
+    queries += [{"regexp": {"f": text}} for text in ("", "a")]
+
+    theirs = in_lucene(lucene, queries, documents)
+    ours, _ = matched([query for query, _ in theirs], "elasticsearch", documents)
+
+    assert (queries[0], set()) in theirs
+    assert [(theirs[number], found) for number, found in ours.items() if found != theirs[number][1]] == []
+    assert [(query, {n for n, this in enumerate(documents) if matches(query, this)}) for query, _ in theirs] == theirs

@@ -96,6 +96,8 @@ def _wildcard(inner: Json, reader: Reader, fields: Fields) -> Expression:
         parts = wild_parts(text, {"*": Wild.RUN, "?": Wild.ONE})
         if parts is None:
             reader.fail("a wildcard ends in a backslash, which stands before the letter that it makes plain")
+        if not parts:  # Lucene makes an automaton of no parts, which accepts nothing, not even the empty string
+            return Constant(False)
         plain = [one[1] if isinstance(one, str) and len(one) == 2 else one for one in parts]
         return reader.some(fields.path_of(field, reader), _pattern(plain, given, reader))
 
