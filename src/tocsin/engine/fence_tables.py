@@ -17,7 +17,7 @@ from tocsin.engine.matching import EVENT_KEY
 from tocsin.errors import InvalidInput, UnknownSubscription
 from tocsin.model.fence import FenceChange
 from tocsin.model.subscription import Notice, SubscriptionId
-from tocsin.records.keys import MIXED, as_texts, keys_column
+from tocsin.records.keys import keys_column, plain
 
 
 class FurtherColumns:
@@ -48,8 +48,7 @@ class FurtherColumns:
 
 
 def _taken(column: pa.ChunkedArray, places: pa.Array) -> pa.Array:
-    values = column.combine_chunks().take(places)
-    return as_texts(values) if values.type == MIXED else values
+    return plain(column.combine_chunks().take(places))
 
 
 def table_of(

@@ -60,16 +60,37 @@ def with_keys(rejects: list[Reject], chunk: Chunk, name: str) -> list[Reject]:
 
 
 def joined_keys(parts: Sequence[pa.Array], *, exact: bool = False) -> list[pa.Array]:
-    """Keys of several chunks as arrays of one type. Mixed types become texts, or `MIXED` if `exact`."""
+    """Keys of several chunks as arrays of one type. Several types become one as in `plain`, or `MIXED` if `exact`."""
     kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
     if len(kinds) < 2 and not (MIXED in kinds and not exact):
         return [part.cast(next(iter(kinds), pa.null())) for part in parts]
-    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
-        try:
-            return [part.cast(pa.float64()) for part in parts]
-        except pa.ArrowInvalid:
-            pass  # an integer that float64 cannot hold
-    return [_mixed(key_values(part)) if exact else as_texts(part) for part in parts]
+    if exact:
+        return [_mixed(key_values(part)) for part in parts]
+    numbers = [_as_numbers(part) for part in parts]
+    return [as_texts(part) for part in parts] if any(part is None for part in numbers) else numbers
+
+
+def plain(keys: pa.Array) -> pa.Array:
+    """Keys of several types as float64 if all of them are numbers that it holds, else as texts; others as they are."""
+    if keys.type != MIXED:
+        return keys
+    numbers = _as_numbers(keys)
+    return as_texts(keys) if numbers is None else numbers
+
+
+def _as_numbers(keys: pa.Array) -> pa.Array | None:
+    """Keys as float64; None if some are no numbers, or integers that float64 does not hold."""
+    try:
+        if keys.type != MIXED:
+            is_number = pa.types.is_integer(keys.type) or pa.types.is_floating(keys.type)
+            return keys.cast(pa.float64()) if is_number or pa.types.is_null(keys.type) else None
+        values = key_values(keys)
+        whole = pa.array([value if isinstance(value, int) else None for value in values], pa.int64()).cast(pa.float64())
+        rest = pa.array([value if isinstance(value, float) else None for value in values], pa.float64())
+    except (pa.ArrowException, OverflowError):
+        return None
+    is_whole = all(value is None or type(value) in (int, float) for value in values)
+    return pc.coalesce(whole, rest) if is_whole else None
 
 
 def as_texts(keys: pa.Array) -> pa.Array:
@@ -118,10 +139,10 @@ def _found(table: pa.Table | pa.RecordBatch, name: str) -> Any:
 
 
 def _array(values: list[Any]) -> pa.Array:
-    """An array of the values' type, or of `MIXED` if they have several."""
+    """An array of the values' type, or of `MIXED` if they have several: 5 stays an integer beside 0.5."""
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} or (len(kinds) == 1 and not kinds & {dict, list, tuple}):
+    if len(kinds) < 2 and not kinds & {dict, list, tuple}:
         try:
             return pa.array(values)
         except (pa.ArrowException, OverflowError):
@@ -143,10 +164,10 @@ def _text(value: Any) -> str | None:
 
 
 def keys_column(keys: list[Any], kind: pa.DataType) -> pa.Array:
-    """Keys in the type of the events' keys, or texts if types are mixed or lost objects had another type."""
+    """Keys in the type of the events' keys. If types are mixed, or lost objects had another, see `plain`."""
     try:
         if kind != MIXED:
             return pa.array(keys, kind)
     except (pa.ArrowException, TypeError):
         pass
-    return as_texts(_mixed(keys))
+    return plain(_array(keys))
