@@ -79,7 +79,7 @@ def plain(keys: pa.Array) -> pa.Array:
 
 
 def _as_numbers(keys: pa.Array) -> pa.Array | None:
-    """Keys as float64; None if some are no numbers, or integers that float64 does not hold."""
+    """Keys as float64; None if some are not numbers, or are integers that float64 does not hold."""
     try:
         if keys.type != MIXED:
             is_number = pa.types.is_integer(keys.type) or pa.types.is_floating(keys.type)
