@@ -1,8 +1,8 @@
 """A pytest plugin: which tests run, in which order, on which worker; and how long they took.
 
-`tests/durations.json` has the seconds of the tests that take a tenth of a second or more. `make durations` measures
-them. Files of little time come first, so that most faults show in two minutes. Then the longest come first, so that
-no worker is alone at the end.
+`tests/durations.json` has the seconds of the tests that take a tenth of a second or more, and the median of a case of
+each parametrized test. `make durations` measures them. Files of little time come first, so that most faults show in
+two minutes. Then the longest come first, so that no worker is alone at the end.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -27,6 +28,8 @@ _TOOK: Final = "tocsin/took"
 """Where pytest's cache has the seconds of each test's last run."""
 
 _QUICK_TEST_S: Final = 0.4
+_QUICK_CASES_S: Final = 0.1
+"""How long the cases of a parametrized test may take together with `--quick`."""
 _QUICK_FILE_S: Final = 2.0
 _LEAST_S: Final = 0.1
 _UNKNOWN_S: Final = 0.03
@@ -39,32 +42,55 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help=f"the first parameter of each test, and no test that took longer than {_QUICK_TEST_S} s the last time",
+        help=f"as many cases of each test as take {_QUICK_CASES_S} s, one at least, "
+        f"and no test that took longer than {_QUICK_TEST_S} s the last time",
     )
 
 
-def recorded() -> dict[str, float]:
-    """The seconds of each test that takes some time, by its id."""
-    return json.loads(DURATIONS.read_text("utf-8")) if DURATIONS.exists() else {}
+class Durations(NamedTuple):
+    """The seconds of tests."""
+
+    tests: Mapping[str, float]  # by a test's id, if they are not few
+    cases: Mapping[str, float]  # the median of a case, by a parametrized test's id without its parameters
+
+    @classmethod
+    def of(cls, took: Mapping[str, float]) -> Durations:
+        """Round what the tests of a run took."""
+        cases: dict[str, list[float]] = defaultdict(list)
+        for test, seconds in sorted(took.items()):
+            if "[" in test:
+                cases[function_of(test)].append(seconds)
+        return cls(
+            {test: round(seconds, 1) for test, seconds in sorted(took.items()) if seconds >= _LEAST_S},
+            {name: round(median(several), 3) for name, several in cases.items() if len(several) > 1},
+        )
+
+
+def recorded() -> Durations:
+    """The durations that are part of the project."""
+    return Durations(**json.loads(DURATIONS.read_text("utf-8"))) if DURATIONS.exists() else Durations({}, {})
 
 
 def record(took: Mapping[str, float]) -> None:
     """Write the seconds of tests into the file that is part of the project."""
-    rounded = {test: round(seconds, 1) for test, seconds in sorted(took.items()) if seconds >= _LEAST_S}
-    DURATIONS.write_text(json.dumps(rounded, indent=0) + "\n", "utf-8")
+    DURATIONS.write_text(json.dumps(Durations.of(took)._asdict(), indent=0) + "\n", "utf-8")
 
 
 def file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
+def function_of(test: str) -> str:
+    return test.partition("[")[0]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the tests. With `--quick` keep those that can run between two edits."""
-    took = recorded()
+    durations = recorded()
     if config.getoption("--quick"):
-        _keep_quick(config, items, took | _last_run(config))
-    order = _order([item.nodeid for item in items], took)
+        _keep_quick(config, items, durations)
+    order = _order([item.nodeid for item in items], durations.tests)
     items.sort(key=lambda item: order[file_of(item.nodeid)])
 
 
@@ -74,14 +100,30 @@ def _last_run(config: pytest.Config) -> dict[str, float]:
     return {} if cache is None else cache.get(_TOOK, {})
 
 
-def _keep_quick(config: pytest.Config, items: list[pytest.Item], took: Mapping[str, float]) -> None:
-    first: dict[str, pytest.Item] = {}
-    for item in items:
-        first.setdefault(item.nodeid.partition("[")[0], item)
-    quick = [item for item in first.values() if took.get(item.nodeid, 0.0) <= _QUICK_TEST_S]
-    chosen = set(map(id, quick))
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
-    items[:] = quick
+def _keep_quick(config: pytest.Config, items: list[pytest.Item], durations: Durations) -> None:
+    last_run = _last_run(config)
+    tests = {**durations.tests, **last_run}
+    durations = Durations(tests, {**Durations.of(last_run).cases, **durations.cases})
+    chosen = _quick([item.nodeid for item in items], durations)
+    chosen |= {item.nodeid for item in items if item.get_closest_marker("quick")}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+    items[:] = [item for item in items if item.nodeid in chosen]
+
+
+def _quick(tests: Iterable[str], durations: Durations) -> set[str]:
+    """Choose tests that can run between two edits."""
+    cases: dict[str, list[str]] = defaultdict(list)
+    for test in tests:
+        cases[function_of(test)].append(test)
+    chosen = {test for function, several in cases.items() for test in _spread(several, durations.cases.get(function))}
+    return {test for test in chosen if durations.tests.get(test, 0.0) <= _QUICK_TEST_S}
+
+
+def _spread(cases: Sequence[str], seconds: float | None) -> Sequence[str]:
+    """The first case, and as many more as there is time for, from all over the list. Of unknown cases the first."""
+    most = 1 if seconds is None else int(_QUICK_CASES_S / max(seconds, 0.001))
+    count = min(max(most, 1), len(cases))
+    return [cases[number * len(cases) // count] for number in range(count)]
 
 
 def _order(tests: Iterable[str], took: Mapping[str, float]) -> dict[str, int]:
@@ -146,7 +188,7 @@ def _scheduler_class() -> Any:
 
         def __init__(self, config: pytest.Config, log: Any) -> None:
             super().__init__(config, log)
-            took = recorded()
+            took = recorded().tests
             self._dealing = Dealing.of_files(ROOT / "tests", seconds_of_files(took, took))
 
         def _split_scope(self, nodeid: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import scheduling
-from tests.scheduling import Dealing
+from tests.scheduling import Dealing, Durations
 from tests.waiting import HANG_S
 
 ROOT = Path(__file__).parents[1]
@@ -46,6 +46,30 @@ def test_quick_files_come_first_and_then_the_longest() -> None:
     assert sorted(order, key=order.__getitem__) == ["new.py", "c.py", "d.py", "b.py", "e.py", "a.py"]
 
 
+def test_quick_cases_are_few_of_what_takes_long_and_all_of_what_is_soon_over() -> None:
+    """They come from all over the list, so that every value of a second parameter may be among them."""
+    several = {name: [f"a.py::{name}[{case}]" for case in range(8)] for name in ("test_short", "test_long", "test_new")}
+    cases = {"a.py::test_short": 0.001, "a.py::test_long": 0.025}
+    tests = {"a.py::test_alone": 0.3, "a.py::test_slow": 0.5, "a.py::test_short[3]": 0.5}
+
+    chosen = scheduling._quick([*tests, *(test for name in several for test in several[name])], Durations(tests, cases))
+
+    of_each = {name: [test for test in several[name] if test in chosen] for name in several}
+    assert of_each["test_short"] == [test for test in several["test_short"] if not test.endswith("[3]")]
+    assert of_each["test_long"] == several["test_long"][::2]
+    assert of_each["test_new"] == several["test_new"][:1]
+    assert chosen - {test for name in of_each for test in of_each[name]} == {"a.py::test_alone"}
+
+
+def test_durations_have_the_median_of_the_cases_of_a_test() -> None:
+    took = {"a.py::test[1]": 0.9, "a.py::test[2]": 0.0012, "a.py::test[3]": 0.0021, "a.py::test_one": 0.31}
+
+    durations = Durations.of(took)
+
+    assert durations.tests == {"a.py::test[1]": 0.9, "a.py::test_one": 0.3}
+    assert durations.cases == {"a.py::test": 0.002}
+
+
 def test_files_that_ask_for_spark_are_a_few_units_and_divisible_ones_many(tmp_path: Path) -> None:
     folder = tmp_path / "tests"
     folder.mkdir()
@@ -63,7 +87,7 @@ def test_files_that_ask_for_spark_are_a_few_units_and_divisible_ones_many(tmp_pa
 
 def test_what_takes_long_says_why(request: pytest.FixtureRequest) -> None:
     """A test of more than ten seconds, and one of a file of more than a minute, has a reason."""
-    took = scheduling.recorded()
+    took = scheduling.recorded().tests
     unmarked = {
         item.nodeid for item in request.session.items if not any(mark.args for mark in item.iter_markers("slow"))
     }
@@ -75,7 +99,11 @@ def test_what_takes_long_says_why(request: pytest.FixtureRequest) -> None:
 
 
 def test_every_mark_says_why(request: pytest.FixtureRequest) -> None:
-    """`slow` has a reason."""
-    marks = {item.nodeid for item in request.session.items if any(not mark.args for mark in item.iter_markers("slow"))}
+    """`slow` and `quick` have a reason."""
+    marks = {
+        item.nodeid
+        for item in request.session.items
+        if any(not mark.args for name in ("slow", "quick") for mark in item.iter_markers(name))
+    }
 
     assert marks == set()
