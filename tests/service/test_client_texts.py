@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tocsin
@@ -38,6 +38,8 @@ def client(shared: Served) -> Iterator[tocsin.Client]:
 
 
 @settings(max_examples=sized(200, 2000))
+@example(["\r\n", "\n"], [1, 2])
+@example(["\r", "\n", "a"], [1, 1, 2])
 @given(
     st.lists(
         st.sampled_from(["\r", "\n", "\r\n", "\u2028", "\x85", "ü", "😀", "a"]) | st.text(max_size=3), max_size=12

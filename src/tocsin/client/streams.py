@@ -31,11 +31,10 @@ class Lines:
 
     def take(self, part: bytes) -> list[str]:
         """The lines that end in the next part of the stream."""
-        if self._follows_return:
-            part = part.removeprefix(b"\n")
-            self._follows_return = not part
         if not part:
             return []
+        if self._follows_return:
+            part = part.removeprefix(b"\n")
         self._follows_return = part.endswith(b"\r")
         first, *others = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         self._begun.append(first)
