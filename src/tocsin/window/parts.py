@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.model.subscription import Reject
-from tocsin.model.window import Bounds
+from tocsin.model.window import ENTER, EXIT, Bounds
 from tocsin.window.reading import late
 from tocsin.window.window import Window
 
@@ -37,8 +37,13 @@ class Sent(NamedTuple):
         """The same without late messages, which come first."""
         if self.times is None or (late := int(np.searchsorted(self.times, latest))) == 0:
             return self
-        kept = int(np.searchsorted(self.positions, late))
-        return Sent(self.total - late, self.positions[kept:] - late, self.messages.slice(kept), self.times[late:])
+        return self.between(late, self.total)
+
+    def between(self, first: int, stop: int) -> Sent:
+        """Some of the N messages."""
+        begin, end = np.searchsorted(self.positions, [first, stop]).tolist()
+        times = None if self.times is None else self.times[first:stop]
+        return Sent(stop - first, self.positions[begin:end] - first, self.messages.slice(begin, end - begin), times)
 
     def table(self, bounds: Bounds) -> pa.Table:
         """All N messages in the form that a window reads; those not sent are blanks."""
@@ -94,6 +99,7 @@ class WindowPart:
 
     def __init__(self, window: Window) -> None:
         self.window = window
+        self.edited = 0  # edits of subscriptions so far, which the caller counts
 
     @classmethod
     def restored(
@@ -150,6 +156,50 @@ class WindowPart:
         if self.window.span is not None and latest > self.latest:
             self.window.advance(latest)
 
+    def edit(self, puts: pa.Table, dropped: Iterable[Any]) -> pa.Table:
+        """Put some subscriptions, which replace those with their ids, and drop others that are here.
+
+        Returns how lists of best messages differ afterwards, as changes by the next message: exits, then enters.
+        """
+        names = {*dropped, *puts["id"].to_pylist()}
+        before = self._lists(names)
+        for name in dropped:
+            if name in self.window:
+                self.window.unsubscribe(name)
+        if puts.num_rows:
+            self.window.subscribe_many(puts, replace=True, strict=True)
+        after = self._lists(names)
+        rows = [
+            (name, *entry, kind)
+            for kind, there, others in ((EXIT, before, after), (ENTER, after, before))
+            for name in sorted(there)
+            for entry in there[name]
+            if entry not in set(others.get(name, ()))
+        ]
+        subscriptions, numbers, scores, kinds = zip(*rows, strict=True) if rows else ((), (), (), ())
+        messages = self.window._keys.of(np.array(numbers, np.int64))
+        events = np.full(len(rows), self.taken)
+        kind = puts["id"].type
+        return pa.table(
+            {
+                "event": events,
+                "subscription": pa.array(subscriptions, kind),
+                "message": pa.array(messages, None if messages else pa.int64()),
+                "kind": pa.array(kinds, pa.string()),
+                "score": pa.array(scores, pa.float64()),
+            }
+        )
+
+    def _lists(self, names: Iterable[Any]) -> dict[Any, list[tuple[int, float]]]:
+        """The numbers and scores of the best messages of those subscriptions that are here."""
+        window = self.window
+        here = [name for name in names if name in window]
+        slots = np.array([window._names.slot(name) for name in here], np.int32)
+        counts, numbers, scores = window._sliding.best_of_each(slots)
+        entries = list(zip(numbers.tolist(), scores.tolist(), strict=True))
+        ends = np.cumsum(counts).tolist()
+        return {name: entries[end - count : end] for name, end, count in zip(here, ends, counts.tolist(), strict=True)}
+
     def best(self, names: Iterable[Any]) -> list[list[tuple[Any, float]]]:
-        """The best messages of some subscriptions, each best first."""
-        return [self.window.results(name) for name in names]
+        """The best messages of some subscriptions, each best first; none of one that is not here."""
+        return [self.window.results(name) if name in self.window else [] for name in names]

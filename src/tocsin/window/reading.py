@@ -57,11 +57,24 @@ class Checked(NamedTuple):
     rejects: list[Reject]
 
 
+class CheckedSubscriptions(NamedTuple):
+    """The subscriptions of a chunk of R records, including rejected ones."""
+
+    ids: list[SubscriptionId | None]  # (R,)
+    places: NDArray[np.float64]  # (R, 2)
+    lists: WordLists
+    ks: NDArray[np.int32]  # (R,)
+    alphas: NDArray[np.float64]  # (R,)
+    good: NDArray[np.int64]  # places of accepted subscriptions
+    rows: NDArray[np.int64]  # (R,)
+    rejects: list[Reject]
+
+
 class NewSubscriptions(NamedTuple):
     """Accepted subscriptions with their ids and rows, and the rejects."""
 
     coming: Coming
-    ids: list[SubscriptionId]
+    ids: list[Any]
     rows: NDArray[np.int64]
     rejects: list[Reject]
 
@@ -136,6 +149,16 @@ class Reader:
 
     def subscriptions(self, chunk: Chunk, know: Callable[[], NDArray[np.float64]]) -> NewSubscriptions:
         """The subscriptions of a chunk. Does not check whether ids are taken."""
+        checked = self.checked_subscriptions(chunk)
+        good = checked.good
+        starts, words = self._numbered(checked.lists, good, know)
+        norms = norms_of(starts, words, know())
+        coming = Coming(starts, words, checked.places[good], checked.ks[good], checked.alphas[good], norms)
+        ids = [checked.ids[at] for at in good.tolist()]
+        return NewSubscriptions(coming, ids, checked.rows[good], checked.rejects)
+
+    def checked_subscriptions(self, chunk: Chunk) -> CheckedSubscriptions:
+        """The subscriptions of a chunk, before their words are numbered."""
         fields = Fields(chunk)
         _refuse_unknown(fields)
         ids = _ids_in(fields)
@@ -144,12 +167,8 @@ class Reader:
             fields.refuse(at, RecordError("there is none; a subscription needs at least one word", "words"))
         ks = _numbers_in(fields, "k", DEFAULT_K, checked_k, np.int32)
         alphas = _numbers_in(fields, "alpha", DEFAULT_ALPHA, checked_alpha, np.float64)
-        good = fields.good()
-        starts, words = self._numbered(lists, good, know)
-        norms = norms_of(starts, words, know())
-        coming = Coming(starts, words, places[good], ks[good], alphas[good], norms)
         rejects = fields.rejects(lambda at: ids[at])
-        return NewSubscriptions(coming, [ids[at] for at in good.tolist()], fields.rows[good], rejects)
+        return CheckedSubscriptions(ids, places, lists, ks, alphas, fields.good(), fields.rows, rejects)
 
     def _keys_in(self, fields: Fields, times: NDArray[np.float64]) -> list[Any]:
         """The keys of messages; empty if they have none. Refuses late messages."""

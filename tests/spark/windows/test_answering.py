@@ -20,6 +20,7 @@ from tocsin.placement import HASH
 from tocsin.placement.hashing import hashes_of
 from tocsin.spark.windows import answering
 from tocsin.spark.windows.answering import REFUSED, answer
+from tocsin.spark.windows.edits import CHANGE
 from tocsin.spark.windows.keeping import Kept
 from tocsin.spark.windows.numbering import Numbering
 from tocsin.spark.windows.ordering import in_order
@@ -90,7 +91,7 @@ class Cluster:
 
     def take(self, rows: pa.Table, mishap: str = "none") -> list[dict[str, Any]]:
         """What a micro-batch changes, after something went wrong."""
-        packets = list(self.numbering.packets(in_order(rows, ["order"]).combine_chunks().to_batches()[0]))
+        packets = list(self.numbering.packets(in_order(rows, ["order"], CHANGE).combine_chunks().to_batches()[0]))
         if mishap == "worker lost":
             answering._parts.clear()
         if mishap == "task failed":
@@ -353,7 +354,7 @@ def test_a_checkpoint_of_another_format_is_refused() -> None:
     table, _ = table_of([(["a"], (1.0, 1.0), 0)], 0, 0.0)
     cluster.take(table)
     about = cluster.chunks[0]["about"]
-    cluster.chunks[0]["about"] = about.replace(b'"format": 1', b'"format": 2')
+    cluster.chunks[0]["about"] = about.replace(b'"format": 2', b'"format": 3')
 
-    with pytest.raises(SegmentError, match="format 2"):
+    with pytest.raises(SegmentError, match="format 3"):
         cluster.take(table)

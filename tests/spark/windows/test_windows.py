@@ -89,6 +89,71 @@ def test_a_stream_changes_what_one_process_does(
     assert sorted(row["error"] for row in rows if row["kind"] == "refused") == sorted(refused)
 
 
+CHANGES = [
+    {"place": 3, "change": "insert", "id": 100, "words": ["a", "c"], "location": [2.0, 2.0], "k": 3, "alpha": 0.5},
+    {"place": 20, "change": "delete", "id": 7},
+    {"place": 30, "change": "update", "id": 11, "words": ["b"], "location": [0.0, 1.0], "k": 1, "alpha": 0.25},
+    {"place": 30, "change": "upsert", "id": 12},
+    {"place": 50, "change": "update", "id": 100, "words": ["h"], "location": [2.0, 2.0], "k": 2, "alpha": 0.5},
+    {"place": 60, "change": "insert", "id": 7, "words": ["e"], "location": [1.0, 1.0], "k": 2, "alpha": 0.0},
+    {"place": 70, "change": "insert", "id": 101, "words": ["a"], "location": [99.0, 1.0], "k": 2, "alpha": 0.0},
+]
+CHANGE_SCHEMA = (
+    "place bigint, change string, id bigint, words array<string>, location array<double>, k int, alpha double"
+)
+
+
+def expected_lists(**kind: Any) -> dict[int, list[tuple[Any, float]]]:
+    """The lists of one process that is told messages and changes in one order."""
+    window = tocsin.Window(bounds=BOUNDS, **kind)
+    window.subscribe_many(SUBSCRIPTIONS)
+    for row in sorted([*CHANGES, *MESSAGES], key=lambda row: (row["place"], "change" not in row)):
+        record = {name: value for name, value in row.items() if name not in ("place", "change")}
+        if "change" not in row:
+            window.push_batch([record])
+        elif row["change"] == "delete":
+            window.unsubscribe(row["id"])
+        else:
+            window.subscribe_many([record] if row["change"] != "upsert" else [], replace=True)
+    return {id: best for id in window if (best := window.results(id))}
+
+
+def folded(rows: list[Any]) -> dict[int, list[tuple[Any, float]]]:
+    """The lists of whoever applies all changes in their order: of one event exits first, those of changes before."""
+    lists: dict[int, dict[Any, float]] = {}
+    for row in rows:
+        best = lists.setdefault(row["subscription"], {})
+        if row["kind"] == "enter":
+            best[row["message"]] = row["score"]
+        elif row["kind"] == "exit":
+            del best[row["message"]]
+    number = {message["key"]: message["place"] for message in MESSAGES}
+    order = {id: sorted(own.items(), key=lambda pair: (-pair[1], -number[pair[0]])) for id, own in lists.items()}
+    return {id: own for id, own in order.items() if own}
+
+
+def test_subscriptions_change_while_the_stream_runs(spark: Any, tmp_path: Path) -> None:
+    """Whoever folds the changes has the lists of one process, before and after a restart; bad changes are refused."""
+    messages, changes, rows = Files(tmp_path / "messages"), Files(tmp_path / "changes"), list[Any]()
+    for first in range(0, 90, 45):
+        messages.add(MESSAGES[first : first + 45][::-1])
+        changes.add([one for one in CHANGES if first <= one["place"] < first + 45])
+        asked = tocsin_spark.window(
+            stream(spark, messages.folder, SCHEMA).drop("time"),
+            subscribed(spark),
+            changes=stream(spark, changes.folder, CHANGE_SCHEMA),
+            size=20,
+            bounds=BOUNDS,
+            partitions=3,
+            order="place",
+        )
+        run(asked, tmp_path / "checkpoint", lambda batch, _: rows.extend(batch.collect()))
+
+    assert folded(rows) == expected_lists(size=20)
+    refused = [(row["subscription"], row["error"][:7]) for row in rows if row["kind"] == "refused" and row["error"]]
+    assert sorted(refused, key=str) == [(101, "locatio"), (12, "change:"), (None, "locatio")]
+
+
 def test_lists_and_a_checkpoint_of_another_window(spark: Any, tmp_path: Path) -> None:
     """Whoever keeps the last list of each has what one process has; another size or number of partitions is refused."""
     files, best = Files(tmp_path / "messages"), dict[int, list[tuple[str, float]]]()
@@ -116,6 +181,7 @@ def test_lists_and_a_checkpoint_of_another_window(spark: Any, tmp_path: Path) ->
 def test_what_cannot_be_asked_is_refused(spark: Any, tmp_path: Path) -> None:
     """Before anything runs."""
     messages = stream(spark, Files(tmp_path / "messages").folder, SCHEMA)
+    changes = stream(spark, Files(tmp_path / "changes").folder, CHANGE_SCHEMA)
 
     def asked(messages: Any = messages, **options: Any) -> Any:
         given = {"size": 5, "bounds": BOUNDS, "order": "place", **options}
@@ -131,6 +197,11 @@ def test_what_cannot_be_asked_is_refused(spark: Any, tmp_path: Path) -> None:
         ({"bounds": (1, 2)}, "bounds"),
         ({"messages": subscribed(spark)}, "a table"),
         ({"messages": messages.drop("location")}, "location"),
+        ({"changes": subscribed(spark)}, "changes are a table"),
+        ({"changes": messages}, "id is missing"),
+        ({"changes": changes.withColumn("place", changes["place"].cast("int"))}, "int in changes"),
+        ({"changes": changes.withColumn("id", changes["id"].cast("string"))}, "ids of changes are string"),
+        ({"changes": changes, "placement": "prefix"}, "with changes"),
     ]:
         with pytest.raises(InvalidInput, match=said):
             asked(**options)

@@ -8,7 +8,7 @@ those steps. In all other cases, such as after a failure, the part is restored f
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow as pa
 from tocsin.errors import InvalidInput, in_field
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text
+from tocsin.spark.windows.edits import apart, here
 from tocsin.spark.windows.keeping import Kept
 from tocsin.spark.windows.numbering import TELLER
 from tocsin.spark.windows.packets import Packet
@@ -24,7 +25,7 @@ from tocsin.spark.windows.placing import lists_of
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.settings import Settings
 from tocsin.window.fields import WordLists
-from tocsin.window.parts import WindowPart
+from tocsin.window.parts import Sent, WindowPart
 
 REFUSED: Final = "refused"
 _MOST: Final = 64
@@ -46,18 +47,41 @@ def answer(partition: int, packets: Sequence[Packet], kept: Kept, settings: Sett
         part = _current(kept, settings)
     if refused:
         told.append(_refused_subscriptions(refused, settings))
-    changed, numbered = [], []
+    changed, numbered, edits = list[pa.Table](), list[pa.Table](), list[pa.Table]()
     for packet in packets:
         if partition == TELLER:
-            told += _refused_messages(packet, part, settings)
+            told += _refused(packet, part, settings)
         sent = packet.sent.since(part.latest)
         numbered.append(sent.numbered(part.taken))
-        if sent.total:
-            changed.append(part.push(sent))
+        changed += _pushed(packet, sent, part, partition, edits)
+    if edits:
+        kept.edit(pa.concat_tables(edits), part)
     _remember(kept.known.name, kept.add(numbered, part), part)
     if changed:
         told += [_lists(changed, part, settings)] if settings.lists else _changes(changed, settings)
     return told
+
+
+def _pushed(packet: Packet, sent: Sent, part: WindowPart, partition: int, kept: list[pa.Table]) -> Iterator[pa.Table]:
+    """The changes by the messages of a packet, and by the edits between them; adds the edits that the part keeps."""
+    done = 0
+    for position, group in () if packet.edits is None else packet.edits.since(packet.sent.total - sent.total).groups():
+        if position > done:
+            yield part.push(sent.between(done, position))
+        done = position
+        own = here(group, partition)
+        own = own.filter(
+            pa.array([put or id in part.window for put, id in zip(*_columns(own), strict=True)], pa.bool_())
+        )
+        if own.num_rows:
+            kept.append(own)
+            yield part.edit(*apart(own))
+    if sent.total > done:
+        yield part.push(sent.between(done, sent.total))
+
+
+def _columns(edits: pa.Table) -> tuple[list[bool], list[Any]]:
+    return edits["is_put"].to_pylist(), edits["id"].to_pylist()
 
 
 def _check_routes(table: pa.Table, partition: int, settings: Settings, routes: Routes) -> None:
@@ -78,6 +102,8 @@ def _current(kept: Kept, settings: Settings) -> WindowPart:
     if part is None or step not in steps:
         return kept.part(settings)
     if step != steps[-1]:
+        if not kept.can_catch_up(part):
+            return kept.part(settings)
         kept.catch_up(part)
     return part
 
@@ -100,21 +126,21 @@ def _lists(changed: list[pa.Table], part: WindowPart, settings: Settings) -> pa.
     return _answer(settings, len(names), event=np.full(len(names), part.taken - 1), subscription=names, best=best)
 
 
-def _refused_messages(packet: Packet, part: WindowPart, settings: Settings) -> list[pa.Table]:
-    """Rejected messages, and those that come too late."""
+def _refused(packet: Packet, part: WindowPart, settings: Settings) -> list[pa.Table]:
+    """Rejected messages and changes, and messages that come too late."""
     sent, tables = packet.sent, []
-    if packet.refused is not None:
-        reasons = list(map(in_field, packet.refused["field"].to_pylist(), packet.refused["reason"].to_pylist()))
-        tables.append((packet.refused["message"], reasons))
+    if (refused := packet.refused) is not None:
+        reasons = list(map(in_field, refused["field"].to_pylist(), refused["reason"].to_pylist()))
+        tables.append((refused["message"], refused["subscription"], reasons))
     if late := sent.total - sent.since(part.latest).total:
         assert sent.times is not None
         nothing = pa.nulls(late, settings.message_type)
         keys = sent.messages["key"].slice(0, late) if "key" in sent.messages.column_names else nothing
         reasons = [in_field("time", part.why_late(time)) for time in sent.times[:late].tolist()]
-        tables.append((keys, reasons))
+        tables.append((keys, pa.nulls(late, settings.id_type), reasons))
     return [
-        _answer(settings, len(reasons), message=keys, kind=[REFUSED] * len(reasons), error=reasons)
-        for keys, reasons in tables
+        _answer(settings, len(reasons), message=keys, subscription=ids, kind=[REFUSED] * len(reasons), error=reasons)
+        for keys, ids, reasons in tables
     ]
 
 

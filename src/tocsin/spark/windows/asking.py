@@ -17,10 +17,11 @@ from tocsin.errors import InvalidInput, needing
 from tocsin.model.texts import PLAIN, Text
 from tocsin.model.window import Bounds
 from tocsin.placement import HASH
+from tocsin.spark.windows.edits import CHANGE, CHANGE_FIELDS, DICE, SUBSCRIPTION
 from tocsin.spark.windows.numbering import FIELDS, Numbering
 from tocsin.spark.windows.ordering import in_order
 from tocsin.spark.windows.packets import PACKETS, SEAT, SEATS
-from tocsin.spark.windows.placing import PLACEMENTS, placed
+from tocsin.spark.windows.placing import PLACEMENTS, hash_of_id, placed
 from tocsin.spark.windows.routing import MOST, Routes
 from tocsin.spark.windows.settings import Settings
 from tocsin.spark.workers import Batches, Task, settling
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-_SUBSCRIPTION: Final = ("id", "words", "text", "location", "k", "alpha")
 _PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 _ROCKS: Final = "RocksDBStateStoreProvider"
 
@@ -38,6 +38,7 @@ def window(
     messages: DataFrame,
     subscriptions: DataFrame,
     *,
+    changes: DataFrame | None = None,
     size: int | None = None,
     time: float | timedelta | None = None,
     bounds: Sequence[float],
@@ -61,6 +62,10 @@ def window(
     subscriptions : pyspark.sql.DataFrame
         A table with `id`, `words` or `text`, `location`, and optionally `k` and `alpha`. It is read when the query
         starts for the first time.
+    changes : pyspark.sql.DataFrame, optional
+        A streaming DataFrame with later changes of subscriptions: the columns of `subscriptions`, those of `order`, and
+        `change` ("insert", "update" or "delete"). An insert of an existing id, and an update of a missing one, store
+        the subscription all the same. A deletion needs an id only, and one of a missing id changes nothing.
     size
         As in `tocsin.Window`.
     time
@@ -71,7 +76,8 @@ def window(
         The number of partitions, from 1 to 64.
     order : str or sequence of str
         The columns that order the messages of a micro-batch; ties are ordered by all columns. Default: `time`, in a
-        window of time. Micro-batches follow one another.
+        window of time. Micro-batches follow one another. Changes are sorted among the messages. A change comes before a
+        message that is equal in these columns.
     placement : str
         "hash": subscriptions are spread evenly, and every message goes to all partitions. "prefix": subscriptions with
         a rare word in common share a partition, and a message goes only to partitions with one of its words.
@@ -89,7 +95,10 @@ def window(
     pyspark.sql.DataFrame
         A streaming DataFrame with one row per change: `event` (the number of the message that caused it),
         `subscription`, `message` (its key or number), `kind` (`enter` or `exit`), `score` and `error`. A rejected
-        message or subscription has the kind `refused`, and the reason in `error`. With `lists` there is one row for
+        message or subscription has the kind `refused`, and the reason in `error`. A change of a subscription makes
+        rows, too, for what enters and exits its list; their `event` is the number of the next message.
+
+        With `lists` there is one row for
         each list that changed in a micro-batch: `event` (the number of the last message), `subscription`, `best` (array
         of struct<message, score>, best first) and `error`.
 
@@ -107,6 +116,8 @@ def window(
     they must not change afterwards. A checkpoint of another window is rejected.
     """
     _check(messages, partitions, placement)
+    if changes is not None and placement != HASH:
+        raise InvalidInput(f"placement is {placement!r}; with changes it must be {HASH!r}")
     kept_order = _order(messages, order, has_time=time is not None)
     id_type, key_type = _type_of(subscriptions, "id"), _type_of(messages, "key") if "key" in messages.columns else None
     span = time.total_seconds() if isinstance(time, timedelta) else time
@@ -125,19 +136,36 @@ def window(
         lists=lists,
     )
     settings.window()  # raises an error for invalid settings
-    chosen = subscriptions.select(*(name for name in _SUBSCRIPTION if name in subscriptions.columns))
+    chosen = subscriptions.select(*(name for name in SUBSCRIPTION if name in subscriptions.columns))
     chunks, routes = placed(chosen, placement, partitions, how)
     settings = replace(settings, routes=routes.digest())
-    return _kept(numbered(messages, kept_order, settings, routes), chunks, settings, routes)
+    rows = messages.select(*dict.fromkeys(name for name in (*FIELDS, *kept_order) if name in messages.columns))
+    if changes is not None:
+        rows = with_changes(rows, changes, kept_order, id_type)
+    return _kept(numbered(rows, kept_order, settings, routes), chunks, settings, routes)
 
 
-def numbered(messages: DataFrame, order: Sequence[str], settings: Settings, routes: Routes) -> DataFrame:
-    """The messages of a micro-batch in order, as packets."""
+def with_changes(messages: DataFrame, changes: DataFrame, order: Sequence[str], id_type: str) -> DataFrame:
+    """Messages and changes of subscriptions as rows of one stream, the changes in a column of their own."""
     from pyspark.sql import functions
 
-    columns = [name for name in (*FIELDS, *order) if name in messages.columns]
-    together = messages.select(*dict.fromkeys(columns)).repartition(1)
-    packed = together.mapInArrow(settling(_numberer(order, settings, routes)), PACKETS)
+    _check_changes(messages, changes, order, id_type)
+    key = functions.col("id").cast("string" if id_type == "string" else "bigint")
+    fields = [key.alias("id"), hash_of_id(changes).alias(DICE)]
+    fields += [functions.col(name) for name in CHANGE_FIELDS[1:] if name in changes.columns]
+    change = functions.struct(*fields).alias(CHANGE)
+    blanks = [
+        functions.col(field.name) if field.name in order else functions.lit(None).cast(field.dataType).alias(field.name)
+        for field in messages.schema
+    ]
+    return messages.unionByName(changes.select(*blanks, change), allowMissingColumns=True)
+
+
+def numbered(rows: DataFrame, order: Sequence[str], settings: Settings, routes: Routes) -> DataFrame:
+    """The messages of a micro-batch in order, as packets, with the changes between them."""
+    from pyspark.sql import functions
+
+    packed = rows.repartition(1).mapInArrow(settling(_numberer(order, settings, routes)), PACKETS)
     return packed.withColumn(SEAT, functions.explode(SEATS)).drop(SEATS)
 
 
@@ -147,7 +175,7 @@ def _numberer(order: Sequence[str], settings: Settings, routes: Routes) -> Task:
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         filled = [batch for batch in batches if batch.num_rows]
         if filled:
-            yield from Numbering(settings, routes).packed(in_order(pa.Table.from_batches(filled), order))
+            yield from Numbering(settings, routes).packed(in_order(pa.Table.from_batches(filled), order, CHANGE))
 
     return run
 
@@ -191,6 +219,26 @@ def _check(messages: DataFrame, partitions: int, placement: str) -> None:
             f"{_PROVIDER} is {provider!r}; a window's state needs "
             f"org.apache.spark.sql.execution.streaming.state.{_ROCKS}"
         )
+
+
+def _check_changes(messages: DataFrame, changes: DataFrame, order: Sequence[str], id_type: str) -> None:
+    if not changes.isStreaming:
+        raise InvalidInput("changes are a table, but a window on Spark needs a stream of them")
+    missing = [name for name in ("id", "change", "location", *order) if name not in changes.columns]
+    if missing or not {"words", "text"} & set(changes.columns):
+        raise InvalidInput(
+            f"changes need the columns id, change, location, words (or text) and those of order, "
+            f"{', '.join(order)}; {(missing or ['words'])[0]} is missing of {changes.columns}"
+        )
+    if (kind := _type_of(changes, "id")) != id_type:
+        raise InvalidInput(f"the ids of changes are {kind}, but those of subscriptions are {id_type}")
+    for name in order:
+        there, here = messages.schema[name].dataType, changes.schema[name].dataType
+        if there != here:
+            raise InvalidInput(
+                f"order names {name!r}, which is {there.simpleString()} in messages but {here.simpleString()} in "
+                f"changes; give both the same type"
+            )
 
 
 def _order(messages: DataFrame, order: str | Sequence[str], *, has_time: bool) -> list[str]:

@@ -11,10 +11,13 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text
 from tocsin.model.window import Bounds
 from tocsin.records import TableChunk
+from tocsin.spark.windows.edits import CHANGE, DICE, edits_of, read_changes
 from tocsin.spark.windows.packets import BYTES, SEATS, Packet
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.seats import seats
@@ -62,9 +65,17 @@ class Numbering:
 
     def packets(self, batch: pa.RecordBatch) -> Iterator[Packet]:
         """A packet for each partition."""
+        batch, changes, before = _apart(batch)
         checked = self._reader.checked(TableChunk(batch, np.arange(batch.num_rows)))
         visited = self._routes.visited(checked.lists)[checked.good]
-        refused = _refused(checked, batch, self._settings.message_type)
+        refused = _refused(checked, batch, self._settings)
+        edits = None
+        if changes is not None:
+            read = read_changes(changes, self._reader)
+            positions = np.searchsorted(checked.good, before[read.rows])
+            dice = changes[DICE].to_numpy()[read.rows].view(np.uint64)
+            edits = edits_of(read, positions, self._routes.copies(dice), self._settings.id_type)
+            refused = _joined(refused, _refused_changes(read.rejects, self._settings))
         times = checked.times[checked.good] if self._has_time else None
         total, messages = len(visited), _messages(checked, self._settings.key_type)
         for partition in range(self._settings.partitions):
@@ -72,7 +83,7 @@ class Numbering:
             visits = (visited >> np.uint64(partition)) & np.uint64(1)
             positions = np.flatnonzero(visits) if not (is_told and self._has_time) else np.arange(total)
             own = messages if len(positions) == total else messages.take(pa.array(positions))
-            yield Packet(Sent(total, positions, own, times), refused if is_told else None)
+            yield Packet(Sent(total, positions, own, times), refused if is_told else None, edits)
 
 
 def _messages(checked: Checked, key_type: str | None) -> pa.Table:
@@ -91,13 +102,45 @@ def _messages(checked: Checked, key_type: str | None) -> pa.Table:
     return pa.table(columns)
 
 
-def _refused(checked: Checked, batch: pa.RecordBatch, message_type: str) -> pa.Table | None:
+def _apart(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.Table | None, NDArray[np.int64]]:
+    """The messages of a batch, its changes of subscriptions, and how many messages come before each change."""
+    if CHANGE not in batch.schema.names:
+        return batch, None, np.zeros(0, np.int64)
+    column = batch.column(CHANGE)
+    batch = batch.drop_columns([CHANGE])
+    is_change = column.is_valid().to_numpy(zero_copy_only=False)
+    if not is_change.any():
+        return batch, None, np.zeros(0, np.int64)
+    before = np.cumsum(~is_change)[is_change]
+    changes = pa.Table.from_batches([pa.RecordBatch.from_struct_array(column.filter(pa.array(is_change)))])
+    return batch.filter(pa.array(~is_change)), changes, before
+
+
+def _refused(checked: Checked, batch: pa.RecordBatch, settings: Settings) -> pa.Table | None:
     """The rejected messages, with their original keys."""
     if not checked.rejects:
         return None
+    kind = settings.message_type
     rows = pa.array([reject.row for reject in checked.rejects], pa.int64())
     has_key = "key" in batch.schema.names
-    keys = batch.column("key").take(rows).cast(message_type) if has_key else pa.nulls(len(rows), message_type)
-    fields = pa.array([reject.field for reject in checked.rejects], pa.string())
-    reasons = pa.array([reject.reason for reject in checked.rejects], pa.string())
-    return pa.table({"message": keys, "field": fields, "reason": reasons})
+    keys = batch.column("key").take(rows).cast(kind) if has_key else pa.nulls(len(rows), kind)
+    return _with_reasons(keys, pa.nulls(len(rows), settings.id_type), checked.rejects)
+
+
+def _refused_changes(rejects: list[Reject], settings: Settings) -> pa.Table | None:
+    """The rejected changes, with their ids."""
+    if not rejects:
+        return None
+    ids = pa.array([reject.id for reject in rejects], settings.id_type)
+    return _with_reasons(pa.nulls(len(rejects), settings.message_type), ids, rejects)
+
+
+def _with_reasons(messages: pa.Array, subscriptions: pa.Array, rejects: list[Reject]) -> pa.Table:
+    fields = pa.array([reject.field for reject in rejects], pa.string())
+    reasons = pa.array([reject.reason for reject in rejects], pa.string())
+    return pa.table({"message": messages, "subscription": subscriptions, "field": fields, "reason": reasons})
+
+
+def _joined(first: pa.Table | None, second: pa.Table | None) -> pa.Table | None:
+    tables = [table for table in (first, second) if table is not None]
+    return pa.concat_tables(tables) if tables else None

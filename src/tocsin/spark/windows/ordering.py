@@ -14,9 +14,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 
-def in_order(table: pa.Table, by: Sequence[str]) -> pa.Table:
-    """The rows sorted by columns of numbers, strings or times, nulls last; ties are broken by their text forms."""
-    keys = pa.table([_one_zero(table[name]) for name in by], names=[str(number) for number in range(len(by))])
+def in_order(table: pa.Table, by: Sequence[str], first: str = "") -> pa.Table:
+    """The rows sorted by columns of numbers, strings or times, nulls last.
+
+    Of equal rows those with a value in the column `first` come first. Other ties are broken by their text forms.
+    """
+    columns = [_one_zero(table[name]) for name in by]
+    if first in table.column_names:
+        columns.append(pc.is_null(table[first]).cast(pa.int8()))
+    keys = pa.table(columns, names=[str(number) for number in range(len(columns))])
     order = pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
     places = order.to_numpy().copy()
     for begin, end in _ties(keys.take(order)):

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from tocsin.spark.windows.edits import Edits
 from tocsin.window.parts import Sent
 
 SEAT: Final = "tocsin_seat"
@@ -19,11 +20,12 @@ SEAT: Final = "tocsin_seat"
 SEATS: Final = "tocsin_seats"
 """The keys of partitions that receive the same packet."""
 
-BYTES: Final = ("positions", "messages", "times", "refused")
+BYTES: Final = ("positions", "messages", "times", "refused", "edits")
 PACKETS: Final = f"{SEATS} array<int>, place bigint, count bigint, " + ", ".join(f"{name} binary" for name in BYTES)
 """`place` is the packet's position in its micro-batch.
 
 `times` is null unless the window is one of time. `refused` is null without rejects, and in all partitions but one.
+`edits` is null without changes of subscriptions.
 """
 
 SUBSCRIPTIONS: Final = f"{SEAT} int, place bigint, data binary"
@@ -31,10 +33,11 @@ SUBSCRIPTIONS: Final = f"{SEAT} int, place bigint, data binary"
 
 
 class Packet(NamedTuple):
-    """Messages for a partition, and the rejected ones: `message`, `field`, `reason`."""
+    """Messages for a partition, the rejected rows, and the edits of subscriptions between the messages."""
 
     sent: Sent
-    refused: pa.Table | None
+    refused: pa.Table | None  # `message`, `subscription`, `field`, `reason`
+    edits: Edits | None = None
 
     @classmethod
     def of(cls, row: Any) -> Packet:
@@ -42,7 +45,8 @@ class Packet(NamedTuple):
         times = None if row.times is None else np.frombuffer(row.times, np.float64)
         positions = np.frombuffer(row.positions, np.int64)
         refused = None if row.refused is None else table_of(row.refused)
-        return cls(Sent(int(row.count), positions, table_of(row.messages), times), refused)
+        edits = None if row.edits is None else Edits(table_of(row.edits))
+        return cls(Sent(int(row.count), positions, table_of(row.messages), times), refused, edits)
 
     def row(self, seats: list[int], place: int) -> dict[str, Any]:
         """The row of PACKETS for partitions with these keys."""
@@ -55,6 +59,7 @@ class Packet(NamedTuple):
             "messages": bytes_of(sent.messages),
             "times": None if sent.times is None else sent.times.tobytes(),
             "refused": None if self.refused is None else bytes_of(self.refused),
+            "edits": None if self.edits is None else bytes_of(self.edits.table),
         }
 
 

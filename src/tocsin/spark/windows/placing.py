@@ -26,7 +26,7 @@ from tocsin.spark.workers import Batches, Task
 from tocsin.window.fields import Fields, WordLists, words_in
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 PREFIX: Final = "prefix"
 PLACEMENTS: Final = (HASH, PREFIX)
@@ -64,9 +64,18 @@ def _by_id(subscriptions: DataFrame, partitions: int) -> DataFrame:
     """Deal out rows by a hash of the id, so that equal ids meet."""
     from pyspark.sql import functions
 
-    number = functions.pmod(functions.xxhash64("id"), functions.lit(partitions)).cast("int")
+    number = functions.pmod(hash_of_id(subscriptions), functions.lit(partitions)).cast("int")
     dealt = subscriptions.withColumn(PARTITION, number)
     return dealt.repartitionById(partitions, functions.col(PARTITION))
+
+
+def hash_of_id(frame: DataFrame) -> Column:
+    """Spark's hash of a frame's ids; equal ids have equal hashes, whatever the width of an integer."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import StringType
+
+    kind = "string" if isinstance(frame.schema["id"].dataType, StringType) else "bigint"
+    return functions.xxhash64(functions.col("id").cast(kind))
 
 
 def _orderable(frame: DataFrame) -> list[str]:

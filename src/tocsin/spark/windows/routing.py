@@ -42,6 +42,11 @@ class Routes(NamedTuple):
             masks[:-1] = np.where(self.words[at] == hashes, self.masks[at], np.uint64(0))
         return _ored(masks, lists.starts, lists.numbers)
 
+    def copies(self, dice: Hashes) -> Hashes:
+        """The partitions that get a copy of each subscription, one bit each, by a hash of its id."""
+        count = int(self.masks[0]).bit_count()
+        return np.uint64(1) << (dice.view(np.int64) % count).astype(np.uint64)
+
     def digest(self) -> str:
         """A digest that identifies these routes."""
         own = b"" if self.words is None else self.words.tobytes()
