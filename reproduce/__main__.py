@@ -10,6 +10,7 @@ from pathlib import Path
 from reproduce.figure import Figure, Panel, read_figure
 from reproduce.measuring import Point, compile_kernels, measure
 from reproduce.report import draw, tables, verdicts
+from reproduce.summary import Judged, in_one_line, judge, summary
 
 HERE = Path(__file__).parent
 DEFAULT_SCALE = 0.02
@@ -18,6 +19,7 @@ EXAMPLES = """examples:
 
     python -m reproduce location_aware/fig-07
     python -m reproduce --scale 0.1 --out reproduced/
+    python -m reproduce --summary
 """
 
 
@@ -33,6 +35,8 @@ def _given(files: Mapping[str, Path]) -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=DEFAULT_SCALE, metavar="SHARE", help=about)
     about = "the folder for tables and plots (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("reproduced"), metavar="FOLDER", help=about)
+    about = "print by paper which sentences hold, and write it to summary.md in the folder"
+    parser.add_argument("--summary", action="store_true", help=about)
     given = parser.parse_args()
     unknown = [name for name in given.figures if name not in files]
     if unknown or not 0 < given.scale <= 1:
@@ -44,31 +48,35 @@ def main() -> int:
     files = {f"{path.parent.name}/{path.stem}": path for path in sorted(HERE.glob("*/*.toml"))}
     given = _given(files)
     given.out.mkdir(parents=True, exist_ok=True)
-    failed = 0
-    for name in given.figures or files:
-        failed += run(read_figure(files[name]), given.scale, given.out / f"{name.replace('/', '-')}")
-    print(f"{failed} claims did not hold" if failed else "every claim held")
+    judged = [
+        run(read_figure(files[name]), given.scale, given.out / name.replace("/", "-"))
+        for name in given.figures or files
+    ]
+    if given.summary:
+        text = "\n".join(summary(judged)) + "\n"
+        print(text)
+        (given.out / "summary.md").write_text(text)
+    print(in_one_line(judged))
     return 0
 
 
-def run(figure: Figure, scale: float, out: Path) -> int:
-    """Measure, print and draw one figure; returns how many claims did not hold."""
+def run(figure: Figure, scale: float, out: Path) -> Judged:
+    """Measure, print and draw one figure; returns what became of its claims."""
     lines = [f"{figure.name}: {figure.title} (scale {scale:g})", *([figure.note] if figure.note else [])]
     print("\n".join(lines))
-    failed = 0
-    measured = []
+    measured, found = [], []
     for panel in figure.panels:
         points = measure_panel(figure, panel, scale)
         measured.append((panel, points))
-        text, wrong = verdicts(panel, points)
-        told = ["", *tables(figure, panel, points, scale), *text]
+        own = verdicts(figure, panel, points, scale)
+        told = ["", *tables(figure, panel, points, scale), *map(str, own)]
         lines += told
         print("\n".join(told), flush=True)
-        failed += wrong
+        found += own
     out.with_suffix(".txt").write_text("\n".join(lines) + "\n")
     draw(figure, measured, scale, out.with_suffix(".png"))
     print(f"\n{out.with_suffix('.txt')}, {out.with_suffix('.png')}\n")
-    return failed
+    return judge(figure, found)
 
 
 def measure_panel(figure: Figure, panel: Panel, scale: float) -> dict[str, list[Point]]:

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, NamedTuple
 
 from reproduce.shapes import Claim, claim_of
 
 Value = int | float | str
 _PANEL = {"name", "title", "sweep", "measure", "series", "expect", "workload", "log", "beside"}
-_FIGURE = {"paper", "figure", "title", "note", "workload", "scaled", "series", "panel"}
+_FIGURE = {"paper", "figure", "title", "note", "workload", "scaled", "series", "panel", "unchecked"}
 MEASURES = {
     "match": "us an event",
     "build": "seconds",
@@ -67,6 +67,13 @@ class Panel:
         return given
 
 
+class Unchecked(NamedTuple):
+    """A sentence of a paper about a figure that no claim checks, and why."""
+
+    says: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure of a paper. `scaled` names the parameters that `--scale` multiplies."""
@@ -77,6 +84,7 @@ class Figure:
     note: str
     scaled: tuple[str, ...]
     panels: tuple[Panel, ...]
+    unchecked: tuple[Unchecked, ...] = ()
 
     @property
     def name(self) -> str:
@@ -95,7 +103,9 @@ def read_figure(path: Path) -> Figure:
         series = {name: Series(name, **about) for name, about in given["series"].items()}
         panels = tuple(_panel(one, given["workload"], series) for one in given["panel"])
         scaled = tuple(given.get("scaled", ()))
-        return Figure(given["paper"], given["figure"], given["title"], given.get("note", ""), scaled, panels)
+        unchecked = tuple(Unchecked(**one) for one in given.get("unchecked", ()))
+        about = given["paper"], given["figure"], given["title"], given.get("note", "")
+        return Figure(*about, scaled, panels, unchecked)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {type(error).__name__}: {error}") from error
 

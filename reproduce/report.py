@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from reproduce.figure import MEASURES, Figure, Panel
 from reproduce.measuring import Point
+from reproduce.shapes import Claim
 
 Points = Mapping[str, Sequence[Point]]
 
@@ -32,43 +36,80 @@ def _table(figure: Figure, panel: Panel, points: Points, scale: float) -> list[s
     """A row for each value of the panel's parameter."""
     head = [panel.parameter, *points]
     rows = [
-        [_shown(panel.at(value, scale, figure.scaled)[panel.parameter]), *(_cell(line[i]) for line in points.values())]
-        for i, value in enumerate(panel.values)
+        [_shown(value), *(_cell(line[i]) for line in points.values())]
+        for i, value in enumerate(swept(figure, panel, scale))
     ]
     widths = [max(len(row[c]) for row in [head, *rows]) for c in range(len(head))]
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [head, *rows]]
 
 
-def verdicts(panel: Panel, points: Points) -> tuple[list[str], int]:
-    """Each claim with its numbers, and how many did not hold."""
+class Verdict(NamedTuple):
+    """A claim, whether it held (None if nothing could be compared), and its numbers."""
+
+    claim: Claim
+    held: bool | None
+    text: str
+
+    def __str__(self) -> str:
+        word = {True: "held", False: "DID NOT HOLD", None: "not to be told"}[self.held]
+        return f"  {word}: {self.text}{'' if self.claim.says else ' (ours)'}"
+
+
+def verdicts(figure: Figure, panel: Panel, points: Points, scale: float) -> list[Verdict]:
+    """Each claim of a panel with its numbers."""
     lines = {name: [point.value for point in line] for name, line in points.items()}
-    checked = [claim.check(lines) for claim in panel.claims]
-    words = {True: "held", False: "DID NOT HOLD", None: "not to be told"}
-    return [f"  {words[held]}: {text}" for held, text in checked], sum(held is False for held, _ in checked)
+    values = swept(figure, panel, scale)
+    return [Verdict(claim, *claim.check(lines, values)) for claim in panel.claims]
+
+
+def swept(figure: Figure, panel: Panel, scale: float) -> list[Any]:
+    """The values of a panel's parameter as they were measured."""
+    return [panel.at(value, scale, figure.scaled)[panel.parameter] for value in panel.values]
+
+
+_ACROSS: Final = 3
+_TEXT: Final = 9
+"""The size of all text in a picture, in points."""
 
 
 def draw(figure: Figure, measured: Sequence[tuple[Panel, Points]], scale: float, path: Path) -> None:
-    """Draw all panels side by side."""
+    """Draw the panels, at most three in a row."""
     import matplotlib
 
     matplotlib.use("agg")
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(4.2 * len(measured), 4.0), layout="constrained", dpi=120)
-    for place, (panel, points) in enumerate(measured):
-        axes = canvas.add_subplot(1, len(measured), place + 1)
-        values: list[Any] = [panel.at(value, scale, figure.scaled)[panel.parameter] for value in panel.values]
-        for marker, (name, line) in zip("os^vDPX*", points.items(), strict=False):
-            known = [(x, p.value) for x, p in zip(values, line, strict=True) if p.value is not None]
-            axes.plot([x for x, _ in known], [y for _, y in known], marker=marker, label=name)
-        if panel.log:
-            axes.set_yscale("log")
-        axes.set_xlabel(panel.parameter)
-        axes.set_ylabel(MEASURES[panel.measure])
-        axes.set_title(f"({panel.name}) {panel.title}", fontsize=10)
-        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
-    canvas.suptitle(f"{figure.name}: {figure.title}", fontsize=11)
-    canvas.savefig(path)
+    across = min(_ACROSS, len(measured))
+    down = math.ceil(len(measured) / across)
+    with matplotlib.rc_context({"font.size": _TEXT, "axes.titlesize": _TEXT, "legend.fontsize": _TEXT}):
+        canvas = Canvas(figsize=(4.0 * across, 3.4 * down + 0.4), layout="constrained", dpi=100)
+        for place, (panel, points) in enumerate(measured):
+            _draw_panel(canvas.add_subplot(down, across, place + 1), panel, points, swept(figure, panel, scale))
+        canvas.suptitle(f"{figure.name}: {figure.title}", fontsize=_TEXT)
+        canvas.savefig(path)
+
+
+def _draw_panel(axes: Any, panel: Panel, points: Points, values: Sequence[Any]) -> None:
+    for marker, (name, line) in zip("os^vDPX*", points.items(), strict=False):
+        known = [(x, p.value) for x, p in zip(values, line, strict=True) if p.value is not None]
+        axes.plot([x for x, _ in known], [y for _, y in known], marker=marker, markersize=4, label=name)
+    if panel.log:
+        axes.set_yscale("log")
+    if _is_exponential(values):
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(values, [_shown(value) for value in values], minor=False)
+    axes.set_xlabel(panel.parameter)
+    axes.set_ylabel(MEASURES[panel.measure])
+    axes.set_title("\n".join(textwrap.wrap(f"({panel.name}) {panel.title}", 38)))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3, frameon=False, columnspacing=1.0)
+
+
+def _is_exponential(values: Sequence[Any]) -> bool:
+    """Whether values grow by about the same factor of 1.5 or more from each to the next."""
+    if len(values) < 3 or any(isinstance(value, str) or value <= 0 for value in values):
+        return False
+    factors = [after / before for before, after in itertools.pairwise(values)]
+    return min(factors) >= 1.5 and max(factors) <= 1.5 * min(factors)
 
 
 def _cell(point: Point) -> str:

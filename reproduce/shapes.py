@@ -1,4 +1,8 @@
-"""Claims about the shape of series of measurements. Each is checked by itself and reported with its numbers."""
+"""Claims about the shape of series of measurements. Each is checked by itself and reported with its numbers.
+
+A claim of a paper has the sentence that it checks in `says`; several claims may check one sentence. One without a
+sentence is our own.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,10 @@ Lines = Mapping[str, Sequence[float | None]]
 class Claim:
     """The shape that a paper's plot shows for one series, perhaps relative to others.
 
-    `below`: `factor` times it is at most each of `than`, at the last point that both have, or `everywhere`.
+    `below`: `factor` times it is at most each of `than`, at every point that both have, or only at the last of these
+    (`everywhere = false`).
     `rises`, `falls`: from first to last by at least `factor`. `steady`: highest by lowest is at most `factor`.
+    `lowest`: its least value is at one of the swept values `at`.
     `steeper`: its growth from first to last is at least `factor` times that of each of `than`.
     `converges`: from first to last the ratio of the highest to the lowest, of it and `than`, shrinks by `factor`.
     A claim covers the first `among` points, or all.
@@ -26,13 +32,22 @@ class Claim:
     series: str
     than: tuple[str, ...] = ()
     factor: float = 1.0
-    everywhere: bool = False
+    everywhere: bool = True
     among: int | None = None
+    at: tuple[float, ...] = ()
+    says: str = ""
+    why: str = ""
+    """Why it does not hold here, if it is known not to."""
 
-    def check(self, lines: Lines) -> tuple[bool | None, str]:
-        """Whether it holds, or None without anything to compare; and a sentence for the report."""
+    def check(self, lines: Lines, values: Sequence[float | str] = ()) -> tuple[bool | None, str]:
+        """Whether it holds, or None without anything to compare; and a sentence for the report.
+
+        `values` are the swept values, one for each measurement of a line.
+        """
         lines = {name: line[: self.among] for name, line in lines.items()}
         own = lines.get(self.series, ())
+        if self.kind == _LOWEST:
+            return _lowest(self, own, values)
         if self.kind == _CONVERGES:
             return _converges(self, [own, *(lines.get(other, ()) for other in self.than)])
         if self.kind in _ALONE:
@@ -44,12 +59,17 @@ class Claim:
 
 def claim_of(given: Mapping[str, Any]) -> Claim:
     """A claim from a table of a TOML file. Raises `ValueError` or `TypeError` for unknown contents."""
-    claim = Claim(**{**given, "than": tuple(given.get("than", ()))})
+    claim = Claim(**{**given, "than": tuple(given.get("than", ())), "at": tuple(given.get("at", ()))})
     beside = [*_BESIDE, _CONVERGES]
-    if claim.kind not in [*_ALONE, *beside]:
-        raise ValueError(f"a claim {claim.kind!r} is none of {', '.join([*_ALONE, *beside])}")
-    if (claim.kind in beside) != bool(claim.than):
-        raise ValueError(f"a claim {claim.kind!r} {'needs' if claim.kind in beside else 'takes no'} `than`")
+    kinds = [*_ALONE, _LOWEST, *beside]
+    if claim.kind not in kinds:
+        raise ValueError(f"a claim {claim.kind!r} is none of {', '.join(kinds)}")
+    for name, has, needs in (
+        ("than", claim.than, claim.kind in beside),
+        ("at", claim.at, claim.kind == _LOWEST),
+    ):
+        if bool(has) != needs:
+            raise ValueError(f"a claim {claim.kind!r} {'needs' if needs else 'takes no'} `{name}`")
     return claim
 
 
@@ -91,6 +111,15 @@ def _steady(claim: Claim, own: Sequence[float]) -> tuple[bool | None, str]:
     return spread <= claim.factor, f"{claim.series} is steady within {claim.factor:g} times: {spread:.2f}"
 
 
+def _lowest(claim: Claim, own: Sequence[float | None], values: Sequence[float | str]) -> tuple[bool | None, str]:
+    known = [(measured, value) for measured, value in zip(own, values, strict=False) if measured is not None]
+    text = f"{claim.series} is lowest at {' or '.join(map(str, claim.at))}"
+    if len(known) < 2:
+        return None, f"{text}: too few points"
+    least = min(known)[1]
+    return least in claim.at, f"{text}: at {least}"
+
+
 def _below(
     claim: Claim, other: str, own: Sequence[float | None], others: Sequence[float | None]
 ) -> tuple[bool | None, str]:
@@ -123,5 +152,6 @@ def _converges(claim: Claim, together: Sequence[Sequence[float | None]]) -> tupl
 
 
 _CONVERGES = "converges"
+_LOWEST = "lowest"
 _ALONE = {"rises": _rises, "falls": _falls, "steady": _steady}
 _BESIDE = {"below": _below, "steeper": _steeper}

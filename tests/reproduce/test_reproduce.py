@@ -11,6 +11,7 @@ from reproduce.__main__ import HERE, run
 from reproduce.figure import read_figure
 from reproduce.loads import Expressions
 from reproduce.shapes import claim_of
+from reproduce.summary import in_one_line, summary
 from reproduce.workloads import load_of
 
 from tocsin.columns.events.wanted import Wanted
@@ -41,11 +42,15 @@ measure = "memory"
 beside = "scan"
 series = ["scan", "access"]
 expect = [
-    { kind = "rises", series = "scan" },
-    { kind = "falls", series = "scan" },
-    { kind = "below", series = "access", than = ["scan"], factor = 0.01 },
+    { kind = "rises", series = "scan", says = "It grows and shrinks." },
+    { kind = "falls", series = "scan", says = "It grows and shrinks.", why = "Nothing does both." },
+    { kind = "below", series = "access", than = ["scan"], factor = 0.01, everywhere = false },
     { kind = "steeper", series = "access", than = ["scan"] },
 ]
+
+[[unchecked]]
+says = "Users are happy."
+why = "Nobody was asked."
 """
 KINDS: list[dict[str, Any]] = [
     {"kind": "synthetic", "subscriptions": 300, "attributes": 60, "zipf": 0.5},
@@ -61,7 +66,7 @@ KINDS: list[dict[str, Any]] = [
 
 def test_a_figure_is_run_and_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "one.toml").write_text(FIGURE)
-    assert run(read_figure(tmp_path / "one.toml"), 0.1, tmp_path / "out") == 1
+    judged = run(read_figure(tmp_path / "one.toml"), 0.1, tmp_path / "out")
     text = (tmp_path / "out.txt").read_text()
     assert "subscriptions" in text
     assert "           50" in text
@@ -72,9 +77,20 @@ def test_a_figure_is_run_and_judged(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "held: scan rises: " in text
     assert "DID NOT HOLD: scan falls: " in text
     assert "held: access below scan at last, 0.01 times or more" in text
-    assert "not to be told: access steeper than scan: too few points" in text
+    assert "not to be told: access steeper than scan: too few points (ours)" in text
+    assert "(ours)" not in text.split("scan falls")[1].splitlines()[0]
     assert (tmp_path / "out.png").read_bytes()[:4] == b"\x89PNG"
     assert text.strip() in capsys.readouterr().out
+
+    assert in_one_line([judged]) == (
+        "of 2 sentences of papers 0 hold, 1 do not, 0 cannot be told at this size, 1 are not encoded; "
+        "of our own claims 1 hold, 0 do not"
+    )
+    text = "\n".join(summary([judged]))
+    assert "| test | 2 | 0 | 1 | 0 | 1 | 1 | 0 |" in text
+    assert "- test, one: It grows and shrinks. (scan falls: 0.5" in text
+    assert "Nothing does both." in text
+    assert "- test, one: Users are happy. *Nobody was asked.*" in text
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*/*.toml")), ids=lambda path: path.stem)
@@ -96,6 +112,7 @@ def test_every_figure_can_be_read(path: Path) -> None:
         ('beside = "scan"', 'beside = "skan"', "'skan' is none of scan, access"),
         ('kind = "rises"', 'kind = "sings"', "'sings' is none of"),
         (', than = ["scan"], factor', ", factor", "needs `than`"),
+        ('kind = "falls"', 'kind = "lowest"', "needs `at`"),
         ('title = "Nothing of note"', 'titel = "x"', "'titel' is none of"),
         ('series = ["scan", "access"]', 'series = ["scam"]', "scam"),
     ],
@@ -131,9 +148,14 @@ def test_claims() -> None:
         ({"kind": "steady", "series": "b", "factor": 1.01}, True),
         ({"kind": "steady", "series": "a", "factor": 3.9}, False),
         ({"kind": "rises", "series": "c"}, None),
-        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.5}, True),
-        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.6, "everywhere": True}, False),
-        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.6, "everywhere": True, "among": 1}, True),
+        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.5, "everywhere": False}, True),
+        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.6}, False),
+        ({"kind": "below", "series": "a", "than": ["b"], "factor": 1.6, "among": 1}, True),
+        ({"kind": "below", "series": "b", "than": ["a"], "everywhere": False}, False),
+        ({"kind": "lowest", "series": "a", "at": [10]}, True),
+        ({"kind": "lowest", "series": "a", "at": [20, 30]}, False),
+        ({"kind": "lowest", "series": "b", "at": [10]}, True),
+        ({"kind": "lowest", "series": "c", "at": [10]}, None),
         ({"kind": "below", "series": "a", "than": ["nobody"]}, None),
         ({"kind": "falls", "series": "a", "among": 1}, None),
         ({"kind": "steeper", "series": "a", "than": ["b"], "factor": 2}, True),
@@ -143,4 +165,4 @@ def test_claims() -> None:
         ({"kind": "converges", "series": "a", "than": ["c"]}, None),
     ]
     for given, held in cases:
-        assert claim_of(given).check(lines)[0] is held, given
+        assert claim_of(given).check(lines, (10, 20, 30))[0] is held, given
