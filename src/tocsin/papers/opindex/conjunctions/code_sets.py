@@ -18,8 +18,8 @@ from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.normal_forms.normal_forms import Clauses, disjunctive
 from tocsin.kernels import codes
-from tocsin.papers.opindex.normal_forms.normal_forms import Clauses, disjunctive
 
 
 def asked_fields(compiled: CompiledExpressions) -> tuple[Fields, Keys]:

@@ -11,6 +11,7 @@ from tocsin.columns.arrays import frozen_table, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.errors import UnsuitableIndex
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.normal_forms.normal_forms import as_written
 from tocsin.kernels.distinct import sorted_groups
 from tocsin.papers.opindex.conjunctions.code_sets import CodedConjunctions, asked_fields, require_comparisons
 from tocsin.papers.opindex.k_index.kernels import values
@@ -18,7 +19,6 @@ from tocsin.papers.opindex.k_index.kernels.listing import OfMembers, make_lists
 from tocsin.papers.opindex.k_index.kernels.lists import PostingLists
 from tocsin.papers.opindex.k_index.layout import KLayout
 from tocsin.papers.opindex.k_index.members import Members
-from tocsin.papers.opindex.normal_forms.normal_forms import as_written
 
 MOST_VALUES: Final = 16_384
 """Ranges with more values are refused, and so are larger domains."""

@@ -18,8 +18,8 @@ from tocsin.columns.arrays import frozen, gathered, starts_of
 from tocsin.index.fields.kernels.code_sets import CodeSets, merge_literals
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.normal_forms.normal_forms import Clauses
 from tocsin.papers.opindex.conjunctions.code_sets import CodedConjunctions, chosen_sets
-from tocsin.papers.opindex.normal_forms.normal_forms import Clauses
 
 
 @dataclass(frozen=True, slots=True)

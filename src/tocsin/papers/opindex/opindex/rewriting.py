@@ -24,10 +24,10 @@ from tocsin.index.fields.fields import fields_and_keys
 from tocsin.index.fields.kernels.key_tables import named_attributes
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.index.normal_forms.normal_forms import MOST_CLAUSES as MOST_CONJUNCTIONS
+from tocsin.index.normal_forms.normal_forms import Clause, are_plain, clauses_of
 from tocsin.index.statistics import Statistics, attribute_shares
 from tocsin.kernels import codes
-from tocsin.papers.opindex.normal_forms.normal_forms import MOST_CLAUSES as MOST_CONJUNCTIONS
-from tocsin.papers.opindex.normal_forms.normal_forms import Clause, are_plain, clauses_of
 from tocsin.papers.opindex.opindex.kernels.building import Simples
 from tocsin.papers.opindex.opindex.kernels.layouts import MOST_CLAUSES, Prefixes
 from tocsin.papers.opindex.opindex.kernels.rewriting import (

@@ -15,7 +15,7 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.boolean.scan import Scan
-from tocsin.papers.opindex.normal_forms.normal_forms import Clauses, conjunctive, disjunctive
+from tocsin.index.normal_forms.normal_forms import Clauses, conjunctive, disjunctive
 
 _EVENTS = [dict(zip("abc", values, strict=True)) for values in itertools.product([None, 0, 1, "x"], repeat=3)]
 

@@ -17,8 +17,8 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.joining import reordered
 from tocsin.columns.expressions.programs import leaf_places
 from tocsin.errors import UnsuitableIndex
+from tocsin.index.normal_forms.kernels import written_clauses
 from tocsin.kernels import codes
-from tocsin.papers.opindex.normal_forms.kernels import written_clauses
 
 MOST_CLAUSES = 1024
 """Expressions with more clauses are refused."""
