@@ -79,7 +79,7 @@ class RangeChanges(Changes):
 
 
 class RegionChanges(Changes):
-    """Regions with keywords, polygons among them, under every structure of theirs."""
+    """Regions with keywords, polygons and alternatives among them, under every structure of theirs."""
 
     world = World(
         (
@@ -88,7 +88,7 @@ class RegionChanges(Changes):
             *("rt_plus_plus_tree(least=2, most=4)", "inverted_r_tree(least=2, most=4)", "spatial_first"),
             "keyword_first",
         ),
-        own.region_expressions().map(lambda tree: (tree, {})),
+        st.one_of(own.region_expressions(), own.region_alternatives()).map(lambda tree: (tree, {})),
         st.one_of(own.region_events(), own.region_events(), own.region_events(), own.bad_events()),
         ("n", "s"),
         ({}, {"p": [1, 1], "l": ["a", "b"], "n": 1}),

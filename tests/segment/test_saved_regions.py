@@ -99,6 +99,30 @@ def test_each_array_is_needed(tmp_path: Path) -> None:
         arrays[name] = entry
 
 
+def test_alternatives_are_saved_as_rows(tmp_path: Path) -> None:
+    """The rows are mapped as they were; changed ones are refused."""
+    box, other = "S_INTERSECTS(p, BBOX(0, 0, 8, 8))", "S_INTERSECTS(q, BBOX(0, 0, 5, 8))"
+    more = [
+        {"id": f"u{number:04}", "where": f"{box} AND A_CONTAINS(l, ('w1', 'w{number}')) OR {other} AND {words}"}
+        for number, words in enumerate([f"A_OVERLAPS(l, ('w3', 'w{number}'))" for number in range(9)])
+    ]
+    saved = Saved(tmp_path / "s", more=more)
+
+    found = answers(saved.folder)
+
+    assert found == asked(Snapshots.of([build([*SUBSCRIPTIONS, *more], "scan")]), MESSAGES)
+    name = f"index.{PREFIX}rows"
+    for spoil in (put(-1, 10**6), put(0, -1), put(0, 9), put(3, 1)):
+        array = saved.array(name)
+        kept = array.copy()
+        spoil(array)
+        saved.put(name, array)
+        with pytest.raises(SegmentError):
+            open_segment(saved.folder)
+        saved.put(name, kept)
+    assert answers(saved.folder) == found
+
+
 def put(place: int, value: float) -> Callable[[np.ndarray], None]:
     return lambda array: array.reshape(-1).__setitem__(place, value)
 

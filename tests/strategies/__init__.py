@@ -16,7 +16,7 @@ from tests.strategies.messages import WORDS as KEYWORDS
 from tests.strategies.messages import keyword_lists, messages, region_and_keywords, regions
 from tests.strategies.pools import NAMES, NUMBERS, STRINGS, attribute_names, boxes, points, scalars, values
 from tests.strategies.rectangles import map_events, rectangle_expressions
-from tests.strategies.region_conditions import region_events, region_expressions
+from tests.strategies.region_conditions import region_alternatives, region_events, region_expressions
 from tests.strategies.weighted import (
     WEIGHTS,
     conjunctions,
@@ -56,6 +56,7 @@ __all__ = [
     "python_events",
     "ranges",
     "rectangle_expressions",
+    "region_alternatives",
     "region_and_keywords",
     "region_events",
     "region_expressions",

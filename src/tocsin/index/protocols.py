@@ -26,8 +26,8 @@ ANY_EXPRESSION: Final = "any expression"
 RECTANGLES: Final = "a range of an attribute, or a box, that the outermost AND needs; other conditions are verified"
 PLACES_WITH_WORDS: Final = "a place and words"
 REGIONS_WITH_KEYWORDS: Final = (
-    "a box that an attribute meets and keywords that a list contains, both needed by the outermost AND; "
-    "other conditions are verified"
+    "a box that an attribute meets and keywords that a list contains, both needed by the outermost AND or by each "
+    "alternative of an OR; other conditions are verified"
 )
 ALL_THEN_RANKED: Final = "all matches, then ranked"
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]

@@ -5,7 +5,7 @@ The structures of the papers accept only these. `access` and `scan` take express
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
@@ -79,11 +79,23 @@ def are_plain(compiled: CompiledExpressions) -> NDArray[np.bool_]:
     return plain
 
 
-def clauses_of(compiled: CompiledExpressions, number: int, most: int, *, conjunctive: bool) -> list[Clause] | None:
-    """The clauses of one expression, as in `disjunctive` or `conjunctive`; None if there are more than `most`."""
+def clauses_of(
+    compiled: CompiledExpressions,
+    number: int,
+    most: int,
+    *,
+    conjunctive: bool,
+    alternatives: Mapping[int, Sequence[Clause]] | None = None,
+) -> list[Clause] | None:
+    """The clauses of one expression, as in `disjunctive` or `conjunctive`; None if there are more than `most`.
+
+    `alternatives` are the clauses of literals that stand for more than themselves. Returns None also if multiplying out
+    would combine more than `MOST_CLAUSES` ** 2 pairs of clauses in all.
+    """
     starts = compiled.arrays.program_starts
     program = compiled.arrays.program[starts[number] : starts[number + 1]].tolist()
-    return _Normal(program, compiled.arrays.leaf_kinds, most, conjunctive=conjunctive).clauses()
+    kinds = compiled.arrays.leaf_kinds
+    return _Normal(program, kinds, most, alternatives or {}, conjunctive=conjunctive).clauses()
 
 
 def _clauses(
@@ -125,12 +137,22 @@ def _of_trees(
 class _Normal:
     """One program, multiplied out."""
 
-    def __init__(self, program: list[int], kinds: NDArray[np.uint8], most: int, *, conjunctive: bool) -> None:
+    def __init__(
+        self,
+        program: list[int],
+        kinds: NDArray[np.uint8],
+        most: int,
+        alternatives: Mapping[int, Sequence[Clause]],
+        *,
+        conjunctive: bool,
+    ) -> None:
         self._program = program
         self._kinds = kinds
         self._most = most
+        self._alternatives = alternatives
         self._multiplied_by = codes.OPEN_OR if conjunctive else codes.OPEN_AND
         self._one, self._none = (_NEVER, _ALWAYS) if conjunctive else (_ALWAYS, _NEVER)
+        self._pairs_left = MOST_CLAUSES * MOST_CLAUSES
 
     def clauses(self) -> list[Clause] | None:
         """The clauses, none of them contained in another; None if there are too many."""
@@ -153,6 +175,8 @@ class _Normal:
         return self._product(parts) if kind == self._multiplied_by else _minimal(self._most, *parts)
 
     def _of_literal(self, code: int) -> list[Clause]:
+        if code in self._alternatives:
+            return list(self._alternatives[code])
         constant = 2 * int(self._kinds[code >> 1]) + (code & 1)
         if constant in self._none:
             return []
@@ -164,8 +188,9 @@ class _Normal:
         whole: list[Clause] | None = [frozenset().union(*(part[0] for part in parts if len(part) == 1))]
         most = min(self._most, MOST_CLAUSES)  # products grow fast, unions do not
         for part in (part for part in parts if len(part) != 1):
-            if whole is None or len(whole) * len(part) > most * most:
+            if whole is None or len(whole) * len(part) > min(most * most, self._pairs_left):
                 return None
+            self._pairs_left -= len(whole) * len(part)
             whole = _minimal(most, (left | right for left, right in product(whole, part)))
         return whole
 

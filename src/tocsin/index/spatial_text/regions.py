@@ -1,13 +1,14 @@
 """Expressions as regions with keywords: a box, tokens, and whether the expression asks for more.
 
 A subscription's region is the smallest box that its outermost AND asks to meet; for a shape, the box around it. Its
-keywords are all those that it asks lists and texts to contain. Anything else it asks for is verified.
+keywords are all those that it asks lists and texts to contain. Anything else it asks for is verified. A subscription
+without them may be several rows, each with its own region and keywords (`rows`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,14 @@ from tocsin.index.filtering.boxes import with_boxes_around, without_attributes_o
 from tocsin.index.filtering.index import require_suitable
 from tocsin.index.spatial_text.kernels.choosing import NEVER, PLAIN, UNSUITABLE, Chosen, choose_leaves, tokens_of
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Keywords, Regions, RegionTables, Seen
+from tocsin.index.spatial_text.rows import MOST_ROWS, Rows, decomposed
 from tocsin.index.tables import bytes_of_table, new_table
 from tocsin.kernels import codes
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.language.canonical import name_text
 from tocsin.model.readings import attribute_of, reading_of
+
+NO_ROWS: Final = frozen(np.empty(0, np.int32), np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Coded:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Expressions, and their regions with keywords. S subscriptions."""
+    """Expressions, and their regions with keywords. S subscriptions in R rows; without `rows` each is one row."""
 
     FOUND_BY: ClassVar = "a region with keywords", "a region with keywords and other conditions"
 
@@ -74,7 +78,8 @@ class Held:
     keywords: Keywords
     regions: Regions
     asks_more: NDArray[np.bool_]  # (S,)
-    counts: NDArray[np.int64]  # (O,) number of subscriptions with each token
+    counts: NDArray[np.int64]  # (O,) number of rows with each token
+    rows: NDArray[np.int32] = field(default_factory=lambda: NO_ROWS)  # (R,) the subscription of each row, ascending
 
     @classmethod
     def of(cls, compiled: CompiledExpressions) -> Held:
@@ -82,19 +87,36 @@ class Held:
 
         Raises `UnsuitableIndex` for an expression without a region with keywords. Cost: O(P log P).
 
-        Shapes, and OR of several regions, are found by the boxes around them, and verified.
+        Shapes, and OR of several regions, are found by the boxes around them, and verified. An expression whose
+        outermost AND lacks a region or keywords is decomposed.
         """
         boxed = with_boxes_around(compiled)
         coded = Coded.of(boxed)
-        require_suitable(
-            coded.suits,
-            "its outermost AND needs a box or a shape that an attribute meets and keywords that a list contains",
-        )
+        if not coded.suits.all():
+            return cls._of_rows(compiled, decomposed(compiled, ~coded.suits))
         held = cls.of_coded(coded)
         if boxed is compiled:
             return held
         whole = without_attributes_of_boxes(compiled, boxed)
         return replace(held, expressions=subset(whole, np.arange(len(whole), dtype=np.int32)))
+
+    @classmethod
+    def _of_rows(cls, compiled: CompiledExpressions, rows: Rows) -> Held:
+        """The regions of decomposed expressions; raises `UnsuitableIndex` for one with an unsuitable row."""
+        boxed = with_boxes_around(rows.expressions)
+        coded = Coded.of(boxed)
+        suits, asks_more = np.ones(len(compiled), bool), rows.asks_more.copy()
+        suits[rows.owners[~coded.suits]] = False
+        asks_more[rows.owners[coded.chosen.others > 0]] = True
+        require_suitable(
+            suits,
+            f"its outermost AND, or each of at most {MOST_ROWS} alternatives, needs a box or a shape that an attribute "
+            "meets and keywords that a list contains",
+        )
+        whole = without_attributes_of_boxes(compiled, boxed)
+        whole = subset(whole, np.arange(len(whole), dtype=np.int32))
+        held = cls.of_tables(whole, _keywords_of(coded), _regions_of(coded), frozen(asks_more, np.bool_))
+        return replace(held, rows=rows.owners)
 
     @classmethod
     def of_coded(cls, coded: Coded) -> Held:
@@ -121,31 +143,36 @@ class Held:
         return int(self.regions.places.max(initial=ABSENT)) + 1
 
     def members(self, place: int) -> NDArray[np.int32]:
-        """The subscriptions whose region is of a place."""
+        """The rows whose region is of a place."""
         return np.flatnonzero(self.regions.owners == place).astype(np.int32)
 
     @property
     def tables(self) -> RegionTables:
         """The kernels' tables."""
-        return RegionTables(self.keywords, self.regions)
+        return RegionTables(self.keywords, self.regions, self.rows)
 
     def finds(self) -> NDArray[np.bool_]:
         """(S,) which have a region; the others never hold."""
         mask: NDArray[np.bool_] = self.regions.owners != ABSENT
+        if len(self.rows):
+            mask = np.bincount(self.rows[mask], minlength=len(self.expressions)) > 0
         return mask
 
     def place(self, number: int) -> str:
-        """The attribute of its region, and the number of its keywords."""
+        """The attribute of its region, and the number of its keywords; for several rows, how many they are."""
+        first, stop = np.searchsorted(self.rows, [number, number + 1]) if len(self.rows) else (number, number + 1)
+        if stop - first > 1:
+            return f"looked for in {stop - first} regions with keywords, one for each alternative"
         regions = self.regions
-        name = self.expressions.attributes[int(np.flatnonzero(regions.places == regions.owners[number])[0])]
-        count = int(regions.token_starts[number + 1] - regions.token_starts[number])
+        name = self.expressions.attributes[int(np.flatnonzero(regions.places == regions.owners[first])[0])]
+        count = int(regions.token_starts[first + 1] - regions.token_starts[first])
         return (
             f"looked for in a region of {name_text(attribute_of(name))} with {count} keyword{'s' if count > 1 else ''}"
         )
 
     def nbytes(self) -> int:
         """Bytes of regions and their tables, without operands, and without boxes that are the expressions'."""
-        own = bytes_of_table((self.keywords, self.regions, self.asks_more)) - self.operand_bytes()
+        own = bytes_of_table((self.keywords, self.regions, self.asks_more, self.rows)) - self.operand_bytes()
         return own - (self.regions.boxes.nbytes if self.regions.boxes is self.expressions.arrays.boxes else 0)
 
     def operand_bytes(self) -> int:
@@ -153,9 +180,9 @@ class Held:
         return int(self.keywords.operands.nbytes)
 
     def new_seen(self, *, stamps: bool) -> Seen:
-        """A thread's memory for kernels; with `stamps` they record the subscriptions met, and count their tokens."""
-        count = len(self.expressions)
-        lengths = {"tokens": len(self.counts), "places": self.places, "subscriptions": count, "words": count // 64 + 1}
+        """A thread's memory for kernels; with `stamps` they record the rows met, and count their tokens."""
+        count, words = len(self.regions.owners), len(self.expressions) // 64 + 1
+        lengths = {"tokens": len(self.counts), "places": self.places, "rows": count, "words": words}
         return new_table(Seen, **lengths, counted=count if stamps else 0, buckets=BUCKETS)
 
 
@@ -205,8 +232,8 @@ def keywords_of(
     rows[of_strings] = np.arange(len(of_strings))
     words = strings // 64 + 1
     marks, firsts = np.zeros((len(of_strings), words), np.uint64), np.zeros((len(of_strings), words), np.int32)
-    for row, field in enumerate(of_strings.tolist()):
-        begin, end = starts[field : field + 2]
+    for row, number in enumerate(of_strings.tolist()):
+        begin, end = starts[number : number + 2]
         mask = np.zeros(words * 64, bool)
         mask[operands[begin:end] >> 1] = True
         marks[row] = np.packbits(mask, bitorder="little").view(np.uint64)

@@ -31,7 +31,10 @@ class Keywords(NamedTuple):
 
 
 class Regions(NamedTuple):
-    """Subscriptions as a box of one of P attributes, and tokens. A attributes, S subscriptions, T tokens in all."""
+    """Subscriptions as a box of one of P attributes, and tokens. A attributes, S subscriptions, T tokens in all.
+
+    Where subscriptions are decomposed, each row counts as a subscription here.
+    """
 
     places: NDArray[np.int32]  # (A,) the number of the attribute among those with boxes, ABSENT
     owners: NDArray[np.int32]  # (S,) number of the attribute of its box; ABSENT if it is never satisfied
@@ -41,14 +44,15 @@ class Regions(NamedTuple):
 
 
 class RegionTables(NamedTuple):
-    """The tables that kernels read: regions, and keywords."""
+    """The tables that kernels read: regions, and keywords. R rows."""
 
     keywords: Keywords
     regions: Regions
+    rows: NDArray[np.int32]  # (R,) the subscription of each row; (0,) if every subscription is one row
 
 
 class Seen(NamedTuple):
-    """A thread's memory. `counted` is the number of subscriptions, or 0 if no structure counts."""
+    """A thread's memory. `counted` is the number of rows, or 0 if no structure counts."""
 
     tokens: Annotated[NDArray[np.int32], "tokens"]  # of the message
     marks: Annotated[NDArray[np.uint64], "tokens // 64 + 1"]  # a bit for each of them; 0 between messages
@@ -59,8 +63,8 @@ class Seen(NamedTuple):
     stamps: Annotated[NDArray[np.int64], "counted"]  # the clock when a subscription was last met
     counts: Annotated[NDArray[np.int32], "counted"]  # number of its tokens met then
     sums: Annotated[NDArray[np.float64], "counted"]  # their weight
-    hits: Annotated[NDArray[np.int32], "subscriptions + ROOM"]
-    flags: Annotated[NDArray[np.uint8], "subscriptions + ROOM"]
+    hits: Annotated[NDArray[np.int32], "rows + ROOM"]
+    flags: Annotated[NDArray[np.uint8], "rows + ROOM"]
     words: Annotated[NDArray[np.uint64], "words"]  # 0 between messages
     summary: Annotated[NDArray[np.uint64], "words // 64 + 1"]
     buckets: Annotated[NDArray[np.int32], "buckets"]

@@ -116,12 +116,18 @@ def forget_message(tables: Any, seen: Seen, count: int) -> None:
 
 @inner
 def _find_at_places(tables: RegionTables, structure: Any, seen: Seen, tokens: int) -> int:
-    """`find_everywhere`: search all places where a message with tokens has a box."""
+    """`find_everywhere`: search all places where a message with tokens has a box.
+
+    A decomposed subscription is written once for each of its rows; the output keeps each subscription once.
+    """
     found = np.int64(0)
     for place in range(len(seen.has) if tokens > 0 else 0):
         if seen.has[place]:
             message = message_at(seen, np.int64(place), tokens)
             found = find(structure, tables.regions, np.int64(place), message, seen, found)
+    if len(tables.rows) > 0:
+        for i in range(found):
+            seen.hits[i] = tables.rows[seen.hits[i]]
     return np.int64(found)
 
 

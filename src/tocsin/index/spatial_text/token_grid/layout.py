@@ -7,21 +7,24 @@ Other damage could only give wrong answers; checksums guard against it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.expressions.checks import check_below, check_starts, require
+from tocsin.columns.expressions.checks import check_below, check_starts, require, require_type
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, TYPES, Regions
-from tocsin.index.spatial_text.regions import Held, keywords_of
+from tocsin.index.spatial_text.regions import NO_ROWS, Held, keywords_of
 from tocsin.index.spatial_text.token_grid.kernels.lists import ABOVE, BLOCK, Grid, Lists
 from tocsin.index.tables import named_arrays, restored_table
 from tocsin.kernels import codes
 
 PREFIX: Final = "grid."
+ROWS: Final = f"{PREFIX}rows"
+"""The subscription of each row; saved only if some subscription is decomposed."""
 
 
 class Stored(NamedTuple):
@@ -46,24 +49,26 @@ def is_stored(arrays: Mapping[str, NDArray[Any]]) -> bool:
 def stored_grid(held: Held, grid: Grid) -> dict[str, NDArray[Any]]:
     """All arrays by name."""
     fields, starts, operands, *_ = held.keywords
-    return dict(
-        named_arrays(Stored(fields, starts, operands, held.regions, frozen(held.asks_more, np.uint8), grid), PREFIX)
-    )
+    stored = Stored(fields, starts, operands, held.regions, frozen(held.asks_more, np.uint8), grid)
+    return dict(named_arrays(stored, PREFIX)) | ({ROWS: held.rows} if len(held.rows) else {})
 
 
 def restored_grid(compiled: CompiledExpressions, arrays: Mapping[str, NDArray[Any]]) -> tuple[Held, Grid]:
     """Restore from arrays; raises `ValueError` or `KeyError` if they are not sound. Cost: some passes over them."""
     stored = restored_table(Stored, arrays, PREFIX)
+    rows = arrays.get(ROWS, NO_ROWS)
     _check_keywords(stored, compiled)
     _check_regions(stored, compiled)
+    _check_rows(rows, stored, compiled)
     regions, keywords = stored.regions, len(stored.operands)
     places = int(regions.places.max(initial=ABSENT)) + 1
     for lists in stored.found:
-        _check_lists(lists, places, keywords, len(compiled))
+        _check_lists(lists, places, keywords, len(regions.owners))
     check_below("keyword of an entry", stored.found.everyone.packed >> ABOVE, max(keywords, 1))
     words = keywords_of(stored.fields, stored.operand_starts, stored.operands, len(compiled.vocabulary))
     asks_more = frozen(stored.asks_more.view(np.bool_), np.bool_)
-    return Held.of_tables(compiled, words, regions, asks_more), stored.found
+    held = Held.of_tables(compiled, words, regions, asks_more)
+    return replace(held, rows=rows), stored.found
 
 
 def _check_keywords(stored: Stored, compiled: CompiledExpressions) -> None:
@@ -80,12 +85,13 @@ def _check_keywords(stored: Stored, compiled: CompiledExpressions) -> None:
 
 
 def _check_regions(stored: Stored, compiled: CompiledExpressions) -> None:
-    regions, count = stored.regions, len(compiled)
+    regions = stored.regions
+    count = len(regions.owners)
     require(len(regions.places) == len(compiled.attributes), "its places do not fit the attributes")
     places = regions.places[regions.places != ABSENT]
     require((np.sort(places) == np.arange(len(places))).all(), "its places are not numbered")
-    lengths = len(regions.owners), len(regions.boxes), len(stored.asks_more)
-    require(lengths == (count, count, count), "regions do not fit the subscriptions")
+    require(len(regions.boxes) == count, "regions differ in length")
+    require(len(stored.asks_more) == len(compiled), "marks of further conditions do not fit the subscriptions")
     require(regions.boxes.shape[1] == 4, "a region does not have four edges")
     check_below("attribute of a region", regions.owners + 1, len(places) + 1)
     check_below("marks of further conditions", stored.asks_more, 2)
@@ -95,6 +101,14 @@ def _check_regions(stored: Stored, compiled: CompiledExpressions) -> None:
     rises = np.append(regions.tokens[1:] > regions.tokens[:-1], True)
     rises[regions.token_starts[1:-1] - 1] = True
     require(rises[: len(regions.tokens)].all(), "the keywords of a subscription are out of order")
+
+
+def _check_rows(rows: NDArray[Any], stored: Stored, compiled: CompiledExpressions) -> None:
+    require_type(ROWS, rows, np.dtype(np.int32), 1)
+    count = len(rows) if len(rows) else len(compiled)
+    require(len(stored.regions.owners) == count, "regions do not fit the subscriptions")
+    check_below("subscription of a row", rows, len(compiled))
+    require((rows[1:] >= rows[:-1]).all(), "its rows are out of order")
 
 
 def _check_lists(lists: Lists, places: int, keywords: int, subscriptions: int) -> None:
