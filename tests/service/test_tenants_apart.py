@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from tests.service.served import Served, served
-from tocsin.service import tenants
+from tocsin.errors import StoreError
+from tocsin.service import retention, tenants
 from tocsin.service.problems import is_full
 from tocsin.service.service import Service
 from tocsin.service.windows import registry
+from tocsin.store import Database
 
 
 def operator_sees(server: Served) -> dict[str, float]:
@@ -22,22 +24,41 @@ def operator_sees(server: Served) -> dict[str, float]:
     return {name.partition('"')[2].partition('"')[0]: float(value) for name, value in lines}
 
 
-def test_a_tenant_with_a_full_disk_makes_no_other_unready(server: Served) -> None:
-    own, acme = (server.client_of(server.token(tenant=name)) for name in ("", "acme"))
-    assert acme.put("/v1/subscriptions/s", json={"where": "n = 1"}).status_code == 201
-    trouble = sqlite3.OperationalError("disk full")
-    trouble.sqlite_errorcode = sqlite3.SQLITE_FULL
-    service = server.server.tenants.get("acme")
-    assert service is not None
-    service.note(trouble)
-    ready = own.get("/readyz")
+class FailsAsOnAFullDisk:
+    """A change that SQLite refuses as it does on a full disk, alone."""
 
-    assert ready.status_code == 200 and ready.json()["warning"].startswith("1 tenants take no changes")
-    assert "acme" not in ready.text  # which is for everybody
-    assert operator_sees(server) == {"": 1.0, "acme": 0.0}
-    assert own.put("/v1/subscriptions/s", json={"where": "n = 1"}).status_code == 201
-    server.service.note(trouble)
-    assert own.get("/readyz").status_code == 503
+    is_alone = True
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    def apply(self) -> None:
+        raise AssertionError
+
+
+def fill_disk(service: Service) -> None:
+    with pytest.raises(StoreError):
+        service.transactions.submit(FailsAsOnAFullDisk()).result()
+
+
+def test_a_tenant_with_a_full_disk_makes_no_other_unready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "_PERIOD_S", 30)  # nobody looks whether there is room again
+    with served(tmp_path) as server:
+        own, acme = (server.client_of(server.token(tenant=name)) for name in ("", "acme"))
+        assert acme.put("/v1/subscriptions/s", json={"where": "n = 1"}).status_code == 201
+        service = server.server.tenants.get("acme")
+        assert service is not None
+        fill_disk(service)
+        ready = own.get("/readyz")
+
+        assert ready.status_code == 200 and ready.json()["warning"].startswith("1 tenants take no changes")
+        assert "acme" not in ready.text  # which is for everybody
+        assert operator_sees(server) == {"": 1.0, "acme": 0.0}
+        assert own.put("/v1/subscriptions/s", json={"where": "n = 1"}).status_code == 201
+        fill_disk(server.service)
+        assert own.get("/readyz").status_code == 503
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ValueError("a bug"), RecursionError("deep")])

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tocsin.errors import StoreError
 from tocsin.service import bodies
 from tocsin.service.access.authentication import Authentication
 from tocsin.service.audit import Audited, Sender
@@ -221,6 +222,9 @@ class Endpoint:
         exchange = Exchange(shared, service, request, principal, tenant, _asked(request, call))
         try:
             return await call.handle(exchange)
+        except StoreError as error:
+            service.readiness.suspect(error)
+            raise
         finally:
             exchange.holding.release()
 

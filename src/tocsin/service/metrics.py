@@ -110,6 +110,7 @@ class Metrics:
         for limit, count in self._service.quotas.refused.items():
             refused.add_metric([limit], count)
         yield refused
+        yield from self._service.readiness.collect()
         yield from self._service.webhooks.collect()
         yield from self._service.windows.collect()
         yield from self._service.fences.collect()
@@ -124,7 +125,7 @@ class Metrics:
             ("open_streams", "Streams of server-sent events", service.streams),
             ("retained_events", "Events that are kept", directory.last_event - directory.first_event + 1),
             ("wal_bytes", f"Size of SQLite's log; above {ALARMING_LOG} the service is not ready", engine.log_bytes),
-            ("ready", "1 if the service takes changes", 0 if service.not_ready() else 1),
+            ("ready", "1 if the service takes changes", 0 if service.readiness.reason() else 1),
         ]
 
 

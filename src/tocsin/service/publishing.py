@@ -71,7 +71,7 @@ class Load:
 
 
 class Publisher:
-    """Matches and publishes units. In the event loop `loop`, `told` gets the new deliveries, and `noted` errors."""
+    """Matches and publishes units. In the event loop `loop`, `told` gets the new deliveries."""
 
     def __init__(
         self,
@@ -79,11 +79,10 @@ class Publisher:
         outbox: Outbox,
         transactions: Transactions,
         told: Callable[[list[Stored]], None],
-        noted: Callable[[BaseException], None],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._addressing, self._outbox, self._transactions = addressing, outbox, transactions
-        self._told, self._noted = told, noted
+        self._told = told
         self._waiting: deque[Waiting] = deque()
         self._halves: deque[list[Waiting]] = deque()  # of groups that could not be written
         self._waiting_bytes = 0
@@ -193,7 +192,6 @@ class Publisher:
             self._told(stored)
 
     def _failed(self, group: list[Waiting], error: BaseException) -> None:
-        self._noted(error)
         for _, done in group:
             if not done.done():
                 done.set_exception(error)

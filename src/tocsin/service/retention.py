@@ -137,13 +137,16 @@ class Probe:
         """Nothing is in memory."""
 
 
-async def keep(service: Service) -> None:
-    """Send what webhooks are due. Trim once a second, and again at once while there is more."""
-    async with service.senders.running():
+async def keep(service: Service, turn: asyncio.Lock) -> None:
+    """Send what webhooks are due. Trim once a second, and again at once while there is more.
+
+    Stores are checked meanwhile, by one service at a time: which has the `turn`.
+    """
+    async with service.senders.running(), service.readiness.watching(turn):
         while True:
             await asyncio.sleep(_PERIOD_S)
             try:
-                if service.trouble:
+                if service.transactions.progress().error is not None:
                     await service.commit(Probe())
                 while not await _trim(service):
                     await asyncio.sleep(0)

@@ -76,6 +76,13 @@ _WEBHOOK: Final[dict[str, Any]] = {
     "disabled_at": {**_TIME, "readOnly": True},
     "waiting": {**_COUNT, "readOnly": True, "description": "Deliveries that wait to be sent"},
 }
+_CHECK: Final = _object(
+    {
+        "result": {"enum": ["sound", "damaged", "unfinished"], "description": "The last check of the store by SQLite"},
+        "time": _TIME, "seconds": _NUMBER, "reason": _TEXT,
+    },
+    "result", "time", "seconds",
+)  # fmt: skip
 SCHEMAS: Final[dict[str, Any]] = {
     "Activity": _object(
         {
@@ -355,7 +362,7 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "tenant", "scopes", "needs_token",
     ),
-    "Status": _object({"status": _TEXT, "sequence": _COUNT, "warning": _TEXT}, "status"),
+    "Status": _object({"status": _TEXT, "sequence": _COUNT, "warning": _TEXT, "check": _CHECK}, "status"),
     "Subscription": _object(
         {
             "id": {**_ID, "readOnly": True},

@@ -22,17 +22,18 @@ from tocsin.service.matching import Matcher
 from tocsin.service.metrics import Metrics
 from tocsin.service.outbox import Outbox, Stored
 from tocsin.service.principals import Principal
-from tocsin.service.problems import is_full, unknown
+from tocsin.service.problems import unknown
 from tocsin.service.publishing import Publisher
 from tocsin.service.quotas import Quotas
 from tocsin.service.readers import Readers
+from tocsin.service.readiness import Readiness
 from tocsin.service.tables import Prepare
 from tocsin.service.webhooks.encryption import EncryptSecrets, Keys
 from tocsin.service.webhooks.registry import Webhooks
 from tocsin.service.webhooks.senders import Senders
 from tocsin.service.windows.hosted import Hosting
 from tocsin.service.windows.registry import Windows
-from tocsin.store import ALARMING_LOG, Change
+from tocsin.store import Change
 
 Result = TypeVar("Result")
 _THREADS: Final = 16
@@ -81,12 +82,12 @@ class Service:
         self.windows = Windows(engine.folder, self._hosting(loop, sync), limits.window_bytes)
         self.windows.open_all(self.transactions.read(lambda database: self.windows.read(database.connection)))
         self.quotas.others = lambda: self.windows.subscriptions
-        self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, self.note, loop)
+        self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, loop)
         self.matcher = Matcher(engine)
         self.in_progress: set[tuple[str, str, str]] = set()  # idempotency keys
         self.streams = 0  # that are open
         self.polls = 0  # pulls that wait
-        self.trouble = ""  # why the last change was refused by the disk; empty if it was not
+        self.readiness = Readiness(self)
         self.metrics = Metrics(self)
         self.senders = Senders(self)
         self._threads = ThreadPoolExecutor(_THREADS, "tocsin-parse")
@@ -106,26 +107,7 @@ class Service:
     async def commit(self, change: Change) -> Any:
         """Make a change durable; returns what its `apply` returns."""
         submitted: Future[Any] = self.transactions.submit(change)
-        try:
-            answer = await asyncio.wrap_future(submitted)
-        except StoreError as error:
-            self.note(error)
-            raise
-        self.trouble = ""
-        return answer
-
-    def note(self, error: BaseException) -> None:
-        """Remember that the disk refused a change, until it takes one."""
-        if is_full(error):
-            self.trouble = "the disk is full"
-
-    def not_ready(self) -> str:
-        """Why no changes are taken; empty if they are."""
-        if self.hub.is_stopping:
-            return "the server is stopping"
-        if self.engine.log_bytes > ALARMING_LOG:
-            return "SQLite's log is not folded, and grows: a reader holds it"
-        return self.trouble
+        return await asyncio.wrap_future(submitted)
 
     def destination(self, principal: Principal, id: str) -> Destination:
         """A destination of the principal's tenant; raises a `Problem`."""

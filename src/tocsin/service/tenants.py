@@ -45,6 +45,7 @@ class Tenants:
         self.left_out: dict[str, str] = {}  # why tenants could not be opened
         self._is_stopping = False
         self.room = Room(MOST_AT_ONCE)  # for bodies
+        self._turn = asyncio.Lock()  # held while a store is checked
         self.clock = Clock()
         self.default = self._keep("", Service(engine, limits.of(""), sync=sync, clock=self.clock, keys=keys))
         self.clock.resume(self.default.transactions.read(stored_mark))
@@ -106,12 +107,12 @@ class Tenants:
 
     def _keep(self, tenant: str, service: Service) -> Service:
         self.left_out.pop(tenant, None)
-        self._open[tenant] = _Open(service, asyncio.create_task(keep(service)))
+        self._open[tenant] = _Open(service, asyncio.create_task(keep(service, self._turn)))
         return service
 
     def troubled(self) -> list[str]:
         """The names of the tenants, besides the default one, that take no changes or could not be opened."""
-        return sorted({name for name, service in self if name and service.not_ready()} | self.left_out.keys())
+        return sorted({name for name, service in self if name and service.readiness.reason()} | self.left_out.keys())
 
     def stop(self) -> None:
         """Wake all streams, to end."""

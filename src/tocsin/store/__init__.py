@@ -5,10 +5,11 @@ version. `committing` groups the changes of many threads into transactions, and 
 writes. `writer` opens and closes the three. `engine.durable` and `window.durable` keep database and memory together.
 """
 
-from tocsin.store.committing import Change, Committer, concerns_store
+from tocsin.store.committing import Change, Committer, Progress, concerns_store
+from tocsin.store.connections import is_damage
 from tocsin.store.contents import WINDOW, holds_window, refuse_others, require_no_window, require_window
 from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity, missing_changes
-from tocsin.store.examining import Finding, examine_store
+from tocsin.store.examining import Check, Checking, Finding, examine_store
 from tocsin.store.owner import Owner, require_local
 from tocsin.store.subscription_table import Row, Rows, SubscriptionTable
 from tocsin.store.window_tables import InterestRow, MessageRow
@@ -19,6 +20,8 @@ __all__ = [
     "DATABASE",
     "WINDOW",
     "Change",
+    "Check",
+    "Checking",
     "Committer",
     "Database",
     "Finding",
@@ -26,6 +29,7 @@ __all__ = [
     "InterestRow",
     "MessageRow",
     "Owner",
+    "Progress",
     "Row",
     "Rows",
     "SubscriptionTable",
@@ -35,6 +39,7 @@ __all__ = [
     "concerns_store",
     "examine_store",
     "holds_window",
+    "is_damage",
     "missing_changes",
     "refuse_others",
     "require_local",

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from tocsin.errors import InvalidInput, StoreError, TocsinError
 from tocsin.store.database import Database
@@ -92,10 +95,22 @@ class Answer:
 _Waiting: TypeAlias = "tuple[Change, Answer | Future[Any]]"
 
 
+class Progress(NamedTuple):
+    """The state of a committing thread at a moment."""
+
+    is_alive: bool
+    waited_s: float
+    """For how long the thread has been at the same work while changes wait for it; 0 if none waits."""
+    error: BaseException | None
+    """Why the store refused the last change that wrote something; None if it took that one."""
+    failed_s: float
+    """How long ago the store first refused changes; 0 if it did not."""
+
+
 class Committer:
     """Writes changes in groups. `between` runs after each group, and when nothing came for `idle_s` seconds.
 
-    `between` must not raise anything.
+    If `between` fails, it is called again after the next group.
     """
 
     def __init__(self, database: Database, owner: Owner, between: Callable[[], None], idle_s: float = 1.0) -> None:
@@ -104,9 +119,13 @@ class Committer:
         self._next_first: _Waiting | None = None  # taken from the queue, but for the next group
         self._opening = threading.Lock()  # held while something is put into the queue
         self._is_closed = False
+        self._ended_by: BaseException | None = None  # the error that ended the thread
         self.moment = threading.Lock()  # held while memory is brought to the state of the database
         self.sequence = database.sequence
-        self._failure: BaseException | None = None
+        self._failure: BaseException | None = None  # why memory lacks a durable change
+        self._refused: tuple[BaseException, float] | None = None  # the store's last error, and when the first came
+        self._group: list[_Waiting] = []  # that is being written
+        self._began: float | None = None  # when the thread took up its work; None while it has none
         self._thread = threading.Thread(target=self._run, name="tocsin-commit", daemon=True)
 
     def start(self) -> None:
@@ -147,7 +166,26 @@ class Committer:
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise StoreError(f"{self._database.folder} is closed; open it again")
+            raise self._closed()
+
+    def _closed(self) -> StoreError:
+        """The error of those who come too late."""
+        if self._ended_by is None:
+            return StoreError(f"{self._database.folder} is closed; open it again")
+        return StoreError(
+            f"changes of {self._database.folder} are no longer written ({self._ended_by!r}); open it again"
+        )
+
+    def progress(self) -> Progress:
+        """The state of the thread at this moment; any thread may ask, and none waits."""
+        now, began, refused = time.monotonic(), self._began, self._refused
+        waits = bool(self._group) or self._next_first is not None or not self._waiting.empty()
+        return Progress(
+            self._thread.is_alive(),
+            now - began if began is not None and waits else 0.0,
+            None if refused is None else refused[0],
+            0.0 if refused is None else now - refused[1],
+        )
 
     def close(self) -> None:
         """Write what waits, and end the thread."""
@@ -158,11 +196,41 @@ class Committer:
 
     def _run(self) -> None:
         is_last = False
-        while not is_last:
-            group, is_last = self._next()
-            if group:
-                self._commit(group)
+        try:
+            while not is_last:
+                self._group, is_last = self._next()
+                self._began = time.monotonic()
+                if self._group:
+                    self._commit(self._group)
+                self._group = []
+                self._keep_house()
+                self._began = None
+        except BaseException as error:
+            self._end(error)
+            raise
+
+    def _keep_house(self) -> None:
+        try:
             self._between()
+        except Exception as error:  # no change may wait for ever because of it  # noqa: BLE001
+            warnings.warn(f"{self._database.folder}: work between changes failed: {error!r}", stacklevel=2)
+
+    def _end(self, error: BaseException) -> None:
+        """Refuse what waits, and all that would come: the thread ends by an error."""
+        with self._opening:
+            self._is_closed = True
+            self._ended_by = error
+            reason = self._closed()
+            self._refuse_all(reason)
+        _refuse(self._group, reason)
+
+    def _refuse_all(self, reason: StoreError) -> None:
+        """Refuse the changes in the queue."""
+        waiting, self._next_first = [self._next_first], None
+        with suppress(Empty):
+            while True:
+                waiting.append(self._waiting.get_nowait())
+        _refuse([one for one in waiting if one is not None], reason)
 
     def _next(self) -> tuple[list[_Waiting], bool]:
         """The next changes to write together, in the order of arrival, and whether no more will come."""
@@ -202,7 +270,8 @@ class Committer:
     def _write(self, group: list[_Waiting]) -> BaseException | None:
         """Write changes in one transaction, and apply them; returns the error that took the transaction back."""
         if self._failure is not None:
-            return _broken(self._database, self._failure)
+            return self._noted(_broken(self._database, self._failure))
+        before = self._database.changes
         written: list[_Waiting] = []
         refused: list[tuple[_Waiting, TocsinError]] = []
         sequence, touched = self.sequence, set[Any]()
@@ -217,11 +286,19 @@ class Committer:
                     except TocsinError as error:
                         refused.append((waiting, error))
         except BaseException as error:  # noqa: BLE001
-            return error
+            return self._noted(error)
+        if self._database.changes != before:
+            self._refused = None
         for waiting, refusal in refused:
             _refuse([waiting], refusal)
         self._apply(written, sequence)
         return None
+
+    def _noted(self, error: BaseException) -> BaseException:
+        """An error, which `progress` tells until the store takes a change, if it concerns the store."""
+        if concerns_store(error):
+            self._refused = error, time.monotonic() if self._refused is None else self._refused[1]
+        return error
 
     def _apply(self, written: list[_Waiting], sequence: int) -> None:
         """Bring memory to the state that is durable now."""
@@ -230,7 +307,7 @@ class Committer:
                 answers = [change.apply() for change, _ in written]
             except BaseException as error:  # noqa: BLE001
                 self._failure = error
-                _refuse(written, _broken(self._database, error))
+                _refuse(written, self._noted(_broken(self._database, error)))
                 return
             self.sequence = sequence
         for (_, done), answer in zip(written, answers, strict=True):

@@ -12,6 +12,10 @@ from typing import Final
 from tocsin.errors import StoreError
 
 BUSY_MS: Final = 10_000
+_UNREADABLE: Final = (
+    sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS,
+    sqlite3.SQLITE_IOERR_DATA,
+)  # fmt: skip
 
 
 def sync(folder: Path) -> None:
@@ -58,3 +62,13 @@ def told(folder: Path) -> Iterator[None]:
         raise StoreError(f"the store in {folder} cannot be used: {error}{advice}") from error
     except OSError as error:
         raise StoreError(f"the store in {folder} cannot be used: {error.strerror or error}") from error
+
+
+def is_damage(error: BaseException | None) -> bool:
+    """Whether an error, or what caused it, says that a database is damaged, or cannot be read from the disk."""
+    while error is not None:
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code in _UNREADABLE:
+            return True
+        error = error.__cause__
+    return False

@@ -17,7 +17,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -179,6 +179,11 @@ class Database:
         self._begin()
         return self._window
 
+    @property
+    def changes(self) -> int:
+        """How many rows this connection has written or deleted so far, also in transactions that were taken back."""
+        return self._connection.total_changes
+
     # Transactions
 
     @contextmanager
@@ -245,13 +250,36 @@ class Database:
         with connections.told(self.folder):
             return int(self._connection.execute("SELECT count(*) FROM subscriptions").fetchone()[0])
 
-    def problems(self) -> list[str]:
-        """What SQLite's own check finds damaged; empty if nothing."""
+    def problems(self, table: str | None = None) -> list[str]:
+        """What SQLite's own check finds damaged, in one table or in all; empty if nothing.
+
+        Raises `sqlite3.OperationalError` if `interrupt` ended it.
+        """
+        part = "" if table is None else f"('{table}')"
         try:
-            found = [text for (text,) in self._connection.execute("PRAGMA quick_check")]
+            found = [text for (text,) in self._connection.execute(f"PRAGMA quick_check{part}")]
         except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise
             return [str(error)]
         return [] if found == ["ok"] else found
+
+    def interrupt(self) -> None:
+        """End what another thread does with the connection, if it does something."""
+        with suppress(sqlite3.ProgrammingError):  # it is closed
+            self._connection.interrupt()
+
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+        with connections.told(self.folder):
+            found = self._connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+        return [name for (name,) in found]
+
+    @property
+    def bytes(self) -> int:
+        """The size of the database, without its log."""
+        with connections.told(self.folder):
+            return self._pragma("page_count") * self._pragma("page_size")
 
     # Objects of fences
 

@@ -11,7 +11,7 @@ from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.loading import collect
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import parsed_record
-from tocsin.store import Change, Database, Identity
+from tocsin.store import Change, Database, Identity, Progress
 
 
 class Transactions:
@@ -42,6 +42,10 @@ class Transactions:
     def read(self, ask: Callable[[Database], Any]) -> Any:
         """What `ask` reads with the writer's connection, between two transactions."""
         return self._committer.commit(_Read(ask))
+
+    def progress(self) -> Progress:
+        """The state of the committing thread."""
+        return self._committer.progress()
 
     def put(self, record: Mapping[str, Any]) -> Put:
         """The change that adds or replaces a subscription; raises `RecordError`."""

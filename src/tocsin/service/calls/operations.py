@@ -30,13 +30,14 @@ async def healthz(exchange: Exchange) -> Response:
 
 
 async def readyz(exchange: Exchange) -> Response:
-    reason = exchange.shared.tenants.default.not_ready()  # the trouble of another tenant is its own
+    readiness = exchange.shared.tenants.default.readiness  # the trouble of another tenant is its own
+    reason = readiness.reason()
     left_s = exchange.shared.authentication.tokens.left_s
     if left_s == 0:
         reason = reason or "the file of the tokens cannot be read, so that no token is valid; the log has the reason"
     if reason:
-        raise Problem(503, "not-ready", reason)
-    status: dict[str, Any] = {"status": "ready"}
+        raise Problem(503, "not-ready", reason, **readiness.document())
+    status: dict[str, Any] = {"status": "ready", **readiness.document()}
     if warnings := list(_warnings(exchange.shared)):
         status["warning"] = ". ".join(warnings)
     if not exchange.shared.authentication.needs_token:  # how many changes there were is not for everybody
@@ -51,6 +52,8 @@ def _warnings(shared: Shared) -> Iterator[str]:
         yield f"the file of the tokens cannot be read; {valid}, and the log has the reason"
     if troubled := shared.tenants.troubled():
         yield f"{len(troubled)} tenants take no changes; the log has the reasons, and /metrics the names"
+    if windows := shared.tenants.default.readiness.troubled_windows():
+        yield f"{len(windows)} windows take no messages; the log has the reasons, and /metrics the names"
     if shared.tenants.clock.jump_ms:
         yield "the clock jumped ahead, so that nothing is deleted by its age; see /v1/clock"
 
@@ -90,7 +93,7 @@ def _of_server(shared: Shared) -> Iterator[Metric]:
         denied.add_metric([str(status)], count)
     yield denied
     ready = GaugeMetricFamily("tocsin_ready", "1 if a tenant takes changes", labels=["tenant"])
-    ready.add_metric([""], int(not shared.tenants.default.not_ready()))
+    ready.add_metric([""], int(not shared.tenants.default.readiness.reason()))
     troubled = shared.tenants.troubled()
     for name in sorted({one for one, _ in shared.tenants if one} | set(troubled)):
         ready.add_metric([name], int(name not in troubled))

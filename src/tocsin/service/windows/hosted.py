@@ -26,9 +26,9 @@ from tocsin.service.units import Key, Unit
 from tocsin.service.windows import batches, interests
 from tocsin.service.windows.batches import Batch, HandOver
 from tocsin.service.windows.interests import Changed, Interest
-from tocsin.store import Change, Database
+from tocsin.store import Change, Database, Progress
 from tocsin.window import Window
-from tocsin.window.durable import together
+from tocsin.window.durable import progress_of, together
 from tocsin.window.reading import DEFAULT_K
 
 SUBSCRIPTIONS, MESSAGES = "subscriptions", "messages"
@@ -127,6 +127,10 @@ class Hosted:
     def hand_over(self) -> Future[Any]:
         """Hand over what an error left."""
         return self._thread.submit(self._hand_over)
+
+    def progress(self) -> Progress:
+        """The state of the thread that writes the window."""
+        return progress_of(self.window)
 
     @property
     def is_behind(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tocsin.errors import TocsinError
 from tocsin.model.subscription import SubscriptionId
-from tocsin.store import Database, Writer, back_up
+from tocsin.store import Database, Progress, Writer, back_up
 from tocsin.window.durable.rows import State, read_window, write_changes
 from tocsin.window.reading import NewSubscriptions
 from tocsin.window.window import Window
@@ -165,6 +165,11 @@ class _Kept:
     def apply(self) -> None:
         """Note that the store has it."""
         self._window._stored, self._window._changed = self._state, {}
+
+
+def progress_of(window: DurableWindow) -> Progress:
+    """The state of the thread that writes the changes of a window, for a layer above."""
+    return window._committer.progress()
 
 
 @contextmanager
