@@ -84,6 +84,15 @@ def test_numbers_are_dense_when_many_publish_at_once(ready: Served) -> None:
     assert len({one["key"] for one in found}) == 200
 
 
+def test_a_bulk_of_many_events_is_delivered_whole(ready: Served) -> None:
+    """However many deliveries one transaction has."""
+    ready.lines([{"price": 1, "n": number} for number in range(1200)])
+    found = [*ready.pulled(limit=1000), *ready.pulled(limit=1000, after=1000)]
+
+    assert [one["event"]["n"] for one in found] == list(range(1200))
+    assert [one["sequence"] for one in found] == list(range(1, 1201))
+
+
 def test_lines_cost_themselves(ready: Served) -> None:
     odd = b'{"price": 2,\r "more": {"a": [1]}}\n[]\n{"price": 3, "price": 4}'
     body = b'{"price": 1}\nnonsense\n\n' + odd + b'\n\xff\n{"price": 5}'
