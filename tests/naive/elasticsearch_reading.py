@@ -104,7 +104,7 @@ def _prefix(wanted: str, fold: bool) -> Callable[[str], bool]:
 
 
 def _wildcard(wanted: str, fold: bool) -> Callable[[str], bool]:
-    """`*` and `?`, and a backslash before what is meant as it is. In Lucene 8, a wildcard of no letters finds nothing."""
+    """`*` and `?`, and a backslash before what is meant as it is. In Lucene, a wildcard of no letters finds nothing."""
     if not wanted:
         return lambda _: False
     change = _ascii_lower if fold else str
