@@ -28,12 +28,14 @@ MEASURES = {
 class Series:
     """A line of a plot: an index by name, with its options, and upper limits of parameters for which it is measured.
 
-    An option may be one of the point's parameters: `be_tree(max_cap={max_cap})`.
+    An option may be one of the point's parameters: `be_tree(max_cap={max_cap})`. `workload` has parameters that are
+    this line's alone.
     """
 
     name: str
     index: str
     most: Mapping[str, int] = field(default_factory=dict)
+    workload: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def parameters(self) -> set[str]:

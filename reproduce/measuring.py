@@ -9,6 +9,7 @@ from typing import Any
 
 from reproduce.figure import Series
 from reproduce.loads import Ask, Load
+from reproduce.rectangles import ClosedRectangles
 from reproduce.workloads import load_of
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import disseminators, parse_index
@@ -37,13 +38,12 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
     for name, most in series.most.items():
         if given[name] > most:
             return Point(None, f"not asked beyond {most:,} {name}")
+    given = {**given, **series.workload}
     load = load_of(given, series.parameters)
     text = series.index.format(**given)
-    for_windows = text.partition("(")[0].strip() in [one.name for one in disseminators()]
-    registration, options = parse_index(text, for_windows=for_windows)
     begun = time.process_time()
     try:
-        index = load.build(registration, options)
+        index = _built(load, text)
     except UnsuitableIndex as error:
         return Point(None, f"refused: {error.reason}")
     built = time.process_time() - begun
@@ -58,9 +58,19 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
     return Point(_matching(index, load) * 1e6)
 
 
+def _built(load: Load, text: str) -> Any:
+    """An index by its name and options, over the subscriptions of a load. Raises `UnsuitableIndex`."""
+    if isinstance(load, ClosedRectangles):
+        return load.build_own(text)
+    for_windows = text.partition("(")[0].strip() in [one.name for one in disseminators()]
+    registration, options = parse_index(text, for_windows=for_windows)
+    return load.build(registration, options)
+
+
 def compile_kernels(series: Series, given: dict[str, Any]) -> None:
     """Compile an index's kernels before a measurement: build and match a small part of the same workload."""
-    measure("match", Series(series.name, series.index), {**given, "subscriptions": 200, "events": 4})
+    few = Series(series.name, series.index, workload=series.workload)
+    measure("match", few, {**given, "subscriptions": 200, "events": 4})
 
 
 def _matching(index: Any, load: Load) -> float:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.loads import Expressions, ranges
+from reproduce.loads import Ask, Expressions, ranges
+from reproduce.r_tree.growing import GrowingRTree
+from reproduce.vcr.changing import ChangingVCR
 from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.rectangles.rectangles import Held
 
@@ -46,6 +50,78 @@ def rectangles(
     points = places(random, events, (width, height), alpha, beta)
     rows = [{"x": float(x), "y": float(y)} for x, y in points.tolist()]
     return Rectangles(ranges(["x", "y"], starts, chosen, lows, highs), rows)
+
+
+Own: TypeAlias = ChangingVCR | GrowingRTree
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedRectangles:
+    """The same as closed rectangles of integers, for the paper's own pair, into which they are inserted one by one.
+
+    The pair is `linked_vcr(kx, ky)`, with sides up to 2 ** kx and 2 ** ky, and `grown_r_tree`.
+    """
+
+    subscriptions: NDArray[np.int64]  # (n, 4) left, lower, width, height
+    points: NDArray[np.int64] = field(repr=False)  # (m, 2)
+    sides: tuple[int, int]
+
+    @property
+    def warm_up(self) -> range:
+        return self.events[:16]
+
+    @property
+    def events(self) -> range:
+        return range(len(self.points))
+
+    def build_own(self, text: str) -> Own:
+        """Build one of the pair by its name and options. Raises `KeyError` for another name."""
+        name, options = text.partition("(")[0], {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", text)}
+        own: Own = {"linked_vcr": self._vcr, "grown_r_tree": self._r_tree}[name](**options)
+        return own
+
+    def _vcr(self, kx: int, ky: int) -> ChangingVCR:
+        index = ChangingVCR(*self.sides, kx, ky)
+        for number, (left, lower, width, height) in enumerate(self.subscriptions.tolist()):
+            index.insert(number, (left, lower, width, height))
+        return index
+
+    def _r_tree(self) -> GrowingRTree:
+        tree = GrowingRTree()
+        for number, (left, lower, width, height) in enumerate(self.subscriptions.tolist()):
+            tree.insert(number, (left, lower, left + width, lower + height))
+        return tree
+
+    def ask(self, index: Own, events: range) -> Ask:
+        points = self.points[events.start : events.stop]
+        if isinstance(index, ChangingVCR):
+            return lambda: index.searched(points)
+        places = points.astype(np.float64)
+        return lambda: index.searched(places)
+
+    def nbytes(self, index: Own) -> int:
+        return index.nbytes
+
+
+def closed_rectangles(
+    *,
+    subscriptions: int,
+    width: int = 300,
+    height: int = 200,
+    widest: int = 40,
+    highest: int = 20,
+    alpha: float = 0.9,
+    beta: float = 0.1,
+    events: int = 4096,
+    seed: int = 1,
+) -> ClosedRectangles:
+    """The rectangles and points of `rectangles`; a rectangle ends at the edge of the map."""
+    random = np.random.default_rng(seed)
+    corners = places(random, subscriptions, (width, height), alpha, beta)
+    sizes = random.integers(1, [widest + 1, highest + 1], (subscriptions, 2))
+    sizes = np.minimum(sizes, np.array([width, height]) - corners)
+    points = places(random, events, (width, height), alpha, beta)
+    return ClosedRectangles(np.hstack([corners, sizes]), points, (width, height))
 
 
 def places(

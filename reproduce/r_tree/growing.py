@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.r_tree.kernels import NONE, USED, Growing, find, free, insert, remove, shorten
+from reproduce.r_tree.kernels import NONE, USED, Growing, find, find_each, free, insert, remove, shorten
 
 Box = tuple[float, float, float, float]
 """Left, lower, right, upper, including edges."""
@@ -90,6 +90,16 @@ class GrowingRTree:
             out = np.empty(count, np.int32)
             find(self._tree, float(x), float(y), stack, out)
         return np.sort(out[:count]).tolist()
+
+    def searched(self, points: NDArray[np.float64]) -> int:
+        """Find the rectangles that cover each of (n, 2) points; returns how many. It is what is timed."""
+        stack, out = np.empty(len(self._tree.counts), np.int32), np.empty(max(len(self), 1), np.int32)
+        return find_each(self._tree, points, stack, out)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the nodes in use."""
+        return int(sum(part.nbytes for part in self._tree) * self._tree.state[USED] / len(self._tree.counts))
 
     def _make_room(self) -> None:
         """Make room for a split of every node on a path, and a new root."""

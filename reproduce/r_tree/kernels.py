@@ -121,7 +121,22 @@ def shorten(growing: Growing) -> None:
 @kernel
 def find(growing: Growing, x: float, y: float, stack: NDArray[np.int32], out: NDArray[np.int32]) -> int:
     """Write the rectangles that cover a point, edges included, as far as there is room; returns how many there are."""
-    tree = viewed(growing)
+    return _find(viewed(growing), x, y, stack, out)
+
+
+@kernel
+def find_each(
+    growing: Growing, points: Annotated[NDArray[np.float64], 2], stack: NDArray[np.int32], out: NDArray[np.int32]
+) -> int:
+    """The same for many points, one after the other into the same room; returns how many in all."""
+    tree, found = viewed(growing), 0
+    for row in range(len(points)):
+        found += _find(tree, points[row, 0], points[row, 1], stack, out)
+    return found
+
+
+@inner
+def _find(tree: Growing, x: float, y: float, stack: NDArray[np.int32], out: NDArray[np.int32]) -> int:
     children, boxes, counts, heights = tree.children, tree.boxes, tree.counts, tree.heights
     places = len(children) // len(counts)
     stack[0] = tree.state[ROOT]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.vcr.kernels import Linked, covering, link, unlink
+from reproduce.vcr.kernels import Linked, covering, covering_each, link, unlink
 from tocsin.papers.vcr.vcr.kernels import decompose, distance_table
 
 Rectangle = tuple[int, int, int, int]
@@ -66,6 +66,16 @@ class ChangingVCR:
             out = np.empty(count, np.int32)
             covering(self._lists, pivot, self._distances, out)
         return np.unique(out[:count]).tolist()
+
+    def searched(self, points: NDArray[np.int64]) -> int:
+        """Read the lists that cover each of (n, 2) points; returns how many entries they have. It is what is timed."""
+        pivots = np.ascontiguousarray(self._number(points[:, 0], points[:, 1], 0, 0))
+        return covering_each(self._lists, pivots, self._distances, np.empty(max(self._used, 1), np.int32))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the lists."""
+        return sum(part.nbytes for part in self._lists)
 
     def _number(self, x: Any, y: Any, i: Any, j: Any) -> Any:
         """The number of a VCR, by equation 1."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.packing import viewed
 
 
@@ -53,7 +53,22 @@ def unlink(lists: Linked, numbers: NDArray[np.int64], owner: int) -> None:
 @kernel
 def covering(lists: Linked, pivot: int, distances: NDArray[np.int64], out: NDArray[np.int32]) -> int:
     """Write the rectangles on the lists at these distances from the pivot, if there is room; returns how many."""
-    linked = viewed(lists)
+    return _covering(viewed(lists), pivot, distances, out)
+
+
+@kernel
+def covering_each(
+    lists: Linked, pivots: NDArray[np.int64], distances: NDArray[np.int64], out: NDArray[np.int32]
+) -> int:
+    """The same for many pivots, one after the other into the same room; returns how many in all."""
+    linked, count = viewed(lists), 0
+    for pivot in pivots:
+        count += _covering(linked, pivot, distances, out)
+    return count
+
+
+@inner
+def _covering(linked: Linked, pivot: int, distances: NDArray[np.int64], out: NDArray[np.int32]) -> int:
     heads, nexts, owners = linked.heads, linked.nexts, linked.owners
     count = 0
     for distance in distances:

@@ -99,7 +99,8 @@ def test_every_figure_can_be_read(path: Path) -> None:
     assert figure.name == f"{path.parent.name}/{path.stem}"
     for panel in figure.panels:
         given = panel.at(panel.values[0], 0.0001, figure.scaled)
-        load = load_of({**given, "events": 2}, set().union(*(s.parameters for s in panel.series)))
+        own = panel.series[0].workload
+        load = load_of({**given, **own, "events": 2}, set().union(*(s.parameters for s in panel.series)))
         assert len(load.events) == 2
         names = {series.name for series in panel.series}
         assert all({claim.series, *claim.than} <= names for claim in panel.claims)
@@ -136,6 +137,23 @@ def test_workloads_are_what_they_say(given: dict[str, Any]) -> None:
     found, expected = Access.build(load.subscriptions).match(batch), Scan.build(load.subscriptions).match(batch)
     assert np.array_equal(found.subscriptions, expected.subscriptions)
     assert 0 < len(found.subscriptions) < 64 * len(load.subscriptions)
+
+
+def test_the_own_pair_of_vcr_finds_what_covers_a_point() -> None:
+    """Closed rectangles: each point is found on the edges, too; a list may name a rectangle twice, a tree does not."""
+    load = load_of({"kind": "closed_rectangles", "subscriptions": 400, "width": 60, "height": 40, "events": 50}, set())
+    left, lower, width, height = load.subscriptions.T
+    covering = [
+        np.flatnonzero((left <= x) & (x <= left + width) & (lower <= y) & (y <= lower + height)).tolist()
+        for x, y in load.points.tolist()
+    ]
+    linked, grown = load.build_own("linked_vcr(kx=3, ky=2)"), load.build_own("grown_r_tree")
+    assert [linked.find(x, y) for x, y in load.points.tolist()] == covering
+    assert [grown.find(x, y) for x, y in load.points.tolist()] == covering
+    assert load.ask(grown, load.events)() == sum(map(len, covering))
+    assert load.ask(linked, load.events)() >= sum(map(len, covering))
+    with pytest.raises(KeyError):
+        load.build_own("vcr")
 
 
 def test_claims() -> None:
