@@ -26,7 +26,7 @@ from tocsin.segment.compacting import compact
 from tocsin.spark import answering
 from tocsin.spark.answering import MatchOptions, answer
 from tocsin.spark.compiling import compile_partition
-from tocsin.spark.names import PARTITION
+from tocsin.spark.names import ERROR, PARTITION
 
 INDEXES = [registration.name for registration in registrations()]
 RANKINGS = [None, tocsin.Top(3), tocsin.Relaxed(3), tocsin.Similar(0.5, 0.5), tocsin.Similar(0.4, 0.6)]
@@ -183,3 +183,23 @@ def test_an_answer_goes_in_slices(tmp_path: Path, exploded: bool, most: int) -> 
         assert pa.Table.from_batches(parts).to_pylist() == pa.Table.from_batches([whole]).to_pylist()
         assert (len(parts) > 1) == (most < 10 and len(rows) > 0)
         assert all(0 < len(part) <= max(most, 1) or not len(rows) for part in parts) or not exploded
+
+
+@pytest.mark.parametrize("most", [1, 10**6])
+def test_each_bad_event_of_a_batch_has_its_error(tmp_path: Path, most: int) -> None:
+    """The first row too, and the last; good ones among them are matched."""
+    compiled(tmp_path, [{"id": "s", "where": "n = 1", "score": 1.0}], "scan", 1)
+    bad = ["nonsense", "[]", '{"n": 1, "n": 2}', ""]
+    lines = [*(line for one in bad for line in (one, '{"n": 1}')), "nonsense"]
+    asked = MatchOptions(("line",), (), json="line")
+
+    snapshots = IndexFolder.read(tmp_path).open()
+    told = [
+        row
+        for part in answering.slices(pa.record_batch({"line": lines}), asked, snapshots, "v", most)
+        for row in part.to_pylist()
+    ]
+
+    assert [row["line"] for row in told] == lines
+    assert [bool(row[ERROR]) for row in told] == [line != '{"n": 1}' for line in lines]
+    assert [bool(row["matches"]) for row in told] == [line == '{"n": 1}' for line in lines]
