@@ -20,7 +20,7 @@ from tests.sizes import sized
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import choose, registrations
 from tocsin.records.changes import read_changes
-from tocsin.segment import IndexFolder, Publication, build_segment
+from tocsin.segment import IndexFolder, Publication, require_suitable
 from tocsin.segment.amending import amend
 from tocsin.segment.compacting import compact
 from tocsin.spark import answering
@@ -77,17 +77,19 @@ SCHEMA = "n double, m double, s string, place array<double>, t string, d string,
 """The events' columns, on Spark."""
 
 
+ALL = [tocsin.records.subscription_of({"id": text, "where": text}) for texts in TEXTS.values() for text in texts]
+
+
 @cache
 def subscriptions_for(index: str) -> list[dict[str, Any]]:
     """Those that an index by name can hold."""
     chosen = []
-    for text in (text for texts in TEXTS.values() for text in texts):
-        record = {"id": f"s{len(chosen)}", "where": text, "score": len(chosen) % 5.0}
+    for one in ALL:
         try:
-            build_segment([tocsin.records.subscription_of(record)], choose(index))
+            require_suitable(choose(index), one)
         except UnsuitableIndex:
             continue
-        chosen.append(record)
+        chosen.append({"id": f"s{len(chosen)}", "where": one.id, "score": len(chosen) % 5.0})
     return chosen
 
 
@@ -104,17 +106,23 @@ def compiled(folder: Path, subscriptions: list[dict[str, Any]], index: str, part
         new.publish(places, len(subscriptions), "string")
 
 
-def answers(folder: Path, ranking: Any) -> list[Any]:
-    asked = MatchOptions(tuple(EVENTS.column_names), tuple(EVENTS.column_names), ranking)
+def answers(folder: Path) -> list[list[Any]]:
+    """The answer to every question."""
+    snapshots, columns = IndexFolder.read(folder).open(), tuple(EVENTS.column_names)
     (batch,) = EVENTS.combine_chunks().to_batches()
-    return [
-        [tuple(match.values()) for match in matches]
-        for matches in answer(batch, asked, IndexFolder.read(folder).open())["matches"].to_pylist()
-    ]
+    told = [answer(batch, MatchOptions(columns, columns, ranking), snapshots)["matches"] for ranking in RANKINGS]
+    return [[[tuple(match.values()) for match in matches] for matches in one.to_pylist()] for one in told]
 
 
-def expected(subscriptions: list[dict[str, Any]], ranking: Any) -> list[Any]:
-    found = tocsin.match(subscriptions, EVENTS, ranking=ranking, lists=True).table
+def expected(subscriptions: list[dict[str, Any]]) -> list[list[Any]]:
+    """What an engine answers to every question."""
+    engine = tocsin.Engine()
+    engine.subscribe_many(subscriptions)
+    return [_expected(engine, subscriptions, ranking) for ranking in RANKINGS]
+
+
+def _expected(engine: tocsin.Engine, subscriptions: list[dict[str, Any]], ranking: Any) -> list[Any]:
+    found = engine.match_batch(EVENTS, ranking=ranking, lists=True).table
     scores = dict(zip((s["id"] for s in subscriptions), (s["score"] for s in subscriptions), strict=True))
     if ranking is None:
         return [[(name, scores[name]) for name in names] for names in found["subscription"].to_pylist()]
@@ -128,13 +136,13 @@ def test_every_index_answers_in_any_number_of_partitions(tmp_path: Path, index: 
     """Every question."""
     subscriptions = subscriptions_for(index)
     assert len(subscriptions) >= 40
-    wanted = [expected(subscriptions, ranking) for ranking in RANKINGS]
+    wanted = expected(subscriptions)
     assert all(any(rows) for rows in wanted[:3])
 
     for partitions in sized((1, 7), (1, 2, 7, 16)):
         folder = tmp_path / str(partitions)
         compiled(folder, subscriptions, index, partitions)
-        assert [answers(folder, ranking) for ranking in RANKINGS] == wanted
+        assert answers(folder) == wanted
 
 
 @pytest.mark.slow("it compiles and changes every index")
@@ -158,9 +166,9 @@ def test_every_index_takes_changes(tmp_path: Path, index: str) -> None:
         {"id": name, "where": where, "score": score} for name, (where, score) in sorted(oracle.subscriptions.items())
     ]
 
-    wanted = [expected(now, ranking) for ranking in RANKINGS]
+    wanted = expected(now)
     for _ in range(2):
-        assert [answers(tmp_path, ranking) for ranking in RANKINGS] == wanted
+        assert answers(tmp_path) == wanted
         compact(tmp_path, choose(index))
     assert len(IndexFolder.read(tmp_path).parts) < 7
 
