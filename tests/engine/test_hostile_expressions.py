@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sizes import sized
 from tests.waiting import HANG_S
 
 HOSTILE = {
@@ -24,7 +25,7 @@ HOSTILE = {
     "100,000 additions": ("'n = ' + ' + '.join(['n'] * 100_001)", ""),
     "100,000 nested functions": ("'CASEI(' * 100_000 + 's' + ')' * 100_000 + ' = s'", "deep"),
     "a megabyte of quotes": ('"\'" * 1_000_001', ""),
-    "a megabyte of nonsense": ("'% ' * 500_000", "line 1, column 1"),
+    "a long text of nonsense": (f"'% ' * {sized(50_000, 500_000)}", "line 1, column 1"),
     "a number of a million digits": ("'n = ' + '9' * 1_000_000", "line 1, column 5"),
     "JSON 100,000 deep": ("'{\"op\":\"not\",\"args\":[' * 100_000 + 'true' + ']}' * 100_000", "deep"),
     "unclosed JSON 100,000 deep": ('\'{"op":"not","args":[\' * 100_000', ""),
