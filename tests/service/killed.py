@@ -1,108 +1,164 @@
-"""A server that is killed under load, its publishers, and what its receivers must have got."""
+"""Processes that are killed and started again: a server whose wall clock a test sets, and an endpoint of webhooks.
+
+python -m tests.service.killed server CLOCK ARGUMENT...  the command `tocsin ARGUMENT...`. The file CLOCK has the
+                                                         seconds by which its wall clock is ahead.
+python -m tests.service.killed endpoint PORT FILE        an endpoint, which writes deliveries to FILE
+"""
 
 from __future__ import annotations
 
 import json
+import mmap
 import random
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
+from tests.waiting import awaited
 
-from tests.waiting import HANG_S, awaited
+_ROOT: Final = Path(__file__).parents[2]
+_SECONDS: Final = struct.Struct("d")
 
-_PUBLISHERS: Final = 3
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
 
 
 class Killed:
-    """A server that is killed and started again, at the same address."""
+    """A process of this module. It writes its errors to a log."""
 
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        self._folder, self.address = folder, f"http://127.0.0.1:{self._port}"
+    def __init__(self, log: Path, *arguments: str) -> None:
+        self._log = log
+        self._command = [sys.executable, "-m", "tests.service.killed", *arguments]
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "tocsin", "serve", str(self._folder), "--port", str(self._port)]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        while "serving" not in (line := self.process.stderr.readline()):
-            assert line, "the server did not start"
+        """Start it, without waiting until it does its work."""
+        with self._log.open("a") as log:
+            self._process = subprocess.Popen(self._command, cwd=_ROOT, stderr=log)
 
     def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate()
+        self._process.kill()
+        self._process.wait()
+
+    def require_running(self) -> None:
+        """Fail if it has ended by itself."""
+        assert self._process.poll() is None, self._log.read_text()[-2000:]
 
 
-class Publishing:
-    """Threads that publish, and note what was acknowledged."""
+class KilledServer(Killed):
+    """A server at an address that stays the same, with a wall clock that is set ahead of the true one, or behind it."""
 
-    def __init__(self, address: str) -> None:
-        self._address, self._stop = address, threading.Event()
-        self.acknowledged: list[dict[str, Any]] = []
-        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(_PUBLISHERS)]
-        for one in self._threads:
-            one.start()
+    def __init__(self, folder: Path) -> None:
+        self._clock, port = folder.with_suffix(".clock"), free_port()
+        self.log, self.address = folder.with_suffix(".log"), f"http://127.0.0.1:{port}"
+        self.starts = 0
+        self.set_clock(0)
+        super().__init__(self.log, "server", str(self._clock), "serve", str(folder), "--port", str(port))
+        self.await_ready()
 
-    def _run(self, publisher: int) -> None:
-        draw, count = random.Random(publisher), 0
-        with httpx.Client(base_url=self._address, timeout=HANG_S, trust_env=False) as client:
-            while not self._stop.is_set():
-                some = draw.choice((1, 1, 1, 20))
-                events = [{"id": f"{publisher}-{count + one}", "n": draw.randrange(1000)} for one in range(some)]
-                count += some
-                try:
-                    self._publish(client, events)
-                except httpx.HTTPError:
-                    time.sleep(0.05)
-                    if draw.random() < 0.5:  # some try again; the key makes it harmless
-                        count -= some
+    def start(self) -> None:
+        self._begun = self.log.stat().st_size if self.log.exists() else 0
+        super().start()
 
-    def _publish(self, client: httpx.Client, events: list[dict[str, Any]]) -> None:
-        if len(events) == 1:
-            answer = client.post("/v1/events", json=events[0])
-        else:
-            body = "\n".join(map(json.dumps, events))
-            answer = client.post("/v1/events?key=id", content=body, headers={"Content-Type": "application/x-ndjson"})
-            assert answer.status_code != 202 or answer.json()["rejected"] == 0
-        if answer.status_code == 202:
-            self.acknowledged += events
+    def await_ready(self) -> None:
+        """Wait until it listens."""
+        awaited(self._is_ready)
 
-    def await_more(self, count: int) -> None:
-        """Wait until so many more events are acknowledged."""
-        least = len(self.acknowledged) + count
-        awaited(lambda: len(self.acknowledged) >= least, step_s=0.002)
+    def _is_ready(self) -> bool:
+        self.require_running()
+        with self.log.open() as log:
+            log.seek(self._begun)
+            return "serving" in log.read()
 
-    def stop(self) -> None:
-        self._stop.set()
-        for one in self._threads:
-            one.join()
+    def restart(self, draw: random.Random) -> None:
+        """Kill it and start it again. Now and then it is killed once more while it starts."""
+        self.kill()
+        self.start()
+        if draw.random() < 0.15:
+            time.sleep(draw.uniform(0, 2))
+            self.kill()
+            self.start()
+        self.await_ready()
+
+    def set_clock(self, ahead_s: float) -> None:
+        """Set the wall clock, also of a server that runs."""
+        with self._clock.open("r+b" if self._clock.exists() else "wb") as file:
+            file.write(_SECONDS.pack(ahead_s))
 
 
-def received(file: Path) -> list[dict[str, Any]]:
-    """What a receiver has written so far."""
-    lines = file.read_text().split("\n")[:-1] if file.exists() else []
-    return [json.loads(line) for line in lines]
+class KilledEndpoint(Killed):
+    """An endpoint of webhooks that mostly answers well."""
+
+    def __init__(self, file: Path) -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}/"
+        super().__init__(file.with_suffix(".log"), "endpoint", str(port), str(file))
 
 
-def check(found: list[dict[str, Any]], least: int) -> None:
-    """In order and without gaps; what comes again has the same key and is the same."""
-    first: dict[int, dict[str, Any]] = {}
-    last = 0
-    for one in found:
-        assert "reason" not in one, one  # no gap was told
-        number = one["sequence"]
-        assert number <= last + 1
-        if number == last + 1:
-            last, first[number] = number, one
-        else:
-            assert one == first[number]
-        assert one["event"]["n"] >= least and [match["id"] for match in one["subscriptions"]]
-    assert len({one["key"] for one in first.values()}) == len(first)
+def run_command(clock: Path, arguments: list[str]) -> None:
+    """Run a command of tocsin with another wall clock, which is there before tocsin is imported."""
+    with clock.open("rb") as stream:
+        ahead = mmap.mmap(stream.fileno(), _SECONDS.size, access=mmap.ACCESS_READ)
+    seconds, nanoseconds = time.time, time.time_ns
+    time.time = lambda: seconds() + _SECONDS.unpack(ahead)[0]
+    time.time_ns = lambda: nanoseconds() + int(_SECONDS.unpack(ahead)[0] * 1e9)
+    sys.argv = ["tocsin", *arguments]
+
+    from tocsin.__main__ import run
+
+    run()
+
+
+class _Endpoint(ThreadingHTTPServer):
+    """Takes as many connections at once as a sender opens."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+
+def run_endpoint(port: int, file: Path) -> None:
+    """Write deliveries to a file before they are answered. Some requests are answered late, or refused."""
+    draw, lock = random.Random(port), threading.Lock()
+    with file.open("a") as out:
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                data = json.loads(self.rfile.read(int(self.headers["content-length"])))["data"]
+                with lock:
+                    chance = draw.random()
+                    status = 204 if chance >= 0.002 else draw.choice((500, 429))
+                    if status == 204:
+                        out.writelines(json.dumps(delivery) + "\n" for delivery in data.get("deliveries", [data]))
+                        out.flush()
+                time.sleep(draw.uniform(0, 0.05) if chance < 0.05 else 0)
+                self.send_response(status)
+                if status != 204:
+                    self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        _Endpoint(("127.0.0.1", port), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    kind, first, *rest = sys.argv[1:]
+    if kind == "server":
+        run_command(Path(first), rest)
+    else:
+        run_endpoint(int(first), Path(rest[0]))

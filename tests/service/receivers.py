@@ -1,15 +1,10 @@
-"""Receivers of webhooks in threads of the test, which answer as a test says, and a clock that tests move.
-
-python -m tests.service.receivers PORT FILE is one in a process of its own, which writes what comes to a file.
-"""
+"""Receivers of webhooks in threads of the test, which answer as a test says, and a clock that tests move."""
 
 from __future__ import annotations
 
 import json
-import random
 import socket
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -202,43 +197,3 @@ def letters(server: Served) -> list[tuple[int, int, int]]:
             "SELECT sequence, attempts, due FROM service_letters WHERE dead = '' ORDER BY sequence"
         )
         return rows.fetchall()
-
-
-def troubled(draw: random.Random) -> Reply:
-    """Mostly good; sometimes slow, failing or busy."""
-    chance = draw.random()
-    if chance < 0.002:
-        return Reply(draw.choice((500, 429)))
-    return Reply(after_s=draw.uniform(0, 0.05) if chance < 0.05 else 0)
-
-
-def serve(port: int, file: str) -> None:
-    """Write deliveries to a file before they are answered. Those of one process come one after the other."""
-    draw, lock = random.Random(port), threading.Lock()
-    with open(file, "a") as out:  # noqa: PTH123
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                with lock:
-                    reply = troubled(draw)
-                    if reply.status == 204:
-                        out.write(json.dumps(json.loads(body)["data"]) + "\n")
-                        out.flush()
-                time.sleep(reply.after_s)
-                self.send_response(reply.status)
-                if reply.status != 204:
-                    self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        _Server(("127.0.0.1", port), Handler).serve_forever()
-
-
-if __name__ == "__main__":
-    serve(int(sys.argv[1]), sys.argv[2])
