@@ -41,6 +41,7 @@ WITH_OPTIONS = (
     "rt_tree(least=2, most=4)",
     "rt_plus_tree(least=1, most=2, selection=1)",
     "rt_plus_plus_tree(least=2, most=4, selection=0)",
+    "rt_plus_plus_tree(least=2, most=4, finish=0)",
     "inverted_r_tree(least=2, most=3)",
     "spatial_first(least=1, most=2)",
 )

@@ -24,7 +24,7 @@ STRUCTURES = (
     "rt_plus_tree",
     *(f"rt_plus_tree(least=2, most=4, selection={selection})" for selection in range(4)),
     "rt_plus_plus_tree",
-    *(f"rt_plus_plus_tree(least=2, most=4, selection={selection})" for selection in range(4)),
+    *(f"rt_plus_plus_tree(least=2, most=4, selection={n}, finish={finish})" for n in range(4) for finish in (0, 1)),
     "rt_plus_plus_tree(least=1, most=2)",
     "inverted_r_tree",
     "inverted_r_tree(least=2, most=4)",

@@ -50,7 +50,8 @@ BUILDERS = {
     "all": RTTreeBuilder(),
     "df": RTPlusTreeBuilder(selection=DF),
     "idf": RTPlusTreeBuilder(selection=IDF),
-    "lists": RTPlusPlusTreeBuilder(selection=IDF),
+    "lists": RTPlusPlusTreeBuilder(selection=IDF, finish=0),
+    "finished": RTPlusPlusTreeBuilder(selection=IDF, finish=1),
 }
 FIGURE = Held.of(compiled([s.where() for s in SUBSCRIPTIONS.values()]))
 
@@ -248,6 +249,22 @@ def test_what_trees_let_through():
     assert examined == sorted(examined)
     assert len(found[0].subscriptions) < examined[0]
     assert examined[1] < 0.8 * examined[3]
+
+
+@pytest.mark.parametrize("longest", [4, 150])
+@pytest.mark.parametrize("finish", [1, 3, 1000])
+def test_finishing_at_once_changes_no_answer(finish: int, longest: int):
+    """Comparing the keywords of waiting subscriptions finds whom counting to the leaves finds; regions are compared for
+    the same subscriptions."""
+    random = np.random.default_rng(longest)
+    expressions = compiled(random_texts(3000, random))
+    events = batch(expressions, random_messages(150, random, longest))
+
+    counted, finished = (RTPlusPlusTreeBuilder(2, 4, finish=n).build(expressions).match(events) for n in (0, finish))
+
+    assert pairs(finished) == pairs(counted)
+    assert finished.candidates_examined == counted.candidates_examined
+    assert len(counted.subscriptions) > 300
 
 
 @pytest.mark.parametrize("least, most", [(1, 2), (2, 3), (2, 4), (25, 50)])

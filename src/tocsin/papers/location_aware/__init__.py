@@ -42,6 +42,7 @@ RT_PLUS_PLUS_TREE: Final = of_regions(
     least=25,
     most=50,
     selection=3,
+    finish=1,
 )
 INVERTED_R_TREE: Final = of_regions(
     "inverted_r_tree",

@@ -114,10 +114,22 @@ class RTPlusTreeBuilder(SpatialFirstBuilder):
 
 @dataclass(frozen=True, slots=True)
 class RTPlusPlusTreeBuilder(RTPlusTreeBuilder):
-    """Builds R-trees whose nodes list subscriptions by one keyword per level, in the order of `selection`."""
+    """Builds R-trees whose nodes list subscriptions by one keyword per level, in the order of `selection`.
+
+    If at most `finish` subscriptions per keyword of a message wait at a node, all their keywords are compared.
+    With 0, keywords are only counted, level by level, as in the paper.
+    """
+
+    finish: int = 1
+
+    def __post_init__(self) -> None:
+        RTPlusTreeBuilder.__post_init__(self)
+        if self.finish < 0:
+            raise InvalidInput(f"finish is {self.finish}; it must be 0 or more subscriptions per keyword of a message.")
 
     def over(self, held: Held, trees: Trees) -> FilterAndRefine[Held]:
-        return FilterAndRefine(held, list_trees(held, trees, order_tokens(held, self.selection)), stamps=True)
+        ordered = order_tokens(held, self.selection)
+        return FilterAndRefine(held, list_trees(held, trees, ordered, self.finish), stamps=True)
 
     def alike(self, held: Held, weighed: Weighed) -> RankedTrees:
         trees = build_trees(held, self.least, self.most)
@@ -136,7 +148,7 @@ def token_trees(held: Held, trees: Trees, tokens: NDArray[np.int32], most: int) 
     return TokenTrees(trees, boxes, build_sets(len(trees.firsts), placed))
 
 
-def list_trees(held: Held, trees: Trees, tokens: NDArray[np.int32]) -> ListTrees:
+def list_trees(held: Held, trees: Trees, tokens: NDArray[np.int32], finish: int = 0) -> ListTrees:
     """Trees with each subscription in the lists of its tokens: one per level in this order, the rest in its leaf."""
     placed = place_by_level(trees, parents_of(trees), held.regions.token_starts, tokens)
-    return ListTrees(trees, build_lists(len(trees.firsts), placed))
+    return ListTrees(trees, build_lists(len(trees.firsts), placed), frozen(np.array([finish]), np.int64))
