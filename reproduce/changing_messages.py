@@ -113,7 +113,7 @@ def changing_messages(
     *,
     subscriptions: int,
     group: str,
-    words: str = "zipf",
+    words: str = "tweets",
     in_place: bool = True,
     events: int = 1000,
     seed: int = 1,

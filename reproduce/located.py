@@ -14,24 +14,29 @@ from numpy.typing import NDArray
 
 import tocsin
 from reproduce.loads import Ask, Expressions
-from reproduce.messages import GROUPS, UNIFORM, ZIPF, Drawn, Subscriptions
+from reproduce.messages import GROUPS, Subscriptions
+from reproduce.tweets import POIS, TWEETS, Tweets
 from tocsin.columns.arrays import Texts, frozen, inverse
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.compiled import NOTHING, CompiledExpressions, expression_sizes, leaf_arrays
 from tocsin.columns.payloads import string_payload
-from tocsin.index import Chosen, Registration, index_builder, question_of
+from tocsin.index import Chosen, Question, Registration, index_builder, matcher_builder, question_of
 from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.spatial_text.alike import AlikeIndex
 from tocsin.index.spatial_text.regions import Held
 from tocsin.kernels import codes
 from tocsin.model.ranking import Similar
 
-LOADS = {load.name: load for load in (ZIPF, UNIFORM)}
+LOADS = {load.name: load for load in (TWEETS, POIS)}
 
 
 @dataclass(frozen=True, slots=True)
 class Messages(Expressions):
     """Regions with keywords, and messages, for all matches."""
+
+    def build(self, registration: Registration, options: Mapping[str, int]) -> Any:
+        """The index is built once for all messages that it is asked about."""
+        return _index_of(Identity(self.subscriptions), registration.name, tuple(sorted(options.items())))
 
     def nbytes(self, index: FilterAndRefine[Held]) -> int:  # type: ignore[override]
         """Bytes of the structure alone, without expressions, regions and tokens, which all structures share."""
@@ -46,9 +51,9 @@ class Similars(Expressions):
     ranking: Similar
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> AlikeIndex:
-        """The structure itself is built on first use."""
-        make = index_builder(question_of(self.ranking), Chosen(registration.name, options))
-        return AlikeIndex(self.subscriptions, make)
+        """The structure itself is built on first use, once for all messages, alphas and thresholds."""
+        key = registration.name, tuple(sorted(options.items()))
+        return _alike_of(Identity(self.subscriptions), question_of(self.ranking), *key)
 
     def ask(self, index: AlikeIndex, events: range) -> Ask:  # type: ignore[override]
         batch = self.batch(Wanted(self.subscriptions.attributes), events)
@@ -56,19 +61,53 @@ class Similars(Expressions):
 
 
 def messages(
-    *, subscriptions: int, group: str, tokens: int = 0, words: str = "zipf", events: int = 512, seed: int = 1
+    *, subscriptions: int, group: str, tokens: int = 0, words: str = "tweets", events: int = 512, seed: int = 1
 ) -> Messages:
-    """Messages of one of `GROUPS`, with `tokens` words each unless that is 0; `words` names the distribution."""
-    held = drawn_subscriptions(words, subscriptions, seed)
-    return Messages(compile_regions(held), drawn_messages(LOADS[words], group, tokens, events, seed))
+    """Messages of one of `GROUPS`, with `tokens` words each unless that is 0; `words` names the load."""
+    return Messages(_compiled(words, subscriptions, seed), drawn_messages(LOADS[words], group, tokens, events, seed))
 
 
 def similar_messages(*, alpha: float, threshold: float, **given: Any) -> Similars:
     """The same for `Similar(alpha, threshold)`; words are weighted by idf (section 6)."""
     load = messages(**given)
-    held = drawn_subscriptions(given.get("words", "zipf"), given["subscriptions"], given.get("seed", 1))
-    weights = tocsin.idf(pa.table({"words": held.keywords}))
+    weights = _weights(given.get("words", "tweets"), given["subscriptions"], given.get("seed", 1))
     return Similars(load.subscriptions, load.rows, Similar(alpha, threshold, weights))
+
+
+class Identity:
+    """A key for caches: two are equal if they have the same expressions, not equal ones."""
+
+    def __init__(self, expressions: CompiledExpressions) -> None:
+        self.expressions = expressions
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.expressions is other.expressions
+
+    def __hash__(self) -> int:
+        return id(self.expressions)
+
+
+@lru_cache(8)
+def _index_of(subscriptions: Identity, name: str, options: tuple[tuple[str, int], ...]) -> Any:
+    return matcher_builder(name, dict(options)).build(subscriptions.expressions)
+
+
+@lru_cache(8)
+def _alike_of(
+    subscriptions: Identity, question: Question, name: str, options: tuple[tuple[str, int], ...]
+) -> AlikeIndex:
+    make = index_builder(question, Chosen(name, dict(options)))
+    return AlikeIndex(subscriptions.expressions, make)
+
+
+@lru_cache(1)
+def _weights(words: str, count: int, seed: int) -> Mapping[str, float]:
+    return tocsin.idf(pa.table({"words": drawn_subscriptions(words, count, seed).keywords}))
+
+
+@lru_cache(1)
+def _compiled(words: str, count: int, seed: int) -> CompiledExpressions:
+    return compile_regions(drawn_subscriptions(words, count, seed))
 
 
 @lru_cache(1)
@@ -77,7 +116,7 @@ def drawn_subscriptions(words: str, count: int, seed: int) -> Subscriptions:
     return LOADS[words].subscriptions(count, seed)
 
 
-def drawn_messages(load: Drawn, group: str, tokens: int, count: int, seed: int) -> list[dict[str, Any]]:
+def drawn_messages(load: Tweets, group: str, tokens: int, count: int, seed: int) -> list[dict[str, Any]]:
     """Messages as dicts, with `tokens` words each unless that is 0."""
     (asked,) = (one for one in GROUPS if one.name == group)
     if tokens:

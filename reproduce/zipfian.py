@@ -13,6 +13,7 @@ distributed as for all cells, up to about 8 dimensions, and the cells of a shell
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -195,14 +196,21 @@ def attribute_sets(
 def weighted_sets(
     random: Random, sizes: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Sets drawn with replacement; duplicates are drawn again."""
+    """Sets of places, each drawn with a probability proportional to its weight."""
     sizes = np.minimum(sizes, len(weights))
+    return distinct_sets(sizes, lambda slots: draw_places(random, len(slots), weights))
+
+
+def distinct_sets(
+    sizes: NDArray[np.int64], draw: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Sets of given sizes in CSR form. `draw` fills slots by number; slots with duplicates are drawn again."""
     starts = np.concatenate([[0], np.cumsum(sizes)])
     owners = np.repeat(np.arange(len(sizes)), sizes)
     chosen = np.zeros(len(owners), np.int64)
     again = np.ones(len(owners), bool)
     while again.any():
-        chosen[again] = draw_places(random, int(again.sum()), weights)
+        chosen[again] = draw(np.flatnonzero(again))
         order = np.lexsort([chosen, owners])
         again[:] = False
         again[order[1:]] = (owners[order[1:]] == owners[order[:-1]]) & (chosen[order[1:]] == chosen[order[:-1]])

@@ -12,6 +12,7 @@ from reproduce.changing_messages import ChangingMessages
 from reproduce.figure import read_figure
 from reproduce.located import Messages, Similars, compile_regions, drawn_subscriptions
 from reproduce.messages import GROUPS, UNIFORM, ZIPF
+from reproduce.tweets import POIS, TWEETS
 from reproduce.workloads import load_of
 
 import tocsin
@@ -27,7 +28,7 @@ FIGURES = sorted((HERE / "location_aware").glob("*.toml"))
 FEW = 60
 
 
-@pytest.mark.parametrize("load", [ZIPF, UNIFORM], ids=lambda load: load.name)
+@pytest.mark.parametrize("load", [ZIPF, UNIFORM, TWEETS, POIS], ids=lambda load: load.name)
 def test_what_is_compiled_in_columns_is_what_texts_say(load):
     held = load.subscriptions(FEW)
     made, said = compile_regions(held), compile_expressions(map(tocsin.parse, held.table()["where"].to_pylist()))
@@ -60,12 +61,9 @@ def test_messages_are_of_their_group(group, tokens):
 def test_words_are_by_zipf_or_uniform():
     """The commonest word has a hundred times as many subscriptions as the average has, or no word stands out."""
     shares = {}
-    for words in ("zipf", "uniform"):
-        load = load_of(
-            {"kind": "messages", "subscriptions": 3000, "group": "short point", "words": words, "events": 2}, set()
-        )
-        counts = Held.of(load.subscriptions).counts
-        shares[words] = counts.max() / np.mean(counts)
+    for load in (ZIPF, UNIFORM):
+        counts = Held.of(compile_regions(load.subscriptions(3000))).counts
+        shares[load.name] = counts.max() / np.mean(counts)
 
     assert shares["zipf"] > 100
     assert shares["uniform"] < 6
@@ -100,7 +98,7 @@ def test_a_tenth_comes_and_a_tenth_goes(in_place):
 
     assert (window.first, window.size) == (80, 200)
     there = {number % window.ring for number in range(80, 280)}
-    held = drawn_subscriptions("zipf", window.ring, 1)
+    held = drawn_subscriptions("tweets", window.ring, 1)
     own = zip(held.regions.tolist(), held.keywords.to_pylist(), strict=True)
     asked = replace(load, rows=[{"location": region, "words": words} for region, words in own])
     batch = asked.batch(Wanted(load.subscriptions.attributes), asked.events)
