@@ -7,15 +7,18 @@ long; the one deleted is the oldest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import tocsin
 from reproduce.loads import Ask, Expressions
 from reproduce.located import LOADS, compile_regions, drawn_messages, drawn_subscriptions
+from reproduce.messages import joined
 from reproduce.rt_tree.changing import TREES, ChangingTree
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
@@ -86,19 +89,29 @@ class ChangingMessages(Expressions):
 
     held: int
     table: pa.Table | None
+    replaced: int = 0
 
     def build(self, registration: Registration, options: Mapping[str, int]) -> Window:
-        """Build with `held` subscriptions. Raises `UnsuitableIndex` for an index that cannot change in place."""
+        """Build with `held` subscriptions, and replace the first `replaced` of them.
+
+        Raises `UnsuitableIndex` for an index that cannot change in place.
+        """
         if self.table is not None:
             given = ", ".join(f"{name}={value}" for name, value in options.items())
             engine = InEngine(f"{registration.name}({given})", self.table, self.held)
-            return Window(engine, 0, self.held, len(self.subscriptions))
+            return self._after_replacing(Window(engine, 0, self.held, len(self.subscriptions)))
         if registration.name not in TREES:
             raise UnsuitableIndex(f"only {', '.join(TREES)} change in place", 0)
         tree = ChangingTree(self.subscriptions, registration.name, **options)
         for number in range(self.held):
             tree.insert(number)
-        return Window(tree, 0, self.held, len(self.subscriptions))
+        return self._after_replacing(Window(tree, 0, self.held, len(self.subscriptions)))
+
+    def _after_replacing(self, window: Window) -> Window:
+        for _ in range(self.replaced):
+            window.come()
+            window.go()
+        return window
 
     def ask(self, index: Window, events: range) -> Ask:  # type: ignore[override]
         """The operations, with encoded messages. Repeated calls continue with other insertions and deletions."""
@@ -115,10 +128,33 @@ def changing_messages(
     group: str,
     words: str = "tweets",
     in_place: bool = True,
+    replaced: float = 0.0,
+    frequency: float = 1.0,
+    new_words: float = 0.0,
     events: int = 1000,
     seed: int = 1,
 ) -> ChangingMessages:
-    """Operations with `subscriptions` held at once, from a ring that is a quarter larger."""
-    held = drawn_subscriptions(words, subscriptions + subscriptions // 4 + _SPARE, seed)
+    """Operations with `subscriptions` held at once, from a ring that is a quarter larger.
+
+    A share `replaced` of them is replaced before the operations. In those that come then, the share of common words is
+    `frequency` times as great, and a share `new_words` of all words is new.
+    """
+    if not replaced:
+        held = drawn_subscriptions(words, subscriptions + subscriptions // 4 + _SPARE, seed)
+    else:
+        load = LOADS[words]
+        later = replace(load, common=load.common * frequency).subscriptions(subscriptions + _SPARE, seed + 2)
+        later = later._replace(keywords=_renewed(later.keywords, new_words, seed))
+        held = joined(drawn_subscriptions(words, subscriptions, seed), later)
     rows = drawn_messages(LOADS[words], group, 0, events, seed)
-    return ChangingMessages(compile_regions(held), rows, subscriptions, None if in_place else held.table())
+    return ChangingMessages(
+        compile_regions(held), rows, subscriptions, None if in_place else held.table(), round(subscriptions * replaced)
+    )
+
+
+def _renewed(keywords: pa.ListArray, share: float, seed: int) -> pa.ListArray:
+    """The keywords, a share of them under names that no earlier subscription has."""
+    names = keywords.flatten()
+    is_new = np.random.default_rng(seed).random(len(names)) < share
+    renamed = pc.if_else(pa.array(is_new), pc.binary_join_element_wise("new", names, ""), names)
+    return pa.ListArray.from_arrays(keywords.offsets, renamed)

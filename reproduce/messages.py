@@ -97,6 +97,13 @@ class Drawn:
         return pa.ListArray.from_arrays(pa.array(starts, pa.int32()), names.take(pa.array(chosen)))
 
 
+def joined(first: Subscriptions, second: Subscriptions) -> Subscriptions:
+    """Subscriptions behind others."""
+    return Subscriptions(
+        np.concatenate([first.regions, second.regions]), pa.concat_arrays([first.keywords, second.keywords])
+    )
+
+
 def boxes_around(random: np.random.Generator, places: Floats, widest: float) -> Floats:
     """(N, 4) boxes around places, with a width and height of up to `widest` degrees each."""
     reach = np.round(random.uniform(0, widest / 2, places.shape), _DIGITS)
