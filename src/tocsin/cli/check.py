@@ -195,4 +195,4 @@ def _print_places(segment: Segment) -> None:
     ]
     if places:
         print(f"indexed: {'; '.join(places)}")
-        print(f"top-k search: {segment.matcher.best_first()}")
+        print(f"top-k search: {segment.best_first()}")

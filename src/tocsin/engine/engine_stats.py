@@ -75,5 +75,5 @@ def stats_of(source: SegmentSource) -> SourceStats:
         plan.reason,
         dict(matcher.sizes()),
         dict(matcher.places()),
-        matcher.best_first(),
+        source.segment.best_first(),
     )

@@ -28,6 +28,7 @@ from tocsin.index.protocols import (
 from tocsin.index.published import all_published, published, published_names
 from tocsin.index.question import AllMatches, Part, Question
 from tocsin.index.rectangles.tiles import TilesBuilder
+from tocsin.index.relaxed.intersection import Intersection
 from tocsin.index.relaxed.question import MostHolds
 from tocsin.index.scored.ranker import RankerBuilder
 from tocsin.index.scored.sopt_r_tree import ARRANGING, sopt_r_trees
@@ -196,6 +197,11 @@ def build_structure(question: Question, part: Part, plan: Plan, saved: Arrays | 
 def index_builder(question: Question, chosen: Chosen) -> Any:
     """The builder of a chosen index for a question; raises `UnknownIndex` if the index does not answer it."""
     return _find(chosen.name, question.name)(**chosen.options)
+
+
+def intersection(part: Part, plan: Plan) -> Intersection:
+    """The search for the k best matches by the ranker that the plan names."""
+    return Intersection(part, index_builder(QUESTIONS[THE_BEST_FIRST], plan.others[THE_BEST_FIRST]))
 
 
 def parse_index(text: str, *, for_windows: bool = False) -> tuple[Registration, dict[str, int]]:

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.compressed import CompressedTexts
 from tocsin.columns.events.batch import EventBatch
-from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, build_structure
+from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, build_structure, intersection
 from tocsin.index.alive import Alive, living
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.gates import Gate
 from tocsin.index.once import OnceEach
-from tocsin.index.protocols import Arrays
+from tocsin.index.protocols import THE_BEST_FIRST, Arrays
 from tocsin.language.strings import FOLDING
 from tocsin.model.subscription import SubscriptionId
 from tocsin.segment.ids import Ids, as_arrow, find_id, find_ids, id_of, ids_at
@@ -63,7 +63,22 @@ class Segment:
         """All matches of a batch among live subscriptions, as `Matcher.match`. Events may have ranges or shapes."""
         if batch.may_have_extents:
             return self._extents.match(self.matcher, batch, alive, best)
+        if best is not None and self._ranker is not None:
+            ranked = self.kept.get(intersection, lambda: intersection(self.part(), self.plan))
+            found: Found = ranked.match(batch, alive, best, self.matcher)
+            return found
         return self.matcher.match(batch, alive, best)
+
+    @property
+    def _ranker(self) -> str | None:
+        """The ranker that the plan names; None if the matcher finds the best."""
+        return self.plan.others[THE_BEST_FIRST].asked if THE_BEST_FIRST in self.plan.others else None
+
+    def best_first(self) -> str:
+        """How it finds the k best matches, and why, in words for the user."""
+        if self._ranker is None:
+            return self.matcher.best_first()
+        return f"cursors of {self._ranker} for each attribute, by descending score, intersected"
 
     def structure(self, question: Question) -> Structure:
         """The structure for a question other than all matches, built on first use."""

@@ -35,7 +35,7 @@ class MostHolds:
     """Answers `Relaxed`, with a `RelaxedIndex` for each source."""
 
     name: ClassVar[str] = THE_BEST_FIRST
-    purpose: ClassVar[str] = "relaxed rankings"
+    purpose: ClassVar[str] = "relaxed rankings and Top(k)"
     key: ClassVar[str] = "ranker"
     default: ClassVar[Chosen | None] = Chosen(RANKER)
     counts_parts: ClassVar[bool] = True

@@ -52,11 +52,11 @@ def holds(work: Work, dimension: int) -> bool:
     if upper < rows[row + np.uint64(LOW)] or value > rows[row + np.uint64(HIGH)]:
         return False
     more = np.int64(rows[row + np.uint64(MORE)])
-    return more < 0 or _meets_one(work.dimensions.ranges, more, value, upper)
+    return more < 0 or meets_one(work.dimensions.ranges, more, value, upper)
 
 
 @inlined
-def _meets_one(ranges: NDArray[np.int32], more: int, value: int, upper: int) -> bool:
+def meets_one(ranges: NDArray[np.int32], more: int, value: int, upper: int) -> bool:
     """Whether [value, upper] meets one of the ranges that are listed at `more`."""
     for i in range(more + 1, more + 1 + 2 * ranges[more], 2):
         if ranges[i] <= upper and value <= ranges[i + 1]:
