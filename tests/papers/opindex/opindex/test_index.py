@@ -197,6 +197,21 @@ def test_prefixes_within_prefixes():
     assert len(found.subscriptions) > 200
 
 
+def test_suffixes_within_suffixes():
+    """A string finds every suffix that it ends with, beside its prefixes; letters of several bytes, and wildcards."""
+    words = ["a", "ba", "cba", "dcba", "dba", "b", "é", "aé", "\N{PILE OF POO}é", "z" * 50, "a" + "z" * 49]
+    texts = [f"{name} LIKE '%{word}'" for name in ("s", "t") for word in words]
+    texts += [f"CASEI(s) LIKE CASEI('%{word}') AND s IS NOT NULL" for word in words]
+    texts += ["s LIKE '%'", "s LIKE '_a'", "s LIKE '%b%'", "s LIKE 'c%a'", "s LIKE '%_'", "s LIKE 'a%' AND s LIKE '%a'"]
+    texts += ["s NOT LIKE '%ba'", "t LIKE 'é%' OR t LIKE '%é'", r"s LIKE '%\%'"]
+    events = [{"s": head + word, "t": word} for word in words for head in ("", "a", "B", "~", "é")]
+    events += [{"s": 1}, {"s": ""}, {"t": "cba"}, {"s": "50 %"}, {}]
+
+    found = asked(texts, events)
+
+    assert len(found.subscriptions) > 200
+
+
 def test_statistics_choose_the_pivot():
     """The attribute that fewest events have; without statistics, that fewest subscriptions name."""
     expressions = compiled(["a = 1 AND b = 1", "b = 2"])

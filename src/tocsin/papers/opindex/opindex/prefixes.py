@@ -1,8 +1,9 @@
-"""LIKE patterns that are prefixes, in a trie stored as sorted strings with links to their parents.
+"""LIKE patterns that are prefixes or suffixes, in tries stored as sorted strings with links to their parents.
 
 Consider the last prefix that does not sort after a string. The string's prefixes are that one or its ancestors. So one
 binary search and a walk up the links replace a trie's walk down, letter by letter. The paper's strings "A#prefix" are
-groups by field here.
+groups by field here. A suffix is a prefix of what is read backwards, byte by byte: in UTF-8, bytes that end a string
+end it at a letter.
 
 Paper: Zhang, Chan, Tan 2014, section 6.2.
 """
@@ -10,6 +11,7 @@ Paper: Zhang, Chan, Tan 2014, section 6.2.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,45 +21,52 @@ from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Expressions
 from tocsin.papers.opindex.opindex.kernels.layouts import Prefixes
 
+Affix: TypeAlias = tuple[int, int, int, bytes]
+"""Field, transform, direction (1 for prefixes, -1 for suffixes), and bytes in that direction."""
+
 
 def make_prefixes(leaves: Expressions, present: NDArray[np.int32], fields: int) -> tuple[Prefixes, NDArray[np.int32]]:
-    """The prefixes of all LIKE leaves, and each leaf's number among them, or -1 if it is not a prefix.
+    """The prefixes and suffixes of all LIKE leaves, and each leaf's number among them, or -1 if it is neither.
 
     `present` has the field of each leaf. Cost: O(X log X) comparisons of strings for X LIKE leaves.
     """
     numbers = np.full(len(leaves.leaf_kinds), -1, np.int32)
-    found: dict[tuple[int, int, bytes], list[int]] = {}
+    found: dict[Affix, list[int]] = {}
     for leaf in np.flatnonzero(leaves.leaf_kinds == codes.LIKE).tolist():
-        text = _prefix(leaves, int(leaves.leaf_others[leaf]))
-        if text is not None:
-            found.setdefault((int(present[leaf]), int(leaves.leaf_transforms[leaf]), text), []).append(leaf)
+        affix = _affix(leaves, int(leaves.leaf_others[leaf]))
+        if affix is not None:
+            found.setdefault((int(present[leaf]), int(leaves.leaf_transforms[leaf]), *affix), []).append(leaf)
     ordered = sorted(found)
     for number, key in enumerate(ordered):
         numbers[found[key]] = number
     return _table(ordered, fields), numbers
 
 
-def _prefix(leaves: Expressions, pattern: int) -> bytes | None:
-    """The text before the only `%` of a pattern, at its end; None for other patterns."""
+def _affix(leaves: Expressions, pattern: int) -> tuple[int, bytes] | None:
+    """The direction, and the text before or behind the only `%` of a pattern at its end; None for other patterns."""
     tokens = leaves.pattern_tokens[leaves.pattern_starts[pattern] : leaves.pattern_starts[pattern + 1]]
-    if not len(tokens) or tokens[-1] != codes.ANY_RUN or (tokens[:-1] >= codes.ANY_RUN).any():
+    wild = np.flatnonzero(tokens >= codes.ANY_RUN)
+    if len(wild) != 1 or tokens[wild[0]] != codes.ANY_RUN:
         return None
-    return tokens[:-1].astype(np.uint8).tobytes()
+    if wild[0] == len(tokens) - 1:
+        return 1, tokens[:-1].astype(np.uint8).tobytes()
+    return (-1, tokens[:0:-1].astype(np.uint8).tobytes()) if wild[0] == 0 else None
 
 
-def _table(ordered: list[tuple[int, int, bytes]], fields: int) -> Prefixes:
-    groups = sorted({key[:2] for key in ordered})
+def _table(ordered: list[Affix], fields: int) -> Prefixes:
+    groups = sorted({key[:3] for key in ordered})
     places = {group: place for place, group in enumerate(groups)}
-    sizes = np.bincount([places[key[:2]] for key in ordered], minlength=len(groups)) if ordered else np.empty(0, int)
+    sizes = np.bincount([places[key[:3]] for key in ordered], minlength=len(groups)) if ordered else np.empty(0, int)
     return Prefixes(
-        starts=frozen(starts_of(np.bincount([field for field, _ in groups], minlength=fields), fields), np.int32)
+        starts=frozen(starts_of(np.bincount([field for field, *_ in groups], minlength=fields), fields), np.int32)
         if groups
         else frozen(np.zeros(fields + 1), np.int32),
-        transforms=frozen([transform for _, transform in groups], np.uint16),
+        transforms=frozen([transform for _, transform, _ in groups], np.uint16),
+        steps=frozen([step for *_, step in groups], np.int8),
         group_starts=frozen(starts_of(sizes, len(groups)), np.int32),
         text_starts=starts_of([len(text) for *_, text in ordered], len(ordered)),
         text=frozen(np.frombuffer(b"".join(text for *_, text in ordered), np.uint8), np.uint8),
-        parents=frozen(parents_of([(key[:2], key[2]) for key in ordered]), np.int32),
+        parents=frozen(parents_of([(key[:3], key[3]) for key in ordered]), np.int32),
     )
 
 
@@ -77,7 +86,7 @@ def parents_of(ordered: Sequence[tuple[Hashable, bytes]]) -> list[int]:
 
 
 def depths(prefixes: Prefixes) -> NDArray[np.int32]:
-    """(D,) the largest number of prefixes that a string of each field can begin with. Cost: linear."""
+    """(D,) the largest number of prefixes and suffixes that a string of each field can have. Cost: linear."""
     depth = np.zeros(len(prefixes.parents) + 1, np.int32)  # the last entry stands for "no parent"
     for number, parent in enumerate(prefixes.parents.tolist()):
         depth[number] = depth[parent] + 1

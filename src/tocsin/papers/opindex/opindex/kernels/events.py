@@ -1,4 +1,4 @@
-"""The keys with which an event searches an OpIndex: one for each value, and for each prefix of its strings.
+"""The keys with which an event searches an OpIndex: one for each value, and for each prefix and suffix of its strings.
 
 With each key go its segment in any list and its bits in any signature, so that searches only look these up.
 
@@ -123,10 +123,13 @@ def read_prefixes(asked: OpQuestion, values: int) -> int:
             continue
         for group in range(prefixes.starts[field], prefixes.starts[field + 1]):
             text = np.int64(prefixes.transforms[group]) * strings + out.texts[i]
-            first, stop = bound.text_starts[text], bound.text_starts[text + 1]
-            number = last_not_behind(prefixes, group, bound.text_bytes, first, stop)
+            first, length = bound.text_starts[text], bound.text_starts[text + 1] - bound.text_starts[text]
+            step = np.int64(prefixes.steps[group])
+            if step < 0:
+                first += length - 1
+            number = last_not_behind(prefixes, group, bound.text_bytes, first, step, length)
             while number >= 0:
-                if begins_with(bound.text_bytes, first, stop, prefixes, number):
+                if begins_with(bound.text_bytes, first, step, length, prefixes, number):
                     _write_pair(asked, field, key_of(field, number), count)
                     count += 1
                 number = np.int64(prefixes.parents[number])
@@ -134,8 +137,11 @@ def read_prefixes(asked: OpQuestion, values: int) -> int:
 
 
 @inner
-def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], first: int, stop: int) -> int:
-    """The last prefix of a group that does not sort after text[first:stop]; -1 if all do."""
+def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], first: int, step: int, length: int) -> int:
+    """The last prefix of a group that does not sort after a string; -1 if all do.
+
+    The string has `length` bytes, from text[first] on in steps of `step`.
+    """
     low = np.int64(prefixes.group_starts[group])
     begin = low
     high = np.int64(prefixes.group_starts[group + 1])
@@ -143,11 +149,11 @@ def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], fir
         middle = (low + high) >> 1
         at = prefixes.text_starts[middle]
         end = prefixes.text_starts[middle + 1]
-        i = first
-        while at < end and i < stop and prefixes.text[at] == text[i]:
+        i = np.int64(0)
+        while at < end and i < length and prefixes.text[at] == text[first + step * i]:
             at += 1
             i += 1
-        if at == end or (i < stop and prefixes.text[at] < text[i]):
+        if at == end or (i < length and prefixes.text[at] < text[first + step * i]):
             low = middle + 1
         else:
             high = middle
@@ -155,13 +161,13 @@ def last_not_behind(prefixes: Prefixes, group: int, text: NDArray[np.uint8], fir
 
 
 @inner
-def begins_with(text: NDArray[np.uint8], first: int, stop: int, prefixes: Prefixes, number: int) -> bool:
-    """Whether text[first:stop] begins with a prefix."""
+def begins_with(text: NDArray[np.uint8], first: int, step: int, length: int, prefixes: Prefixes, number: int) -> bool:
+    """Whether a string, as `last_not_behind` has it, begins with a prefix."""
     begin = prefixes.text_starts[number]
     end = prefixes.text_starts[number + 1]
-    if end - begin > stop - first:
+    if end - begin > length:
         return False
     for i in range(end - begin):
-        if prefixes.text[begin + i] != text[first + i]:
+        if prefixes.text[begin + i] != text[first + step * i]:
             return False
     return True

@@ -22,7 +22,7 @@ EQUAL: Final = 0  # operand: the value's code
 AT_MOST: Final = 1
 AT_LEAST: Final = 2
 DIFFERENT: Final = 3
-PREFIX: Final = 4  # operand: the prefix's number
+PREFIX: Final = 4  # operand: the number of the prefix or suffix
 PATTERN: Final = 5  # operand: the literal, tested on the string
 OPERATORS: Final = 6
 
@@ -37,10 +37,14 @@ CLAUSE_BITS: Final = np.uint64(6)
 
 
 class Prefixes(NamedTuple):
-    """A trie over the prefixes of each field: sorted, each linked to the longest other prefix that it begins with."""
+    """Tries over the prefixes of each field: sorted, each linked to the longest other prefix that it begins with.
+
+    Suffixes are prefixes of reversed strings.
+    """
 
     starts: NDArray[np.int32]  # (D + 1,) groups [starts[d], starts[d + 1]) are field d's
     transforms: NDArray[np.uint16]  # (G,)
+    steps: NDArray[np.int8]  # (G,) 1, or -1 for strings that are read backwards
     group_starts: NDArray[np.int32]  # (G + 1,) prefixes [group_starts[g], group_starts[g + 1]) are group g's
     text_starts: NDArray[np.int64]  # (X + 1,)
     text: NDArray[np.uint8]  # UTF-8, ascending within a group

@@ -8,7 +8,7 @@
 | NOT IN                  | one an element: `<>`                                                     |
 | BETWEEN                 | two: `>=` and `<=`                                                       |
 | NOT BETWEEN             | one: `<=` below it, or `>=` above                                         |
-| LIKE 'abc%'             | one: a prefix                                                            |
+| LIKE 'abc%' or '%abc'   | one: a prefix or suffix                                                  |
 | other patterns          | one: tested on the string                                                |
 | IS NOT NULL             | one: `>=` the lowest code of its field                                    |
 
@@ -113,7 +113,7 @@ def write_entries(
 ) -> None:
     """Write the entries of literals that are neither HELD_BY_NONE nor REFUSED.
 
-    `prefixes` has the number of each leaf's prefix, or -1 if it is not one.
+    `prefixes` has the number of each leaf's prefix or suffix, or -1 if it is neither.
     """
     operators = np.empty(2, np.uint8)
     operands = np.empty(2, np.int64)
