@@ -87,10 +87,13 @@ def test_whatever_happens_at_any_step_one_whole_version_stands(
     happens: Callable[[], None], before: int, tmp_path: Path
 ) -> None:
     """At every step with a file; for folders that are not there, that hold one version, that hold two."""
+    saved = tmp_path / "saved"
+    for _ in range(before):
+        holding("old").save(saved)
     for step in itertools.count():
         folder = tmp_path / str(step) / "engine"
-        for _ in range(before):
-            holding("old").save(folder)
+        if before:
+            shutil.copytree(saved, folder, symlinks=True)
         has_happened = FORK.Value("b", False)
         child = FORK.Process(target=saving, args=(folder, step, happens, has_happened))
         child.start()
