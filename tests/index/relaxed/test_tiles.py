@@ -20,6 +20,7 @@ from tests.index.relaxed.test_work import (
     relaxed_of,
     rows,
 )
+from tests.sizes import sized
 from tocsin import Relaxed
 from tocsin.index.relaxed.kernels.tiles import MOST_EVENTS, TILE
 
@@ -28,7 +29,7 @@ from tocsin.index.relaxed.kernels.tiles import MOST_EVENTS, TILE
 def test_more_events_than_pass_by_a_tile_together(count: int) -> None:
     """Of those left to the tiles; others, between them, are answered by cursors; and the order is that of the batch."""
     dice = random.Random(count)
-    subscriptions = of_every_kind(dice, 300) + ranges(dice, 1700, one_of_few, most=5, width=0.7)
+    subscriptions = of_every_kind(dice, 300) + ranges(dice, sized(300, 1700), one_of_few, most=5, width=0.7)
     left = points(dice, count)
     events = [one for event in left for one in ({"a": event["a"]}, event, {}, {"unasked": 1})]
 
