@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tocsin
@@ -40,6 +40,13 @@ def alike(draw: st.DrawFn) -> list[dict[str, Any]]:
     return draw(st.permutations([*events, *draw(st.lists(EVENTS | own.python_events(), max_size=2))]))
 
 
+OF_EVERY_KIND = [
+    {name: VALUES[kind][turn % len(VALUES[kind])] for name, kind in zip("sifbnl", VALUES, strict=True)}
+    for turn in (0, 0, 0, *range(8))
+]
+
+
+@example([OF_EVERY_KIND], set("sifbnl"))
 @given(st.lists(alike(), min_size=1, max_size=3), st.sets(st.sampled_from([*NAMES, *READINGS])))
 def test_they_are_encoded_like_new_ones(groups: list[list[Any]], names: set[str]) -> None:
     """Also after more names are wanted."""
