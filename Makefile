@@ -1,7 +1,7 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both set up all they need in .venv by themselves.
 #   make demo     the pipeline on local Spark over a year of real flights (about two minutes)
 #   make test     every test but the longest; the slowest are named at the end
-#   make unit     as many cases of each test as take 0.1 s, of tests that were quick the last time: a minute, once kernels are compiled
+#   make unit     several cases of each test that was quick the last time: a minute, once kernels are compiled
 #   make thorough every test, the longest too, at full size and with 20 times as many examples (hours)
 #   make durations  record what tests took in the last run: tests/durations.json
 #   make pythons  the README's first example, and the default index against the oracle, on every further Python here
