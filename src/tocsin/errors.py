@@ -10,6 +10,7 @@
     │   └── UnsuitableIndex         an index that was asked for by name cannot hold some subscription
     ├── UnknownSubscription     (also a KeyError) no subscription has that id
     ├── ServiceError            a service refused a request of a client, or could not be reached
+    ├── LeftOut                 an answer was too large for what was asked of it
     ├── HalfChanged             a change failed halfway, and the object can no longer be used
     ├── StoreError              a store (of an engine, fences or a window) cannot be opened or written
     ├── SegmentError            files of an index are missing, damaged or of another version
@@ -151,6 +152,10 @@ class SegmentError(TocsinError):
 
 class StoreError(TocsinError):
     """The store of an engine, fences or a window cannot be opened or written. What was acknowledged before is kept."""
+
+
+class LeftOut(TocsinError):
+    """An answer of the service was too large to have this value; the message says how to read it."""
 
 
 class HalfChanged(TocsinError):

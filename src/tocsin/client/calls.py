@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tocsin.errors import DuplicateSubscription, InvalidInput, RecordError, ServiceError, UnknownSubscription
 from tocsin.model.ranking import RANKINGS, Ranking
-from tocsin.model.subscription import Hit, Match, Reject, Report, SubscriptionId
+from tocsin.model.subscription import Hit, Match, Omitted, Reject, Report, SubscriptionId
 
 Result = TypeVar("Result")
 Event: TypeAlias = Mapping[str, Any]
@@ -195,11 +195,16 @@ def matches_of(found: Iterable[Mapping[str, Any]]) -> list[Match]:
         Hit(
             one["id"],
             one["score"],
-            {"payload": one.get("payload")} | {name: one[name] for name in ("named",) if name in one},
+            {"payload": payload_of(one)} | {name: one[name] for name in ("named",) if name in one},
         )
         for one in found
         if "change" not in one
     ]
+
+
+def payload_of(found: Mapping[str, Any]) -> Any:
+    """The payload of a subscription of an answer, or `Omitted.PAYLOAD`, which nobody mistakes for it."""
+    return Omitted.PAYLOAD if Omitted.PAYLOAD.value in found.get("left_out", ()) else found.get("payload")
 
 
 def match(event: Event, ranking: Ranking | None) -> Ask[list[Match]]:

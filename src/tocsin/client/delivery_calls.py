@@ -8,15 +8,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from tocsin.client.calls import Ask, answer_document, json_body, matches_of, no_answer, path_part
+from tocsin.client.calls import Ask, answer_document, json_body, matches_of, no_answer, path_part, payload_of
 from tocsin.errors import InvalidInput
-from tocsin.model.subscription import Match, SubscriptionId
+from tocsin.model.subscription import Match, Omitted, SubscriptionId, payload_in
 
 _PULLED: Final = 100
 """Deliveries in a page; they are acknowledged together."""
 
 
-class DeliveredChange(NamedTuple):
+class _Change(NamedTuple):
+    subscription: SubscriptionId
+    change: str
+    score: float
+    payload: Any
+    message: str | int | None = None
+    fence: str | None = None
+    object: str | int | float | None = None
+    seconds: float | None = None
+
+
+class DeliveredChange(_Change):
     """A change that a subscription of a fence or of a window is told of.
 
     Attributes
@@ -28,7 +39,9 @@ class DeliveredChange(NamedTuple):
     score : float
         The score of the subscription; for windows that of the message.
     payload : JSON value
-        What the subscription carries.
+        What the subscription carries. Reading it raises `LeftOut` if the delivery was too large for it.
+    left_out : tuple of str
+        The attributes that the delivery was too large for: `("payload",)`, or none.
     message : str or int or None
         The key or number of the message, for windows.
     fence : str or None
@@ -39,14 +52,15 @@ class DeliveredChange(NamedTuple):
         How long the object had been inside.
     """
 
-    subscription: SubscriptionId
-    change: str
-    score: float
-    payload: Any
-    message: str | int | None = None
-    fence: str | None = None
-    object: str | int | float | None = None
-    seconds: float | None = None
+    __slots__ = ()
+
+    @property
+    def payload(self) -> Any:
+        return payload_in(super().payload, self.subscription)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        return tuple(one.value for one in self if isinstance(one, Omitted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +105,7 @@ class Page(NamedTuple):
 def _changes(found: Iterable[Mapping[str, Any]]) -> list[DeliveredChange]:
     names = DeliveredChange._fields[4:]
     return [
-        DeliveredChange(one["id"], one["change"], one["score"], one.get("payload"), *map(one.get, names))
+        DeliveredChange(one["id"], one["change"], one["score"], payload_of(one), *map(one.get, names))
         for one in found
         if "change" in one
     ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from os import PathLike
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tocsin.errors import RecordError, in_field
+from tocsin.errors import LeftOut, RecordError, in_field
 from tocsin.model.expression import Expression
 from tocsin.model.values import class_of
 
@@ -47,6 +48,19 @@ class Subscription:
     weights: Mapping[str, float] | None = field(default=None, compare=False)
 
 
+class Omitted(Enum):
+    """A value that an answer of the service was too large for. It stands in the place of the value."""
+
+    PAYLOAD = "payload"
+
+
+def payload_in(value: Any, id: SubscriptionId) -> Any:
+    """The payload of a subscription that an answer has; raises `LeftOut` if the answer left it out."""
+    if isinstance(value, Omitted):
+        raise LeftOut(f"the delivery was too large for the payload of {id!r}; read it from the subscription")
+    return value
+
+
 class Match(NamedTuple):
     """A subscription that an event satisfies.
 
@@ -71,8 +85,15 @@ class Match(NamedTuple):
         ------
         AttributeError
             If the payloads were not asked for.
+        LeftOut
+            If a delivery of the service was too large for it.
         """
         raise AttributeError("the payloads were not asked for; call match(event, payload=True)")
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The attributes that a delivery of the service was too large for: `("payload",)`, or none."""
+        return ()
 
     @property
     def named(self) -> dict[str, list[int]]:
@@ -99,7 +120,12 @@ class Hit(Match):
 
     @property
     def payload(self) -> Any:
-        return self.__dict__["more"]["payload"] if "payload" in self.__dict__["more"] else super().payload
+        more = self.__dict__["more"]
+        return payload_in(more["payload"], self.subscription) if "payload" in more else super().payload
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        return tuple(one.value for one in self.__dict__["more"].values() if isinstance(one, Omitted))
 
     @property
     def named(self) -> dict[str, list[int]]:
