@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     folder, after = tenant_folder(Path(given.folder), given.tenant), given.after
     database = Database.open(folder, read_only=True)
     try:
-        while found := page(database.connection, after, AT_ONCE):
+        while found := page(database.connection, after, AT_ONCE)[0]:
             for record in found:
                 print(json.dumps(record))  # in ASCII, which no terminal obeys
             after = found[-1]["number"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tocsin.client import calls
+from tocsin.client import calls, conversations
 from tocsin.client.async_hosting import AsyncHosting
 from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
@@ -173,10 +173,10 @@ class AsyncClient(AsyncHosting):
         list of Match
             As in `tocsin.Client.match`.
         """
-        return await self._ask(calls.match(event, ranking))
+        return [one async for one in self._items(conversations.matches(event, ranking))]
 
     async def match_batch(self, events: pa.Table | Iterable[Event], *, ranking: Ranking | None = None) -> Matched:
-        """The matches of many events in one request; nothing is stored.
+        """The matches of many events; nothing is stored. It takes further requests if the matches are many.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class AsyncClient(AsyncHosting):
         Matched
             As in `tocsin.Client.match_batch`.
         """
-        return await self._ask(calls.match_batch(events, ranking))
+        return calls.joined([one async for one in self._items(conversations.batches(events, ranking))])
 
     async def publish(self, events: Event | pa.Table | Iterable[Event], *, key: str | None = None) -> Published:
         """Publish events; they and their deliveries are durable when the call returns.

@@ -42,6 +42,13 @@ class Published(NamedTuple):
     errors: list[Reject]
 
 
+class Further(NamedTuple):
+    """The event with which a match goes on whose answer ended early, and its last match of that answer."""
+
+    row: int
+    after: str | None
+
+
 class Matched(NamedTuple):
     """The matches of a batch.
 
@@ -207,29 +214,46 @@ def payload_of(found: Mapping[str, Any]) -> Any:
     return Omitted.PAYLOAD if Omitted.PAYLOAD.value in found.get("left_out", ()) else found.get("payload")
 
 
-def match(event: Event, ranking: Ranking | None) -> Ask[list[Match]]:
-    return Ask(
-        "POST", "/v1/match", lambda _, body: matches_of(json.loads(body)["matches"]), params=_ranked(ranking),
-        **json_body(event),
-    )  # fmt: skip
+def _match_params(ranking: Ranking | None, after: str | None) -> dict[str, str]:
+    return _ranked(ranking) | ({} if after is None else {"after": after})
 
 
-def match_batch(events: pa.Table | Iterable[Event], ranking: Ranking | None) -> Ask[Matched]:
+def match(event: Event, ranking: Ranking | None, after: str | None) -> Ask[tuple[list[Match], str | None]]:
+    """The matches of an event behind one of them, and the last one if there are more."""
+
+    def read(status: int, body: bytes) -> tuple[list[Match], str | None]:
+        document = json.loads(body)
+        return matches_of(document["matches"]), document.get("next")
+
+    return Ask("POST", "/v1/match", read, params=_match_params(ranking, after), **json_body(event))
+
+
+def match_batch(
+    events: pa.Table | Iterable[Event], ranking: Ranking | None, after: str | None
+) -> Ask[tuple[Matched, Further | None]]:
+    """The matches of events, those of the first one behind one of them, and where they go on if there are more."""
     read = _of_table if isinstance(events, pa.Table) else _of_lines
-    return Ask("POST", "/v1/match", read, params=_ranked(ranking), **many_body(events))
+    return Ask("POST", "/v1/match", read, params=_match_params(ranking, after), **many_body(events))
 
 
-def _of_table(status: int, body: bytes) -> Matched:
+def _further(document: Mapping[str, Any] | None) -> Further | None:
+    return None if document is None else Further(document["row"], document.get("after"))
+
+
+def _of_table(status: int, body: bytes) -> tuple[Matched, Further | None]:
     table = pa.ipc.open_stream(body).read_all()
-    errors = json.loads((table.schema.metadata or {}).get(b"tocsin:errors", b"[]"))
-    return Matched(table.replace_schema_metadata(None), rejects_of(errors))
+    metadata = table.schema.metadata or {}
+    errors, further = (json.loads(metadata.get(name, b"null")) for name in (b"tocsin:errors", b"tocsin:next"))
+    return Matched(table.replace_schema_metadata(None), rejects_of(errors or ())), _further(further)
 
 
-def _of_lines(status: int, body: bytes) -> Matched:
+def _of_lines(status: int, body: bytes) -> tuple[Matched, Further | None]:
     rows: list[tuple[int, Any, float, str | None]] = []
     errors: list[Reject] = []
+    further = None
     for line in body.splitlines():
         one = json.loads(line)
+        further = _further(one.get("next"))
         if "error" in one:
             errors.append(Reject(one["row"], None, "", one["error"]))
         for found in one.get("matches", ()):
@@ -242,7 +266,14 @@ def _of_lines(status: int, body: bytes) -> Matched:
         "score": pa.array(scores, pa.float64()),
         "payload": pa.array(payloads, pa.string()),
     }
-    return Matched(pa.table(columns), errors)
+    return Matched(pa.table(columns), errors), further
+
+
+def joined(parts: Iterable[Matched]) -> Matched:
+    """The matches of several answers, the first of which is always there."""
+    first, *others = parts
+    tables = [one.table for one in (first, *others) if len(one.table)] or [first.table]
+    return Matched(pa.concat_tables(tables), [error for one in (first, *others) for error in one.errors])
 
 
 def publish(events: Event | pa.Table | Iterable[Event], key: str | None) -> Ask[Published]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tocsin.client import calls
+from tocsin.client import calls, conversations
 from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
 from tocsin.client.hosting import Hosting
@@ -228,10 +228,10 @@ class Client(Hosting):
         list of Match
             Each with `subscription`, `score` and `payload`.
         """
-        return self._ask(calls.match(event, ranking))
+        return list(self._items(conversations.matches(event, ranking)))
 
     def match_batch(self, events: pa.Table | Iterable[Event], *, ranking: Ranking | None = None) -> Matched:
-        """The matches of many events in one request; nothing is stored.
+        """The matches of many events; nothing is stored. It takes further requests if the matches are many.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class Client(Hosting):
         Matched
             `table` and `errors`.
         """
-        return self._ask(calls.match_batch(events, ranking))
+        return calls.joined(self._items(conversations.batches(events, ranking)))
 
     def publish(self, events: Event | pa.Table | Iterable[Event], *, key: str | None = None) -> Published:
         """Publish events; they and their deliveries are durable when the call returns.

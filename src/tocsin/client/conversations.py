@@ -6,14 +6,19 @@ Both clients run them: `items_of` says what to do next, and nothing here waits.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from typing import Any, Final, TypeAlias, TypeVar
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tocsin.client import calls, delivery_calls
-from tocsin.client.calls import Ask
+from tocsin.client.calls import Ask, Event, Matched
 from tocsin.client.delivery_calls import Delivery
 from tocsin.client.streams import checked_gaps
 from tocsin.errors import ServiceError
+from tocsin.model.ranking import Ranking
+from tocsin.model.subscription import Match
 
 Item = TypeVar("Item")
 Conversation: TypeAlias = Generator[Ask[Any] | Item, Any, None]
@@ -38,6 +43,33 @@ def pages(path: str, name: str) -> Conversation[dict[str, Any]]:
         after = page.get("next")
         if after is None:
             return
+
+
+def matches(event: Event, ranking: Ranking | None) -> Conversation[Match]:
+    """All matches of an event, answer by answer."""
+    after: str | None = None
+    while True:
+        found, after = yield calls.match(event, ranking, after)
+        yield from found
+        if after is None:
+            return
+
+
+def batches(events: pa.Table | Iterable[Event], ranking: Ranking | None) -> Conversation[Matched]:
+    """The matches of many events, answer by answer. The first event of an answer may be the last of that before."""
+    rows = events if isinstance(events, pa.Table) else list(events)
+    first, after = 0, None
+    while True:
+        part, further = yield calls.match_batch(rows[first:], ranking, after)
+        if first:
+            numbers = pc.add(part.table["event"], first)
+            table = part.table.set_column(0, "event", numbers)
+            part = Matched(table, [one._replace(row=one.row + first) for one in part.errors])
+        if further is None:
+            yield part
+            return
+        first, after = first + further.row, further.after
+        yield part._replace(errors=[one for one in part.errors if one.row < first])
 
 
 def dead_letters(destination: str) -> Conversation[dict[str, Any]]:

@@ -211,6 +211,11 @@ class DeltaSnapshot(Snapshot):
     def payloads(self) -> pa.Array | None:
         return pa.array(self.delta.payloads[: len(self)], pa.large_string())
 
+    def payload_bytes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        payloads = self.delta.payloads
+        texts = (payloads[number] or "" for number in numbers.tolist())
+        return np.array([len(text) if text.isascii() else len(text.encode()) for text in texts], np.int64)
+
     def names_of(self, numbers: NDArray[np.int64]) -> list[SubscriptionId]:
         ids = self.delta.ids
         return [ids[number] for number in numbers.tolist()]

@@ -14,8 +14,13 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.encoding import encode_chunk
+from tocsin.engine.answer import Answer as TableAnswer
+from tocsin.engine.answer import Stats
+from tocsin.engine.matching import Request, answer_of
 from tocsin.engine.named import named_of
+from tocsin.engine.only import Only, restricted
 from tocsin.engine.questions import Questions
+from tocsin.engine.rooms import Room, Rooms
 from tocsin.index import Found, at_moment
 from tocsin.model.instants import present
 from tocsin.model.ranking import Ranking
@@ -56,11 +61,14 @@ def hits_of(
     ranking: Ranking | None = None,
     naming: Naming | None = None,
     now: Instant | None = None,
+    *,
+    room: Room | Rooms | None = None,
+    only: Only | None = None,
 ) -> tuple[list[Hits], list[Reject]]:
     """Match a chunk of events. All see one state of the engine, and one present: `now`, or that of the clock.
 
     `naming` is called for each `Hits`, in order. Also returns the rejects. An event whose row no `Hits` has could not
-    be used at all.
+    be used at all. With a `room` the matches that do not fit are left out. `only` asks a part of the subscriptions.
     """
 
     def listed(snapshots: Snapshots, batch: EventBatch, found: Found) -> Hits:
@@ -71,10 +79,12 @@ def hits_of(
         scores = _scores(snapshots, found).tolist()
         return Hits(batch.rows.tolist(), found.starts.tolist(), ids, scores, payloads, named)
 
-    return _answers(engine, chunk, ranking, now, listed)
+    return _answers(engine, chunk, ranking, now, listed, room, only)
 
 
-def columns_of(engine: Questions, chunk: Chunk, ranking: Ranking | None = None) -> tuple[list[Columns], list[Reject]]:
+def columns_of(
+    engine: Questions, chunk: Chunk, ranking: Ranking | None = None, room: Room | None = None
+) -> tuple[list[Columns], list[Reject]]:
     """The same as `hits_of`, in columns."""
 
     def columns(snapshots: Snapshots, batch: EventBatch, found: Found) -> Columns:
@@ -82,7 +92,16 @@ def columns_of(engine: Questions, chunk: Chunk, ranking: Ranking | None = None) 
         ids, payloads = snapshots.ids_of(places), snapshots.payloads_of(places)
         return Columns(batch.rows, found.starts, ids, _scores(snapshots, found), payloads)
 
-    return _answers(engine, chunk, ranking, None, columns)
+    return _answers(engine, chunk, ranking, None, columns, room)
+
+
+def table_answer(
+    engine: Questions, table: pa.Table, ranking: Ranking | None, room: Room, *, named: bool, only: Only | None
+) -> TableAnswer:
+    """The answer of `match_batch` with payloads, as far as there is room."""
+    request = Request(ranking, threads=1, payload=True, named=named, texts=engine._texts, room=room)
+    with engine._reading() as snapshots:
+        return answer_of(restricted(snapshots, only), table, request, Stats(), [])
 
 
 def _answers(
@@ -91,18 +110,21 @@ def _answers(
     ranking: Ranking | None,
     now: Instant | None,
     form: Callable[[Snapshots, EventBatch, Found], Answer],
+    room: Room | Rooms | None = None,
+    only: Only | None = None,
 ) -> tuple[list[Answer], list[Reject]]:
     """The answers to the batches of a chunk, in a form, and the rejects."""
     with engine._reading() as snapshots:
         batches, rejects = encode_chunk(chunk, snapshots.wanted, engine._texts)
         now = now or present()
-        answers = []
-        for batch in batches:
-            rejects = [*rejects, *batch.rejects]
-            if snapshots.wanted.clock:
-                batch = at_moment(batch, now)
-            answers.append(form(snapshots, batch, snapshots.find(batch, ranking)))
-    return answers, rejects
+        rejects = [*rejects, *(reject for batch in batches for reject in batch.rejects)]
+        if snapshots.wanted.clock:
+            batches = [at_moment(batch, now) for batch in batches]
+        part = restricted(snapshots, only)
+        answers = [part.find(batch, ranking) for batch in batches]
+        if room is not None:
+            answers = room.cut(snapshots, batches, answers)
+        return [form(snapshots, *pair) for pair in zip(batches, answers, strict=True)], rejects
 
 
 def _scores(snapshots: Snapshots, found: Found) -> NDArray[np.float64]:

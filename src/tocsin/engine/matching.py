@@ -22,6 +22,7 @@ from tocsin.engine.named import NAMED_TYPE, NamedParts
 from tocsin.engine.notices import notices_of
 from tocsin.engine.notices.exchanged import latitude_first
 from tocsin.engine.notices.texts import texts_of_all
+from tocsin.engine.rooms import Room
 from tocsin.engine.seen import Seen
 from tocsin.engine.trails import Trail
 from tocsin.engine.witness import Witness
@@ -66,6 +67,7 @@ class Request:
     no_places: tuple[tuple[float, float], ...] = ()  # points that mean "position not known"
     witness: Witness | None = None  # keeps the events, to tell more about single ones
     now: Instant | NDArray[np.int64] | None = None  # the present, or that of each row; None: when a piece is matched
+    room: Room | None = None  # the bytes that the matches may take
     trail: Trail | None = None  # last positions of objects by `event_key`; adds a column of matches along their lines
 
     def __post_init__(self) -> None:
@@ -308,10 +310,13 @@ _SHARED_PIECE: Final = 4096
 
 def _match_batches(snapshots: Snapshots, batches: list[EventBatch], request: Request, stats: Stats) -> pa.Table:
     """The matches of a chunk's batches as one table, by event."""
-    tables = []
     schema = _schema(snapshots, request, lists=False)
-    for batch in batches:
-        found = snapshots.find(batch, request.ranking)
+    if request.room is not None and request.room.end is not None:
+        return schema.empty_table()
+    tables, answers = [], [snapshots.find(batch, request.ranking) for batch in batches]
+    if request.room is not None:
+        answers = request.room.cut(snapshots, batches, answers)
+    for batch, found in zip(batches, answers, strict=True):
         columns = [pa.array(repeated(batch.rows, found.starts)), snapshots.ids_column(found.subscriptions)]
         if found.scores is not None:
             columns.append(pa.array(found.scores))

@@ -189,6 +189,10 @@ class Snapshot(ABC):
         """The payloads by number as JSON texts, null or empty if absent; None if all are absent."""
 
     @abstractmethod
+    def payload_bytes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """The lengths of some payloads as UTF-8."""
+
+    @abstractmethod
     def as_segment(self, plan: Plan) -> Segment:
         """A segment with the same answers; the plan is used if it must be built."""
 
@@ -247,6 +251,13 @@ class SegmentSnapshot(Snapshot):
 
     def payloads(self) -> pa.Array | None:
         return None if self.segment.payloads is None else self.segment.payloads.arrow()
+
+    def payload_bytes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        if self.segment.payloads is None:
+            return np.zeros(len(numbers), np.int64)
+        starts = self.segment.payloads.starts
+        lengths: NDArray[np.int64] = starts[numbers + 1] - starts[numbers]
+        return lengths
 
     def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
         return ids_at(self.segment.ids, numbers)

@@ -216,6 +216,13 @@ class Snapshots:
             texts = pc.replace_with_mask(texts, pa.array(where), some)
         return texts
 
+    def payload_bytes(self, places: NDArray[Any]) -> NDArray[np.int64]:
+        """The lengths of the payloads as UTF-8, which are known without reading them."""
+        sizes = np.zeros(len(places), np.int64)
+        for source, own, numbers in self._by_source(places):
+            sizes[own] = self._snapshots[source].payload_bytes(numbers)
+        return sizes
+
     def texts_of(self, places: NDArray[Any]) -> list[str]:
         """The texts of the subscriptions' conditions."""
         texts = [""] * len(places)

@@ -23,6 +23,7 @@ from tocsin.service.connections import Connections
 from tocsin.service.names import Asked, path_text
 from tocsin.service.principals import NOBODY, Principal
 from tocsin.service.problems import Problem, of_error
+from tocsin.service.readers import bounded
 from tocsin.service.service import Service
 from tocsin.service.tenants import Tenants
 from tocsin.service.tracing import current
@@ -271,10 +272,11 @@ def named_page(
     """The page of documents that a request asks for, by name. One that is None was deleted meanwhile."""
     limit, after = exchange.asked.number("limit", 100, 1, MOST_PAGE), exchange.asked.text("after")
     left = sorted(name for name in names if after is None or name > after)
-    document: dict[str, Any] = {word: [one for name in left[:limit] if (one := document_of(name)) is not None]}
-    if len(left) > limit:
-        document["next"] = left[limit - 1]
-    return answered(document)
+    texts = ((name, json.dumps(one, ensure_ascii=False)) for name in left if (one := document_of(name)) is not None)
+    rows, has_more = bounded(texts, limit)
+    more = f', "next": {json.dumps(rows[-1][0], ensure_ascii=False)}' if has_more else ""
+    listed = ", ".join(text for _, text in rows)
+    return raw(f'{{"{word}": [{listed}]{more}}}'.encode("utf-8", "backslashreplace"))
 
 
 def empty(headers: Mapping[str, str] | None = None) -> Response:

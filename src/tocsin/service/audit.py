@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from tocsin.service.readers import bounded
 from tocsin.service.times import now_ms, time_text
 from tocsin.store import Change, Database
 
@@ -65,16 +66,17 @@ class Audited:
         return self.change.apply()
 
 
-def page(connection: sqlite3.Connection, after: int, limit: int) -> list[dict[str, Any]]:
-    """The records after a number."""
+def page(connection: sqlite3.Connection, after: int, limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """The records after a number, within the size of a page, and whether there are more."""
+    rows, has_more = bounded(connection.execute(_PAGE, (after, limit + 1)), limit)
     found = []
-    for number, time, token, name, address, method, path, first, last in connection.execute(_PAGE, (after, limit)):
+    for number, time, token, name, address, method, path, first, last in rows:
         record = {"number": number, "time": time_text(time), "token": token, "name": name, "address": address}
         record |= {"method": method, "path": path}
         if first is not None:
             record |= {"first": first, "last": last}
         found.append(record)
-    return found
+    return found, has_more
 
 
 def trim(database: Database) -> None:

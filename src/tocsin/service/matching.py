@@ -12,9 +12,10 @@ from typing import Any, Final, TypeVar
 from tocsin.columns.arrays import Texts
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.groups import Columns, Hits, columns_of, hits_of
+from tocsin.engine.rooms import Room, Rooms
 from tocsin.errors import InvalidInput
 from tocsin.model.ranking import RANKINGS, Ranking
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records import Chunk, ObjectChunk
 from tocsin.service.fragments import fragments, lines_of_many
 from tocsin.service.names import Asked
@@ -23,6 +24,8 @@ from tocsin.service.problems import Problem, invalid, printable
 _MOST: Final = 1024
 """Events in a batch."""
 _MOST_K: Final = 10_000
+MOST_BYTES: Final = 16 << 20
+"""Of the matches of an answer; it has one at least."""
 Result = TypeVar("Result")
 Found = tuple[list[Columns], list[Reject]]
 Waiting = tuple[Mapping[str, Any], Ranking | None, "asyncio.Future[str]"]
@@ -64,16 +67,16 @@ class Matcher:
         self._thread = ThreadPoolExecutor(1, "tocsin-match")
 
     async def match(self, event: Mapping[str, Any], ranking: Ranking | None) -> str:
-        """The matches of one event, as a JSON list."""
+        """The matches of one event, as the members of a JSON document."""
         done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._waiting.append((event, ranking, done))
         if self._task is None:
             self._task = asyncio.create_task(self._answer())
         return await done
 
-    async def columns(self, chunk: Chunk, ranking: Ranking | None) -> Found:
-        """The matches of a chunk of events, and why some could not be used."""
-        return await self.run(columns_of, self._engine, chunk, ranking)
+    async def columns(self, chunk: Chunk, ranking: Ranking | None, room: Room) -> Found:
+        """The matches of a chunk of events for which there is room, and why some could not be used."""
+        return await self.run(columns_of, self._engine, chunk, ranking, room)
 
     async def run(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a call on the matching thread."""
@@ -102,12 +105,13 @@ class Matcher:
         for place, (_, ranking, _) in enumerate(batch):
             places.setdefault(ranking, []).append(place)
         for ranking, own in places.items():
-            found, rejects = hits_of(self._engine, ObjectChunk([(place, batch[place][0]) for place in own]), ranking)
+            chunk, rooms = ObjectChunk([(place, batch[place][0]) for place in own]), Rooms(MOST_BYTES)
+            found, rejects = hits_of(self._engine, chunk, ranking, room=rooms)
             for place in own:
                 answers[place] = invalid(_reason(rejects, place))
             for hits in found:
                 for place, matches in zip(hits.rows, listed(hits), strict=True):
-                    answers[place] = matches
+                    answers[place] = members(matches, rooms.ends.get(place))
         return answers
 
     def close(self) -> None:
@@ -115,10 +119,25 @@ class Matcher:
         self._thread.shutdown()
 
 
+def members(matches: str, last: SubscriptionId | None) -> str:
+    """The members of a document with a list of matches, and with the last of them if there are more."""
+    return f'"matches":{matches}' + ("" if last is None else f',"next":{json.dumps(str(last), ensure_ascii=False)}')
+
+
+def next_line(row: int, after: SubscriptionId | None) -> bytes:
+    """The last line of an answer that ends early: the event to go on with, and its last match here."""
+    return json.dumps({"next": next_place(row, after)}, ensure_ascii=False).encode() + b"\n"
+
+
+def next_place(row: int, after: SubscriptionId | None) -> dict[str, Any]:
+    """A place to go on at as a document."""
+    return {"row": row} if after is None else {"row": row, "after": str(after)}
+
+
 def lines_of(found: Found, count: int, first: int) -> bytes:
     """A line of JSON for each of some events: its row, and its matches or why it could not be used.
 
-    `first` is the row of the first.
+    `first` is the row of the first. Those beyond `count` are left out.
     """
     answers, rejects = [one for one in found[0] if len(one.rows)], found[1]
     written = [lines_of_many(columns, first) for columns in answers]
@@ -127,7 +146,8 @@ def lines_of(found: Found, count: int, first: int) -> bytes:
     texts: list[str] = [""] * count
     for columns, lines in zip(answers, written, strict=True):
         for row, line in zip(columns.rows.tolist(), lines.to_pylist(), strict=True):
-            texts[row] = line
+            if row < count:
+                texts[row] = line
     for row in (row for row, text in enumerate(texts) if not text):
         texts[row] = f"{problem_line(first + row, _reason(rejects, row))}\n"
     return "".join(texts).encode()

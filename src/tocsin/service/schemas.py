@@ -276,7 +276,10 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Lines": {"type": "string", "description": "One JSON object a line"},
     "Login": _object({"token": _TEXT}, "token", additionalProperties=False),
     "Matches": _object(
-        {"matches": {"type": "array", "items": _TOLD}},
+        {
+            "matches": {"type": "array", "items": _TOLD},
+            "next": {**_TEXT, "description": "There are more matches: go on with this as `after`"},
+        },
         "matches",
     ),
     "Message": _object(

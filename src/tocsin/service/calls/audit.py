@@ -14,10 +14,10 @@ from tocsin.service.principals import ADMIN
 
 async def log(exchange: Exchange) -> Response:
     limit, after = exchange.asked.number("limit", 100, 1, AT_ONCE), exchange.asked.number("after", 0, 0, MOST_NUMBER)
-    found = await exchange.service.readers.read(lambda one: page(one, after, limit + 1))
-    document: dict[str, Any] = {"records": found[:limit]}
-    if len(found) > limit:
-        document["next"] = found[limit - 1]["number"]
+    found, has_more = await exchange.service.readers.read(lambda one: page(one, after, limit))
+    document: dict[str, Any] = {"records": found}
+    if has_more:
+        document["next"] = found[-1]["number"]
     return answered(document)
 
 

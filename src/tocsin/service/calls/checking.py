@@ -21,6 +21,7 @@ from tocsin.service.calls.subscriptions import condition_in, explained, parsed
 from tocsin.service.names import amount, only, present, subscription_id, whole
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid, of_expression
+from tocsin.service.readers import bounded
 from tocsin.service.times import now_ms, time_text
 
 _MOST_EVENTS: Final = 1_000_000
@@ -126,24 +127,16 @@ class _DryRun:
         self._first = self._last = 0  # times of the events that were looked at
         self._unreadable = 0
 
-    def rows(self, connection: sqlite3.Connection, before: int, most: int) -> list[tuple[int, int, str]]:
+    def rows(self, connection: sqlite3.Connection, before: int, most: int) -> list[tuple[Any, ...]]:
         """The events before a number, newest first: number, time and text."""
         cursor = connection.execute(
             "SELECT sequence, published, event FROM service_events "
             "WHERE sequence < ? AND tenant = ? AND published >= ? AND kind = '' ORDER BY sequence DESC LIMIT ?",
             (before, self._tenant, self._since, most),
         )
-        found: list[tuple[int, int, str]] = []
-        size = 0
-        for row in cursor:
-            found.append(row)
-            size += len(row[2])
-            if size > _MOST_BYTES:
-                break
-        cursor.close()
-        return found
+        return bounded(cursor, most, _MOST_BYTES)[0]
 
-    def take(self, rows: list[tuple[int, int, str]]) -> int | None:
+    def take(self, rows: list[tuple[Any, ...]]) -> int | None:
         """Match some events; returns the number before which to go on, or None if there are none left."""
         if not rows:
             return None
@@ -161,7 +154,8 @@ class _DryRun:
         self.seen += len(rows)
         self._last = self._last or rows[0][1]
         self._first = rows[-1][1]
-        return rows[-1][0]
+        before: int = rows[-1][0]
+        return before
 
     def document(self, *, is_whole: bool) -> dict[str, Any]:
         """The answer. `whole` says whether all events were looked at that are kept, in the time that was asked for."""

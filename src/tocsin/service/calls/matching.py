@@ -10,20 +10,31 @@ from typing import Any, Final
 import pyarrow as pa
 from starlette.responses import Response
 
+from tocsin.engine.groups import hits_of, table_answer
+from tocsin.engine.rooms import Room
 from tocsin.errors import ExpressionError
 from tocsin.language import parse_any
 from tocsin.model.ranking import RANKINGS, Ranking
+from tocsin.model.subscription import SubscriptionId
+from tocsin.records import ObjectChunk
 from tocsin.service import arrow, bodies
 from tocsin.service.api import Call, Exchange, Option, answered, raw
-from tocsin.service.matching import lines_of, ranking_of
+from tocsin.service.matching import MOST_BYTES, lines_of, listed, members, next_line, next_place, ranking_of
+from tocsin.service.names import subscription_id
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid, refusal
 
 ERRORS: Final = "tocsin:errors"
 _MOST_ERRORS: Final = 1000
 _MOST_EXPLAINED: Final = 20
+NEXT: Final = "tocsin:next"
+_FIRST_LINES: Final = 256
 _AT_ONCE: Final = 4096
 """Lines that are matched together: the others are matched after them, and single events between."""
+_MATCHES_AT_ONCE: Final = 4_000_000
+"""Matches from which on fewer lines are matched together."""
+_NAMED_BYTES: Final = 1 << 10
+"""What the named parts of a match take, and 8 times the mean size of an event for the places of elements."""
 
 
 async def match(exchange: Exchange) -> Response:
@@ -32,31 +43,62 @@ async def match(exchange: Exchange) -> Response:
     if exchange.asked.flag("explain"):
         return await _explained(exchange, form, ranking)
     named, only = exchange.asked.flag("named"), _only(exchange)
-    if form != bodies.ARROW and (named or only is not None):
-        return await _of_part(exchange, form, ranking, named, only)
-    body, matcher, quotas = await exchange.body(), exchange.service.matcher, exchange.service.quotas
+    if form == bodies.LINES and (named or only is not None):
+        raise invalid("named and only are for one event as JSON, or for an Arrow stream", field="named")
+    body, quotas, after = await exchange.body(), exchange.service.quotas, _after(exchange)
+    matcher = exchange.service.matcher
     if form == bodies.JSON:
+        event = await exchange.parsed(bodies.event_object, body)
         quotas.events(1)
-        matches = await matcher.match(await exchange.parsed(bodies.event_object, body), ranking)
-        return raw(f'{{"matches":{matches}}}'.encode())
+        if named or only is not None or after is not None:
+            return raw(
+                await matcher.run(_one, exchange, event, ranking, _room(body, 1, after, named=named), named, only)
+            )
+        return raw(f"{{{await matcher.match(event, ranking)}}}".encode())
     if form == bodies.LINES:
         lines = await exchange.parsed(bodies.Lines, body)
         quotas.events(len(lines))
-        return raw(await _of_lines(exchange, lines, ranking), media_type="application/x-ndjson")
+        answer = await _of_lines(exchange, lines, ranking, _room(body, len(lines), after, named=False))
+        return raw(answer, media_type="application/x-ndjson")
     table = await exchange.service.in_thread(arrow.read_table, body)
     quotas.events(len(table))
-    answer = await matcher.run(_table, exchange, table, ranking, named, only)
+    answer = await matcher.run(
+        _table, exchange, table, ranking, _room(body, len(table), after, named=named), named, only
+    )
     return raw(answer, media_type=arrow.MEDIA_TYPE)
 
 
-async def _of_lines(exchange: Exchange, lines: bodies.Lines, ranking: Ranking | None) -> bytes:
-    """A line for each event. While some are matched, the answers of those before are written."""
-    writing: list[asyncio.Task[bytes]] = []
-    for first in range(0, len(lines), _AT_ONCE):
-        chunk = lines.chunk(first, first + _AT_ONCE)
-        found = await exchange.service.matcher.columns(chunk, ranking)
-        writing.append(asyncio.create_task(exchange.service.in_thread(lines_of, found, len(chunk), first)))
-    return b"".join(await asyncio.gather(*writing))
+def _after(exchange: Exchange) -> SubscriptionId | None:
+    text = exchange.asked.text("after")
+    return None if text is None else subscription_id(text, exchange.service.transactions.kind)
+
+
+def _room(body: bytes, events: int, after: SubscriptionId | None, *, named: bool) -> Room:
+    return Room(MOST_BYTES, after, _NAMED_BYTES + 8 * len(body) // max(events, 1) if named else 0)
+
+
+async def _of_lines(exchange: Exchange, lines: bodies.Lines, ranking: Ranking | None, room: Room) -> bytes:
+    """A line for each event that fits. While some are matched, the answers of those before are written."""
+    service, size, at_once, first = exchange.service, 0, _FIRST_LINES, 0
+    parts: list[bytes] = []
+    writing: asyncio.Task[bytes] | None = None
+    while first < len(lines) and room.end is None and size < MOST_BYTES:
+        chunk, room.base = lines.chunk(first, first + at_once), first
+        found = await service.matcher.columns(chunk, ranking, room)
+        if writing is not None:
+            parts.append(await writing)
+            size += len(parts[-1])
+        count = len(chunk) if room.end is None else room.end.row - first + 1
+        writing = asyncio.create_task(service.in_thread(lines_of, found, count, first))
+        first += count
+        matches = sum(len(columns.ids) for columns in found[0])
+        at_once = max(1, min(_AT_ONCE, len(chunk) * _MATCHES_AT_ONCE // (matches + 1)))
+    parts += [] if writing is None else [await writing]
+    if room.end is not None:
+        parts.append(next_line(*room.end))
+    elif first < len(lines):
+        parts.append(next_line(first, None))
+    return b"".join(parts)
 
 
 def _only(exchange: Exchange) -> str | None:
@@ -70,34 +112,34 @@ def _only(exchange: Exchange) -> str | None:
     return only
 
 
-async def _of_part(exchange: Exchange, form: str, ranking: Ranking | None, named: bool, only: str | None) -> Response:
+def _one(
+    exchange: Exchange, event: dict[str, Any], ranking: Ranking | None, room: Room, named: bool, only: str | None
+) -> bytes:
     """The matches of one event, among a part of the subscriptions, or with the named parts that held."""
-    if form != bodies.JSON:
-        raise invalid("named and only are for one event as JSON, or for an Arrow stream", field="named")
-    event = await exchange.parsed(bodies.event_object, await exchange.body())
-    exchange.service.quotas.events(1)
-
-    def matched() -> list[dict[str, Any]]:
-        found = exchange.service.engine.match(event, ranking=ranking, payload=True, named=named, only=only)
-        return [
-            {"id": one.subscription, "score": one.score, "payload": one.payload}
-            | ({"named": one.named} if named else {})
-            for one in found
-        ]
-
-    return answered({"matches": await exchange.service.matcher.run(matched)})
+    engine = exchange.service.engine
+    chunk = ObjectChunk([(0, event)])
+    naming = (lambda ids: range(len(ids))) if named else None
+    found, rejects = hits_of(engine, chunk, ranking, naming, room=room, only=only)
+    if not found or not found[0].rows:
+        raise invalid(rejects[0].reason, field=rejects[0].field or None)
+    last = None if room.end is None else room.end.subscription
+    return f"{{{members(listed(found[0])[0], last)}}}".encode()
 
 
-def _table(exchange: Exchange, table: pa.Table, ranking: Ranking | None, named: bool, only: str | None) -> bytes:
+def _table(
+    exchange: Exchange, table: pa.Table, ranking: Ranking | None, room: Room, named: bool, only: str | None
+) -> bytes:
     """The answer to an Arrow stream: `event`, `subscription`, with a ranking `score`, `payload`, and perhaps `named`.
 
-    The metadata of its schema has what could not be read.
+    The metadata of its schema has what could not be read, and where to go on if it ends early.
     """
-    answer = exchange.service.engine.match_batch(
-        table, ranking=ranking, payload=True, threads=1, named=named, only=only
-    )
-    errors = [refusal(one.row, one.field, one.reason) for one in answer.errors[:_MOST_ERRORS]]
-    found = answer.table.replace_schema_metadata({ERRORS: json.dumps(errors)} if errors else None)
+    answer = table_answer(exchange.service.engine, table, ranking, room, named=named, only=only)
+    rejects = [one for one in answer.errors if room.end is None or one.row <= room.end.row]
+    errors = [refusal(one.row, one.field, one.reason) for one in rejects[:_MOST_ERRORS]]
+    metadata = {ERRORS: json.dumps(errors)} if errors else {}
+    if room.end is not None:
+        metadata[NEXT] = json.dumps(next_place(*room.end))
+    found = answer.table.replace_schema_metadata(metadata or None)
     stream = io.BytesIO()
     with pa.ipc.new_stream(stream, found.schema) as writer:
         writer.write_table(found)
@@ -130,6 +172,7 @@ CALLS: Final = (
             *(Option(word, f"{kind.help}; {kind.spelling()[1]}") for word, kind in RANKINGS.items()),
             Option("named", "also tell which named parts held (not for JSON lines)", {"type": "boolean"}),
             Option("only", "ask only subscriptions whose payload satisfies this condition (not for JSON lines)"),
+            Option("after", "the last match of an answer that ended early, to go on behind it with the first event"),
             Option("explain", f"also tell what holds, for the first {_MOST_EXPLAINED} matches", {"type": "boolean"}),
         ),
         {"application/json": "Event", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -11,18 +12,21 @@ from starlette.responses import Response
 
 from tocsin.errors import TocsinError
 from tocsin.language.dialects import read_any
+from tocsin.model.subscription import SubscriptionId
 from tocsin.model.values import Bounds
-from tocsin.service import pages
-from tocsin.service.api import Call, Exchange, Option, answered
+from tocsin.service import pages, readers
+from tocsin.service.api import Call, Exchange, Option, raw
 from tocsin.service.names import subscription_id
 from tocsin.service.principals import READ
 from tocsin.service.problems import Problem
 from tocsin.service.regions import may_have_regions, meet, regions_of
+from tocsin.service.units import size_of
 
 _MOST_PAGE: Final = 10_000
 _AT_ONCE: Final = 1000
 _MOST_ROWS: Final = 20_000
 """Subscriptions that a page looks at."""
+_text: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ROW: Final = """
 SELECT s.id, s.condition, r.destination
 FROM subscriptions AS s LEFT JOIN service_routes AS r ON r.id = s.id
@@ -35,14 +39,20 @@ async def page(exchange: Exchange) -> Response:
     after = None if text is None else subscription_id(text, service.transactions.kind)
     name, box = asked.text("destination"), _box(asked.text("box"))
     target = None if name is None else service.destination(exchange.principal, name).number
-    found: list[dict[str, Any]] = []
+    found, size = list[str](), 0
     for _ in range(_MOST_ROWS // _AT_ONCE):
         read = partial(pages.read, select=_ROW, after=after, limit=_AT_ONCE, destination=target)
         rows, after = await service.readers.read(read)
-        found += await service.in_thread(_regions, exchange, rows, box)
-        if after is None or len(found) >= limit:
+        for id, texts in await service.in_thread(_regions, exchange, rows, box):
+            found += texts
+            size += size_of(*texts)
+            if (len(found) >= limit or size >= readers.MOST_BYTES) and id != rows[-1][0]:
+                after = id
+                break
+        if after is None or len(found) >= limit or size >= readers.MOST_BYTES:
             break
-    return answered({"regions": found} | ({} if after is None else {"next": str(after)}))
+    more = "" if after is None else f',"next":{json.dumps(str(after), ensure_ascii=False)}'
+    return raw(f'{{"regions":[{",".join(found)}]{more}}}'.encode("utf-8", "backslashreplace"))
 
 
 def _box(text: str | None) -> Bounds | None:
@@ -58,9 +68,11 @@ def _box(text: str | None) -> Bounds | None:
     return west, south, east, north
 
 
-def _regions(exchange: Exchange, rows: Sequence[pages.Row], box: Bounds | None) -> list[dict[str, Any]]:
-    """The regions of some subscriptions that meet a box."""
-    destinations, found = exchange.service.directory.destinations, list[dict[str, Any]]()
+def _regions(
+    exchange: Exchange, rows: Sequence[pages.Row], box: Bounds | None
+) -> list[tuple[SubscriptionId, list[str]]]:
+    """The regions of some subscriptions that meet a box, as JSON."""
+    destinations, found = exchange.service.directory.destinations, list[tuple[SubscriptionId, list[str]]]()
     for id, where, number in rows:
         if not may_have_regions(where):
             continue
@@ -70,7 +82,8 @@ def _regions(exchange: Exchange, rows: Sequence[pages.Row], box: Bounds | None) 
             regions = list(regions_of(read_any(where).tree))
         except TocsinError:  # written by another release: it is told when the subscription is read
             continue
-        found += [own | one.document() for one in regions if box is None or meet(one.bounds, box)]
+        texts = [_text(own | one.document()) for one in regions if box is None or meet(one.bounds, box)]
+        found.append((id, texts))
     return found
 
 

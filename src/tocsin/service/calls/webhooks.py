@@ -157,12 +157,12 @@ async def attempts(exchange: Exchange) -> Response:
     number, asked = _webhook(exchange).target.number, exchange.asked
     limit, before = asked.number("limit", 100, 1, MOST_PAGE), asked.number("before", MOST_NUMBER, 1, MOST_NUMBER)
     delivery, failed = asked.number("sequence", 0, 1, MOST_NUMBER) or None, asked.flag("failed")
-    rows = await exchange.service.readers.read(
-        lambda one: attempts_before(one, number, before, limit + 1, delivery, failed=failed)
+    rows, has_more = await exchange.service.readers.read(
+        lambda one: attempts_before(one, number, before, limit, delivery, failed=failed)
     )
-    document: dict[str, Any] = {"attempts": [_attempt(*row) for row in rows[:limit]]}
-    if len(rows) > limit:
-        document["next"] = rows[limit - 1][0]
+    document: dict[str, Any] = {"attempts": [_attempt(*row) for row in rows]}
+    if has_more:
+        document["next"] = rows[-1][0]
     return answered(document)
 
 

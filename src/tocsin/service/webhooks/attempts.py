@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from tocsin.service.directory import Destination, Directory
+from tocsin.service.readers import bounded
 from tocsin.service.webhooks.endpoint import Endpoint, Unreachable
 from tocsin.service.webhooks.signing import Secret, signed
 from tocsin.service.webhooks.verdict import DELIVERED, Verdict, unreached, verdict_on
@@ -80,11 +81,14 @@ def put_attempts(connection: sqlite3.Connection, destination: int, attempts: Seq
 
 def attempts_before(
     connection: sqlite3.Connection, destination: int, before: int, limit: int, sequence: int | None, *, failed: bool
-) -> list[tuple[int, Attempt]]:
-    """The attempts before a number, the latest first: all, or those of one delivery, or those that failed."""
-    values = (destination, int(failed), before, sequence, sequence, limit)
-    rows: Iterable[Sequence[Any]] = connection.execute(_PAGE, values).fetchall()
-    return [(row[0], Attempt(*row[1:])) for row in rows]
+) -> tuple[list[tuple[int, Attempt]], bool]:
+    """The attempts before a number, the latest first: all, or those of one delivery, or those that failed.
+
+    They are as many as a page has room for. Also says whether there are more.
+    """
+    values = (destination, int(failed), before, sequence, sequence, limit + 1)
+    rows, has_more = bounded(connection.execute(_PAGE, values), limit)
+    return [(row[0], Attempt(*row[1:])) for row in rows], has_more
 
 
 @dataclass(slots=True)
