@@ -59,7 +59,7 @@ class Trying:
             asked = float(headers.get("retry-after", ""))
         except ValueError:
             asked = 0.0
-        return min(max(asked, self._pause()), _LONGEST_S)
+        return min(max(self._pause(), asked), _LONGEST_S)  # also where `asked` is not a number
 
     def after_failure(self, error: Exception, url: str) -> float:
         """Seconds until the next try; raises `ServiceError` if there is none."""
@@ -76,7 +76,7 @@ class Trying:
         return self._left > 0
 
     def _pause(self) -> float:
-        self._pause_s *= 2
+        self._pause_s = min(self._pause_s * 2, _LONGEST_S)
         return self._pause_s * random.uniform(0.5, 1.0)
 
 
