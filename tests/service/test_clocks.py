@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -190,14 +192,15 @@ def test_a_webhook_that_failed_while_the_clock_was_ahead_is_tried_again(
         with served(tmp_path) as server:
             wall = Wall(server)
             wall.set(3 * DAY)
-            hook(server, one.url, order=order)
+            hook(server, one.url, order=order, max_attempts=100)
             publish(server, 1)
             awaited(lambda: shown(server)["state"] == "failing")
             wall.set(0)
             before = len(one.got)
             awaited(lambda: len(one.got) >= before + 2)
-            wall.set(3 * DAY)
-            awaited(lambda: letters(server)[0][2] > (time.time() + DAY) * 1000)
+            assert len(letters(server)) == 1
+        with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:  # as older releases stored it
+            connection.execute("UPDATE service_letters SET due = due + ?1, since = since + ?1", (3 * DAY * 1000,))
         before = len(one.got)
         with served(tmp_path) as server:
             awaited(lambda: len(one.got) >= before + 1)

@@ -5,7 +5,8 @@
 
 Delays in memory run on the steady clock. A stored time is of the wall. It becomes one of the steady clock when it is
 read, and is then at most its longest delay away, however the wall clock was set in between. What is deleted by its age
-waits while the wall clock is not where the steady one lets expect it.
+waits while the wall clock is not where the steady one lets expect it. What is stored meanwhile has the expected time,
+unless users see it: the process may be killed, and the next one find a clock that is right again.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ TOLERANCE_MS: Final = 10_000
 """A stored time that is further ahead was written by a wall clock that was set back since."""
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _NAME: Final = "service_clock"
+_MISDATED: Final = "service_misdated"
+"""The setting with the last of the events that a wrong clock may have dated, and the time that counts for their age."""
 
 
 def _steady_s() -> float:
@@ -80,6 +83,11 @@ class Clock:
     def moment(self) -> Moment:
         """This moment by both clocks."""
         return Moment(self.now_ms(), int(self.steady() * 1000))
+
+    def expected(self, now: Moment) -> Moment:
+        """A moment with the time that the wall clock should show, if it is more than an hour from it."""
+        wall = now.steady + self._trusted
+        return now if abs(now.wall - wall) <= JUMP_MS else Moment(wall, now.steady)
 
     @staticmethod
     def _offset(now: Moment) -> int:
@@ -168,3 +176,14 @@ def stored_mark(database: Database) -> Mark | None:
     """The mark of the process that served a store before; None if there was none."""
     found = database.meta(_NAME)
     return None if found is None else Mark(*json.loads(found))
+
+
+def misdated(database: Database) -> tuple[int, int]:
+    """The last of the events that a wrong clock may have dated, and the time that counts for the age of these."""
+    last, moment = json.loads(database.meta(_MISDATED) or "[0, 0]")
+    return int(last), int(moment)
+
+
+def put_misdated(database: Database, last: int, moment: int) -> None:
+    """Let all events up to `last` be as old as if they were published at a moment, within a transaction."""
+    database.put_meta(_MISDATED, json.dumps((last, moment)))

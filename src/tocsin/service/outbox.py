@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
-from tocsin.service.clock import Clock, Moment
+from tocsin.service.clock import Clock, Moment, put_misdated
 from tocsin.service.directory import Directory
 from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.problems import Problem, invalid
@@ -95,6 +95,7 @@ class Publish:
     _stored: list[Stored] = field(default_factory=list)
     _matched: list[Sequence[SubscriptionId]] = field(default_factory=list)
     _now: int = 0
+    _expected: Moment = field(default_factory=lambda: Moment(0, 0))
     _pending: _Pending | None = None
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
@@ -103,7 +104,7 @@ class Publish:
         rows, matched = _Rows(), self._copied()
         self.outbox.fences.begin(database, touched, itertools.chain(*matched))
         now = self.outbox.clock.moment()
-        self._now = now.wall
+        self._now, self._expected = now.wall, self.outbox.clock.expected(now)
         for unit, events in zip(self.units, matched, strict=True):
             whole = self._repeated(database, unit, unit.key if unit.record is None else None)
             if whole is not None:
@@ -111,9 +112,11 @@ class Publish:
                 continue
             made = [self._published(database, unit, event, now, rows, pending) for event in events]
             if unit.key is not None and unit.record is None:
-                rows.answers.append(_answer(unit, unit.key, made, now.wall))
+                rows.answers.append(_answer(unit, unit.key, made, self._expected.wall))
             self._outcomes.append(made)
         rows.write(database)
+        if self._expected.wall > now.wall:  # the events would seem to be old
+            put_misdated(database, pending.last_event, self._expected.wall)
         self.outbox.fences.write(database)
         return sequence
 
@@ -182,7 +185,7 @@ class Publish:
             self._stored.append(one)
             if has_limits and pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
                 rows.dead.append(
-                    (destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, now.wall))
+                    (destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, self._expected.wall))
                 )
             rows.add(one, others)
             pending.published_bytes += size_of(first, *others)
@@ -194,7 +197,7 @@ class Publish:
         outcome = Published(number, event.matches, len(pairs), suppressed)
         if event.key is not None:
             pending.answers[unit.tenant, event.key.route, event.key.key] = event.key.digest, [outcome]
-            rows.answers.append(_answer(unit, event.key, [outcome], now.wall))
+            rows.answers.append(_answer(unit, event.key, [outcome], self._expected.wall))
         return outcome
 
     def _refusing(self, event: Event, pending: _Pending) -> str | None:
@@ -211,7 +214,7 @@ class Publish:
             if not one.route.is_due(last, now.steady):
                 event.suppressed += 1
                 continue
-            pending.told[one.id] = rows.told[one.id] = now
+            pending.told[one.id] = rows.told[one.id] = self._expected
             event.deliveries.setdefault(one.route.destination or 0, []).append(one.fragment)
         event.throttled = []
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import StoreError
 from tocsin.service import audit
-from tocsin.service.clock import TOLERANCE_MS
+from tocsin.service.clock import TOLERANCE_MS, misdated, put_misdated
 from tocsin.service.directory import Directory
 from tocsin.service.expiry import remove_expired, remove_expired_of_windows
 from tocsin.service.limits import Limits
@@ -35,8 +35,6 @@ _LOG: Final = logging.getLogger("tocsin.service")
 _PERIOD_S: Final = 1.0
 _AT_ONCE: Final = 1000
 _REDATE: Final = "UPDATE service_answers SET given = ? WHERE given > ? OR given < ?"
-_MISDATED: Final = "service_misdated"
-"""The setting with the last of the events that a wrong clock may have dated, and the time that counts for their age."""
 Row = tuple[int, int, str, int]
 _BEGIN: Final = "SELECT sequence, published, deliveries, bytes FROM service_events ORDER BY sequence LIMIT ?"
 
@@ -73,12 +71,12 @@ class Trim:
 
     def _old(self, database: Database, rows: Sequence[Row]) -> list[Row]:
         """The first events, as far as they are beyond the limits."""
-        last, moment = json.loads(database.meta(_MISDATED) or "[0, 0]")
+        last, moment = misdated(database)
         before = self.now - int(self.limits.retain_s * 1000) if self.is_clock_right else -math.inf
         total, most = self.directory.published_bytes, self.limits.retain_bytes
 
         def published(row: Row) -> int:
-            return row[1] if row[0] > last else int(moment)
+            return row[1] if row[0] > last else moment
 
         if self.has_clock_returned:
             last, moment = self._misdated(database)
@@ -90,9 +88,9 @@ class Trim:
 
     def _misdated(self, database: Database) -> tuple[int, int]:
         """Let all events so far be as old as if they were published now: the clock was wrong for some of them."""
-        mark = self.directory.last_event, self.now
-        database.put_meta(_MISDATED, json.dumps(mark))
-        return mark
+        last = self.directory.last_event
+        put_misdated(database, last, self.now)
+        return last, self.now
 
     def _delete(self, database: Database, old: Sequence[Row]) -> None:
         deleted = [(destination, number, row[0]) for row in old for destination, number in json.loads(row[2])]
@@ -168,7 +166,7 @@ async def _measure(service: Service) -> None:
 
 
 async def _trim(service: Service) -> bool:
-    now = service.clock.look()
+    now = service.clock.expected(service.clock.look())
     clock, returns = service.clock, service.clock.returns
     has_returned = returns > service.clock_returns
     change = Trim(service.directory, service.webhooks, service.limits, now.wall, clock.is_right, has_returned)

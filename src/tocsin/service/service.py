@@ -59,13 +59,13 @@ class Service:
         self.transactions = Transactions(engine)
         self.transactions.submit(Prepare()).result()
         identity = self.transactions.identity
-        now = self.clock.moment()
+        now = self.clock.expected(self.clock.moment())
         self.directory: Directory = self.transactions.read(
             lambda database: read_directory(database.connection, identity, now)
         )
         self.webhooks = Webhooks(self.directory, limits.outbox, limits.outbox_bytes, keys)
         try:
-            self.transactions.read(lambda database: self.webhooks.read(database.connection, now.wall))
+            self.transactions.read(lambda database: self.webhooks.read(database.connection, self.clock.now_ms()))
         except StoreError as error:
             raise StoreError(f"{engine.folder} cannot be served: {error}") from None
         if keys:

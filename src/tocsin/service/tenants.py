@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
+from tocsin.engine.durable.transactions import Transactions
 from tocsin.errors import TocsinError
 from tocsin.service.access.tokens import TENANTS, tenant_folder
 from tocsin.service.bodies import MOST_AT_ONCE, Room
@@ -47,8 +48,8 @@ class Tenants:
         self.room = Room(MOST_AT_ONCE)  # for bodies
         self._turn = asyncio.Lock()  # held while a store is checked
         self.clock = Clock()
+        self.clock.resume(Transactions(engine).read(stored_mark))
         self.default = self._keep("", Service(engine, limits.of(""), sync=sync, clock=self.clock, keys=keys))
-        self.clock.resume(self.default.transactions.read(stored_mark))
 
     def __iter__(self) -> Iterator[tuple[str, Service]]:
         """The tenants that are open, by name."""

@@ -119,7 +119,7 @@ class Sender:
             lambda one: (one.execute(statement, (number,)).fetchone(), waiting_letters(one, number))
         )
         if found is not None:
-            now = self._senders.clock.moment()
+            now = self._senders.expected()
             waiting = {number: letter._replace(due=letter.due_from(now)) for number, letter in letters.items()}
             self._place.begin(found[0], waiting, is_strict=self._options.is_strict)
             self._seen, self._health = seen, self._webhook.health
@@ -167,7 +167,7 @@ class Sender:
                 one for one in await self._service.hub.after(self.target, number - 1, 1) if one.sequence == number
             ]
         for number in set(numbers).difference(one.sequence for one in found):
-            self._tell(number, letter._replace(dead=EXPIRED, due=0, since=self._senders.clock.now_ms()), 0)
+            self._tell(number, letter._replace(dead=EXPIRED, due=0, since=self._senders.expected().wall), 0)
         return Batch(found, letter.attempts, letter.refusals) if found else 0.0
 
     async def _fresh(self, now: Moment) -> Batch | float | None:
@@ -245,7 +245,7 @@ class Sender:
 
     def _settle(self, batch: Batch, verdict: Verdict) -> None:
         """Decide what follows from a verdict."""
-        now, numbers = self._senders.clock.moment(), batch.numbers
+        now, numbers = self._senders.expected(), batch.numbers
         self._service.webhooks.attempts[verdict.outcome] += 1
         self._place.arrive(numbers)
         if verdict.outcome == DELIVERED:

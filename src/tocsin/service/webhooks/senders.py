@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import StoreError
+from tocsin.service.clock import Moment
 from tocsin.service.directory import Destination
 from tocsin.service.problems import conflict
 from tocsin.service.times import time_text
@@ -88,6 +89,10 @@ class Senders:
         self._senders.pop(target.number, None)
         if target.number not in self.service.directory.destinations:
             self.service.webhooks.known.pop(target.number, None)
+
+    def expected(self) -> Moment:
+        """This moment, for times that are stored."""
+        return self.clock.expected(self.clock.moment())
 
     def look(self) -> None:
         """Let all look at the clock, which was moved. Any thread may call it."""

@@ -108,7 +108,9 @@ class HandOver:
                 made = [one for one in self._publish.outcomes[0] if isinstance(one, Published)]
                 self._answer["deliveries"] = sum(one.deliveries for one in made)
         if batch.key is not None:
-            values = ("", batch.key.route, batch.key.key, batch.key.digest, json.dumps(self._answer), batch.time)
+            clock = self.outbox.clock
+            given = clock.expected(clock.moment()).wall
+            values = ("", batch.key.route, batch.key.key, batch.key.digest, json.dumps(self._answer), given)
             connection.execute(_PUT_ANSWER, values)
         if batch.sender is not None:
             put_record(database, batch.sender, batch.time, None, sequence)

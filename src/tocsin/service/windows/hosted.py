@@ -80,7 +80,7 @@ class Hosted:
             with together(self.window) as beside:
                 beside += [batches.prepare, interests.prepare]
             with closing(Database.open(folder, read_only=True)) as database, database.one_state():
-                self.interests = interests.read(database.connection, host.clock.moment())
+                self.interests = interests.read(database.connection, host.clock.expected(host.clock.moment()))
                 waiting = batches.read(database.connection)
         except BaseException:
             self.close()
@@ -324,7 +324,8 @@ class Hosted:
     ) -> list[tuple[int, Batch]]:
         """Number the batches of a transaction, which writes them, and the times of subscriptions that are told."""
         if told:
-            beside.append(partial(put_told, told=told))
+            expected = {id: self._host.clock.expected(moment) for id, moment in told.items()}
+            beside.append(partial(put_told, told=expected))
         numbered = list(zip(itertools.count(self._next), (one for one in made if not one.is_empty)))
         if numbered:
             beside.append(partial(batches.put_batches, batches=numbered, done=self._handed))
