@@ -100,6 +100,10 @@ class Connection:
     def in_transaction(self) -> bool:
         return self._connection.in_transaction
 
+    @property
+    def total_changes(self) -> int:
+        return self._connection.total_changes()
+
     def close(self) -> None:
         self._connection.close()
 
