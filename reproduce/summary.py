@@ -62,16 +62,15 @@ def summary(figures: Sequence[Judged]) -> list[str]:
     """Lines of Markdown: a table by paper, the sentences that do not hold with numbers, and those not encoded."""
     papers = dict.fromkeys(one.paper for one in figures)
     rows = [_counts(paper, [one for one in figures if one.paper == paper]) for paper in papers]
-    lines = [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]
-    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
-    lines += ["", "## What does not hold", ""]
-    for one in figures:
-        for sentence in (*one.sentences, *one.ours):
-            if sentence.held is False:
-                lines += _failed(one, sentence)
-    lines += ["", "## What is not encoded", ""]
-    lines += [f"- {one.paper}, {one.figure}: {that.says} *{that.why}*" for one in figures for that in one.unchecked]
-    return lines
+    lines = [*_table(_HEAD, rows), "", "## What does not hold", ""]
+    failed = [_failed(one, that) for one in figures for that in (*one.sentences, *one.ours) if that.held is False]
+    lines += [*_table(("figure", "sentence", "measured", "why"), failed), "", "## What is not encoded", ""]
+    unchecked = [(f"{one.paper}, {one.figure}", *that) for one in figures for that in one.unchecked]
+    return [*lines, *_table(("figure", "sentence", "why"), unchecked)]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    return [f"| {' | '.join(map(str, row))} |" for row in (head, ["---"] * len(head), *rows)]
 
 
 def _counts(paper: str, figures: Sequence[Judged]) -> tuple[str, int, int, int, int, int, int, int]:
@@ -82,9 +81,9 @@ def _counts(paper: str, figures: Sequence[Judged]) -> tuple[str, int, int, int, 
     return (paper, len(held) + unchecked, *told, unchecked, ours.count(True), ours.count(False))
 
 
-def _failed(figure: Judged, sentence: Sentence) -> list[str]:
+def _failed(figure: Judged, sentence: Sentence) -> tuple[str, str, str, str]:
+    """The figure, the sentence, the numbers of the claims that failed, and why, if it is known."""
     failed = [verdict for verdict in sentence.verdicts if verdict.held is False]
     numbers = "; ".join(verdict.text for verdict in failed)
     why = " ".join(dict.fromkeys(verdict.claim.why for verdict in failed if verdict.claim.why))
-    said = sentence.says or "Ours."
-    return [f"- {figure.paper}, {figure.figure}: {said} ({numbers}) {why or '*The cause is not known.*'}"]
+    return f"{figure.paper}, {figure.figure}", sentence.says or "(ours)", numbers, why or "not known"

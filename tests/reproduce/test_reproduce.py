@@ -88,9 +88,9 @@ def test_a_figure_is_run_and_judged(tmp_path: Path, capsys: pytest.CaptureFixtur
     )
     text = "\n".join(summary([judged]))
     assert "| test | 2 | 0 | 1 | 0 | 1 | 1 | 0 |" in text
-    assert "- test, one: It grows and shrinks. (scan falls: 0.5" in text
-    assert "Nothing does both." in text
-    assert "- test, one: Users are happy. *Nobody was asked.*" in text
+    assert "| test, one | It grows and shrinks. | scan falls: 0.5" in text
+    assert "| Nothing does both. |" in text
+    assert "| test, one | Users are happy. | Nobody was asked. |" in text
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*/*.toml")), ids=lambda path: path.stem)
@@ -154,6 +154,24 @@ def test_the_own_pair_of_vcr_finds_what_covers_a_point() -> None:
     assert load.ask(linked, load.events)() >= sum(map(len, covering))
     with pytest.raises(KeyError):
         load.build_own("vcr")
+
+
+def test_the_committed_summary_counts_the_sentences_of_the_figures() -> None:
+    """A sentence that comes or goes needs a new run of `python -m reproduce --summary`."""
+    counted: dict[str, list[int]] = {}
+    for path in sorted(HERE.glob("*/*.toml")):
+        figure = read_figure(path)
+        counts = counted.setdefault(figure.paper, [0, 0])
+        said = {claim.says for panel in figure.panels for claim in panel.claims if claim.says}
+        counts[0] += len(said) + len(figure.unchecked)
+        counts[1] += len(figure.unchecked)
+    page = (HERE.parent / "docs" / "papers" / "claims.md").read_text("utf-8")
+    written = {}
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] in counted and len(cells) == 8:
+            written[cells[0]] = [int(cells[1]), int(cells[5])]
+    assert written == {paper: counts for paper, counts in counted.items() if counts[0]}
 
 
 def test_claims() -> None:

@@ -56,10 +56,12 @@ class DeliveredChange(_Change):
 
     @property
     def payload(self) -> Any:
+        """The payload of the subscription. Raises `LeftOut` if the delivery was too large for it."""
         return payload_in(super().payload, self.subscription)
 
     @property
     def left_out(self) -> tuple[str, ...]:
+        """The attributes that the delivery was too large for."""
         return tuple(one.value for one in self if isinstance(one, Omitted))
 
 

@@ -6,7 +6,6 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from tocsin.service.readers import bounded
 from tocsin.service.times import now_ms, time_text
 from tocsin.store import Change, Database
 
@@ -68,6 +67,8 @@ class Audited:
 
 def page(connection: sqlite3.Connection, after: int, limit: int) -> tuple[list[dict[str, Any]], bool]:
     """The records after a number, within the size of a page, and whether there are more."""
+    from tocsin.service.readers import bounded  # the command `audit` needs no server's libraries to be listed
+
     rows, has_more = bounded(connection.execute(_PAGE, (after, limit + 1)), limit)
     found = []
     for number, time, token, name, address, method, path, first, last in rows:

@@ -190,6 +190,7 @@ def _relaxed(registration: Registration) -> None:
             Relaxed(2, drop=("price",)),
             Relaxed(1, combine="max"),
             Relaxed(1, combine=sum),
+            Top(2),
         ):
             engine.match_batch(events * 20, ranking=ranking)
             engine.match(events[0], ranking=ranking)
