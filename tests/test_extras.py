@@ -153,3 +153,24 @@ def test_matching_needs_no_extra(tmp_path: Path) -> None:
     assert told(
         code + "print(json.dumps({'found': [one.subscription for one in engine.match({'n': 2})]}))", tmp_path
     ) == {"found": ["s"]}
+
+
+def test_the_audit_log_is_read_without_an_extra(tmp_path: Path) -> None:
+    """The command of administrators needs SQLite alone."""
+    tocsin.Engine.open(tmp_path / "alerts").close()
+    found = told(
+        """
+import json
+from tocsin.cli.main import main
+from tocsin.service.audit import page
+from tocsin.store import Database
+from pathlib import Path
+database = Database.open(Path("alerts"), read_only=True)
+columns = "number, time, token, name, address, method, path, first, last"
+database.connection.execute(f"CREATE TEMP TABLE service_audit ({columns})")
+database.connection.execute("INSERT INTO service_audit VALUES (1, 0, '', 'ann', '::1', 'PUT', '/v1/x', NULL, NULL)")
+print(json.dumps({"names": [one["name"] for one in page(database.connection, 0, 10)[0]]}))
+""",
+        tmp_path,
+    )
+    assert found == {"names": ["ann"]}

@@ -14,8 +14,9 @@ import pytest
 
 import tocsin
 from tests.service.served import Served
-from tocsin.service import matching, readers
+from tocsin.service import matching
 from tocsin.service.calls import matching as match_calls
+from tocsin.store import connections
 
 KB = 1 << 10
 SIZE = 10 * KB
@@ -169,7 +170,7 @@ STREAMS = {"/v1/stream", "/v1/destinations/{id}/stream"}
 
 def test_no_page_grows_with_what_is_stored(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every GET of the OpenAPI document, of stores with a megabyte: an answer has about the size of a page."""
-    monkeypatch.setattr(readers, "MOST_BYTES", 50 * KB)
+    monkeypatch.setattr(connections, "MOST_BYTES", 50 * KB)
     server.destination()
     angles = [math.tau * corner / 400 for corner in range(400)]
     ring = [f"{5 + 4 * math.cos(angle):.6f} {5 + 4 * math.sin(angle):.6f}" for angle in angles]

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests.service.served import Served, served
-from tocsin.service import outbox, readers
+from tocsin.service import outbox
 from tocsin.service.limits import Limits
 from tocsin.service.outbox import divided, further_parts
+from tocsin.store import connections
 
 KB = 1 << 10
 PATH = "/v1/destinations/d/deliveries"
@@ -98,7 +99,7 @@ def test_deliveries_of_older_releases_are_read(server: Served) -> None:
 
 def test_pages_end_at_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page of whatever has the rows that fit, one at least, and says where the next one begins."""
-    monkeypatch.setattr(readers, "MOST_BYTES", 100 * KB)
+    monkeypatch.setattr(connections, "MOST_BYTES", 100 * KB)
     with served(tmp_path) as server:
         server.destination()
         server.client.put("/v1/windows/w", json={"size": 10, "bounds": [0, 0, 9, 9]})
@@ -119,7 +120,7 @@ def test_pages_end_at_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert list(itertools.chain(*pages)) == [f"{number:02}" for number in range(11)]
         pulled = [one["sequence"] for one in server.pulled(limit=1000)]
         assert pulled == [1, 2, 3, 4] and [one["sequence"] for one in server.pulled(after=10)] == [11]
-        monkeypatch.setattr(readers, "MOST_BYTES", 1)
+        monkeypatch.setattr(connections, "MOST_BYTES", 1)
         assert len(server.client.get("/v1/subscriptions").json()["subscriptions"]) == 1
 
 

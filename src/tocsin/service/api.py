@@ -23,11 +23,10 @@ from tocsin.service.connections import Connections
 from tocsin.service.names import Asked, path_text
 from tocsin.service.principals import NOBODY, Principal
 from tocsin.service.problems import Problem, of_error
-from tocsin.service.readers import bounded
 from tocsin.service.service import Service
 from tocsin.service.tenants import Tenants
 from tocsin.service.tracing import current
-from tocsin.store import Change
+from tocsin.store import Change, bounded
 
 _LOG: Final = logging.getLogger("tocsin.service")
 _MOST_QUERY: Final = 64

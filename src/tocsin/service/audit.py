@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tocsin.service.times import now_ms, time_text
-from tocsin.store import Change, Database
+from tocsin.store import Change, Database, bounded
 
 MOST: Final = 1_000_000
 """Records that are kept; the oldest go first."""
@@ -67,8 +67,6 @@ class Audited:
 
 def page(connection: sqlite3.Connection, after: int, limit: int) -> tuple[list[dict[str, Any]], bool]:
     """The records after a number, within the size of a page, and whether there are more."""
-    from tocsin.service.readers import bounded  # the command `audit` needs no server's libraries to be listed
-
     rows, has_more = bounded(connection.execute(_PAGE, (after, limit + 1)), limit)
     found = []
     for number, time, token, name, address, method, path, first, last in rows:

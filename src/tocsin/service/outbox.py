@@ -14,10 +14,10 @@ from tocsin.service.directory import Directory
 from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.throttles import put_told
-from tocsin.service.units import Event, Key, Published, Unit, size_of
+from tocsin.service.units import Event, Key, Published, Unit
 from tocsin.service.webhooks.letters import OVERFLOW, Letter, put_letters
 from tocsin.service.webhooks.registry import Filling, Webhooks
-from tocsin.store import Database
+from tocsin.store import Database, size_of
 
 MOST_SUBSCRIPTIONS: Final = 1000
 _MOST_BYTES: Final = 1 << 20

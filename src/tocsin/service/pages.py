@@ -10,7 +10,7 @@ import sqlite3
 from typing import Any, Final
 
 from tocsin.model.subscription import SubscriptionId
-from tocsin.service.readers import bounded
+from tocsin.store import bounded
 
 MOST_ROWS: Final = 50_000
 """Rows that a page looks at."""

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from tocsin.service.outbox import Stored
-from tocsin.service.units import size_of
 from tocsin.store import Database
-from tocsin.store.connections import told
+from tocsin.store.connections import bounded, told
 
 _THREADS: Final = 4
-MOST_BYTES: Final = 4 << 20
-"""Of the rows that one read returns; at least one row is returned."""
 Read = TypeVar("Read")
 
 _DELIVERIES: Final = """
@@ -60,25 +56,6 @@ def deliveries(connection: sqlite3.Connection, destination: int, after: int, lim
     """The deliveries of a destination after a number: at most `limit`, and a few megabytes."""
     rows, _ = bounded(connection.execute(_DELIVERIES, (destination, after, limit)), limit)
     return list(map(Stored._make, rows))
-
-
-def bounded(
-    cursor: sqlite3.Cursor | Generator[tuple[Any, ...]], limit: int, size_limit: int | None = None
-) -> tuple[list[tuple[Any, ...]], bool]:
-    """The first rows of a cursor, and whether there is another one.
-
-    They are at most `limit`, and as many as have `size_limit` bytes of texts together, by default `MOST_BYTES`, but one
-    at least. The others are not read. The cursor is closed.
-    """
-    rows, size = list[tuple[Any, ...]](), 0
-    most = MOST_BYTES if size_limit is None else size_limit
-    with closing(cursor):
-        for row in cursor:
-            if len(rows) == limit or size >= most:
-                return rows, True
-            rows.append(row)
-            size += size_of(*(one for one in row if isinstance(one, str)))
-    return rows, False
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:

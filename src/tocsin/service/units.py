@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records import Chunk, ObjectChunk
 from tocsin.service.directory import Route
+from tocsin.store import size_of
 
 CHANGE: Final = "change"
 NOTICE: Final = "notice"
@@ -27,11 +28,6 @@ class Key(NamedTuple):
 def digest_of(body: bytes) -> bytes:
     """The digest that tells whether a key comes again with the same body."""
     return hashlib.blake2b(body, digest_size=16).digest()
-
-
-def size_of(*texts: str) -> int:
-    """The bytes of texts in UTF-8."""
-    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 @dataclass(slots=True)

@@ -1,17 +1,19 @@
-"""Connections to a SQLite database, and errors that name the folder."""
+"""Connections to a SQLite database, errors that name the folder, and reads that end after some bytes."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tocsin.errors import StoreError
 
 BUSY_MS: Final = 10_000
+MOST_BYTES: Final = 4 << 20
+"""Of the rows that one read returns; at least one row is returned."""
 _UNREADABLE: Final = (
     sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS,
     sqlite3.SQLITE_IOERR_DATA,
@@ -72,3 +74,27 @@ def is_damage(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
+
+
+def size_of(*texts: str) -> int:
+    """The bytes of texts in UTF-8."""
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
+def bounded(
+    cursor: sqlite3.Cursor | Generator[tuple[Any, ...]], limit: int, size_limit: int | None = None
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """The first rows of a cursor, and whether there is another one.
+
+    They are at most `limit`, and as many as have `size_limit` bytes of texts together, by default `MOST_BYTES`, but one
+    at least. The others are not read. The cursor is closed.
+    """
+    rows, size = list[tuple[Any, ...]](), 0
+    most = MOST_BYTES if size_limit is None else size_limit
+    with closing(cursor):
+        for row in cursor:
+            if len(rows) == limit or size >= most:
+                return rows, True
+            rows.append(row)
+            size += size_of(*(one for one in row if isinstance(one, str)))
+    return rows, False

@@ -21,8 +21,8 @@ from tocsin.service.calls.subscriptions import condition_in, explained, parsed
 from tocsin.service.names import amount, only, present, subscription_id, whole
 from tocsin.service.principals import READ
 from tocsin.service.problems import invalid, of_expression
-from tocsin.service.readers import bounded
 from tocsin.service.times import now_ms, time_text
+from tocsin.store import bounded
 
 _MOST_EVENTS: Final = 1_000_000
 _AT_ONCE: Final = 2_000

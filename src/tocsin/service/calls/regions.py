@@ -14,13 +14,13 @@ from tocsin.errors import TocsinError
 from tocsin.language.dialects import read_any
 from tocsin.model.subscription import SubscriptionId
 from tocsin.model.values import Bounds
-from tocsin.service import pages, readers
+from tocsin.service import pages
 from tocsin.service.api import Call, Exchange, Option, raw
 from tocsin.service.names import subscription_id
 from tocsin.service.principals import READ
 from tocsin.service.problems import Problem
 from tocsin.service.regions import may_have_regions, meet, regions_of
-from tocsin.service.units import size_of
+from tocsin.store import connections, size_of
 
 _MOST_PAGE: Final = 10_000
 _AT_ONCE: Final = 1000
@@ -46,10 +46,10 @@ async def page(exchange: Exchange) -> Response:
         for id, texts in await service.in_thread(_regions, exchange, rows, box):
             found += texts
             size += size_of(*texts)
-            if (len(found) >= limit or size >= readers.MOST_BYTES) and id != rows[-1][0]:
+            if (len(found) >= limit or size >= connections.MOST_BYTES) and id != rows[-1][0]:
                 after = id
                 break
-        if after is None or len(found) >= limit or size >= readers.MOST_BYTES:
+        if after is None or len(found) >= limit or size >= connections.MOST_BYTES:
             break
     more = "" if after is None else f',"next":{json.dumps(str(after), ensure_ascii=False)}'
     return raw(f'{{"regions":[{",".join(found)}]{more}}}'.encode("utf-8", "backslashreplace"))

@@ -17,13 +17,14 @@ from tocsin.service.names import MOST_NUMBER, amount, instant, only, present, wh
 from tocsin.service.outbox import Stored
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import conflict, invalid
-from tocsin.service.readers import Readers, bounded
+from tocsin.service.readers import Readers
 from tocsin.service.times import time_text
 from tocsin.service.webhooks.attempts import Attempt, attempts_before
 from tocsin.service.webhooks.changes import Enable, Replay, RetryLetter, Rotate
 from tocsin.service.webhooks.letters import Letter
 from tocsin.service.webhooks.registry import Webhook
 from tocsin.service.webhooks.signing import MOST_KEPT_MS, checked_secret, new_secret
+from tocsin.store import bounded
 
 _KEPT_S: Final = 86_400.0
 _AT_ONCE: Final = 50_000

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from tocsin.service.directory import Destination, Directory
-from tocsin.service.readers import bounded
 from tocsin.service.webhooks.endpoint import Endpoint, Unreachable
 from tocsin.service.webhooks.signing import Secret, signed
 from tocsin.service.webhooks.verdict import DELIVERED, Verdict, unreached, verdict_on
-from tocsin.store import Database
+from tocsin.store import Database, bounded
 
 MOST: Final = 1000
 """Attempts of a webhook that are kept, of those that were delivered and of the others."""

@@ -13,10 +13,9 @@ from tocsin.service import throttles
 from tocsin.service.clock import Moment
 from tocsin.service.directory import NOWHERE, Route
 from tocsin.service.fragments import fragment
-from tocsin.service.readers import bounded
 from tocsin.service.tables import add_columns
 from tocsin.service.throttles import drop_told, read_told
-from tocsin.store import Database
+from tocsin.store import Database, bounded
 
 TABLE: Final = "service_interests"
 _SCHEMA: Final = f"""CREATE TABLE IF NOT EXISTS {TABLE} (
