@@ -25,33 +25,6 @@ class Rectangles(Expressions):
         return int(sum(part.nbytes for part in index.structure))
 
 
-def rectangles(
-    *,
-    subscriptions: int,
-    width: int = 300,
-    height: int = 200,
-    widest: int = 40,
-    highest: int = 20,
-    alpha: float = 0.9,
-    beta: float = 0.1,
-    events: int = 4096,
-    seed: int = 1,
-) -> Rectangles:
-    """`alpha` of the corners, and of the events, lie in the middle `beta` of an integer map.
-
-    A rectangle has a width of 1 to `widest`, and a height of 1 to `highest`.
-    """
-    random = np.random.default_rng(seed)
-    corners = places(random, subscriptions, (width, height), alpha, beta)
-    sizes = random.integers(1, [widest + 1, highest + 1], (subscriptions, 2))
-    starts = 2 * np.arange(subscriptions + 1)
-    chosen = np.tile(np.array([0, 1], np.int32), subscriptions)
-    lows, highs = corners.reshape(-1).astype(float), (corners + sizes - 1).reshape(-1).astype(float)
-    points = places(random, events, (width, height), alpha, beta)
-    rows = [{"x": float(x), "y": float(y)} for x, y in points.tolist()]
-    return Rectangles(ranges(["x", "y"], starts, chosen, lows, highs), rows)
-
-
 Own: TypeAlias = ChangingVCR | GrowingRTree
 
 
@@ -103,7 +76,7 @@ class ClosedRectangles:
         return index.nbytes
 
 
-def closed_rectangles(
+def rectangles(
     *,
     subscriptions: int,
     width: int = 300,
@@ -112,16 +85,27 @@ def closed_rectangles(
     highest: int = 20,
     alpha: float = 0.9,
     beta: float = 0.1,
+    closed: bool = False,
     events: int = 4096,
     seed: int = 1,
-) -> ClosedRectangles:
-    """The rectangles and points of `rectangles`; a rectangle ends at the edge of the map."""
+) -> Rectangles | ClosedRectangles:
+    """`alpha` of the corners, and of the events, lie in the middle `beta` of an integer map.
+
+    A rectangle has a width of 1 to `widest`, and a height of 1 to `highest`. If it is closed, it ends at the edge of
+    the map.
+    """
     random = np.random.default_rng(seed)
     corners = places(random, subscriptions, (width, height), alpha, beta)
     sizes = random.integers(1, [widest + 1, highest + 1], (subscriptions, 2))
-    sizes = np.minimum(sizes, np.array([width, height]) - corners)
     points = places(random, events, (width, height), alpha, beta)
-    return ClosedRectangles(np.hstack([corners, sizes]), points, (width, height))
+    if closed:
+        sizes = np.minimum(sizes, np.array([width, height]) - corners)
+        return ClosedRectangles(np.hstack([corners, sizes]), points, (width, height))
+    starts = 2 * np.arange(subscriptions + 1)
+    chosen = np.tile(np.array([0, 1], np.int32), subscriptions)
+    lows, highs = corners.reshape(-1).astype(float), (corners + sizes - 1).reshape(-1).astype(float)
+    rows = [{"x": float(x), "y": float(y)} for x, y in points.tolist()]
+    return Rectangles(ranges(["x", "y"], starts, chosen, lows, highs), rows)
 
 
 def places(

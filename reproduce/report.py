@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import textwrap
@@ -79,6 +80,7 @@ def draw(figure: Figure, measured: Sequence[tuple[Panel, Points]], scale: float,
 
     matplotlib.use("agg")
     from matplotlib.figure import Figure as Canvas
+    from PIL import Image
 
     across = min(_ACROSS, len(measured))
     down = math.ceil(len(measured) / across)
@@ -87,17 +89,10 @@ def draw(figure: Figure, measured: Sequence[tuple[Panel, Points]], scale: float,
         for place, (panel, points) in enumerate(measured):
             _draw_panel(canvas.add_subplot(down, across, place + 1), panel, points, swept(figure, panel, scale))
         canvas.suptitle(f"{figure.name}: {figure.title}", fontsize=_TEXT)
-        canvas.savefig(path)
-    _with_few_colours(path)
-
-
-def _with_few_colours(path: Path) -> None:
-    """Write a picture again in a third of the bytes."""
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        few = picture.convert("RGB").quantize(_COLOURS)
-    few.save(path, optimize=True)
+        drawn = io.BytesIO()
+        canvas.savefig(drawn, format="png")
+    with Image.open(drawn) as picture:  # with few colours it takes a third of the bytes
+        picture.convert("RGB").quantize(_COLOURS).save(path, optimize=True)
 
 
 def _draw_panel(axes: Any, panel: Panel, points: Points, values: Sequence[Any]) -> None:

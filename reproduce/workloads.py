@@ -23,7 +23,7 @@ from reproduce.changing_messages import changing_messages
 from reproduce.intervals import short_intervals, zipfian_intervals
 from reproduce.loads import Expressions, Load, ranges
 from reproduce.located import messages, similar_messages
-from reproduce.rectangles import closed_rectangles, rectangles
+from reproduce.rectangles import rectangles
 from reproduce.sliding_messages import sliding_messages
 from reproduce.zipfian import attribute_sets, weighted_sets, zipfian
 from tocsin.columns.arrays import frozen
@@ -47,7 +47,6 @@ def load_of(given: dict[str, Any], of_index: set[str]) -> Load:
         "zipfian_intervals": zipfian_intervals,
         "short_intervals": short_intervals,
         "rectangles": rectangles,
-        "closed_rectangles": closed_rectangles,
         "messages": messages,
         "changing_messages": changing_messages,
         "similar_messages": similar_messages,

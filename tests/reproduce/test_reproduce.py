@@ -141,7 +141,9 @@ def test_workloads_are_what_they_say(given: dict[str, Any]) -> None:
 
 def test_the_own_pair_of_vcr_finds_what_covers_a_point() -> None:
     """Closed rectangles: each point is found on the edges, too; a list may name a rectangle twice, a tree does not."""
-    load = load_of({"kind": "closed_rectangles", "subscriptions": 400, "width": 60, "height": 40, "events": 50}, set())
+    load = load_of(
+        {"kind": "rectangles", "closed": True, "subscriptions": 400, "width": 60, "height": 40, "events": 50}, set()
+    )
     left, lower, width, height = load.subscriptions.T
     covering = [
         np.flatnonzero((left <= x) & (x <= left + width) & (lower <= y) & (y <= lower + height)).tolist()

@@ -80,17 +80,19 @@ def plain(keys: pa.Array) -> pa.Array:
 
 def _as_numbers(keys: pa.Array) -> pa.Array | None:
     """Keys as float64; None if some are not numbers, or are integers that float64 does not hold."""
-    try:
-        if keys.type != MIXED:
-            is_number = pa.types.is_integer(keys.type) or pa.types.is_floating(keys.type)
-            return keys.cast(pa.float64()) if is_number or pa.types.is_null(keys.type) else None
+    if keys.type == MIXED:
         values = key_values(keys)
-        whole = pa.array([value if isinstance(value, int) else None for value in values], pa.int64()).cast(pa.float64())
-        rest = pa.array([value if isinstance(value, float) else None for value in values], pa.float64())
+        if not {type(value) for value in values} <= {int, float, type(None)}:
+            return None
+        parts = [[value if type(value) is kind else None for value in values] for kind in (int, float)]
+    elif pa.types.is_integer(keys.type) or pa.types.is_floating(keys.type) or pa.types.is_null(keys.type):
+        parts = [keys]
+    else:
+        return None
+    try:
+        return pc.coalesce(*(pa.array(part).cast(pa.float64()) for part in parts))
     except (pa.ArrowException, OverflowError):
         return None
-    is_whole = all(value is None or type(value) in (int, float) for value in values)
-    return pc.coalesce(whole, rest) if is_whole else None
 
 
 def as_texts(keys: pa.Array) -> pa.Array:
