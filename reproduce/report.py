@@ -72,6 +72,8 @@ _ACROSS: Final = 3
 _TEXT: Final = 9
 """The size of all text in a picture, in points."""
 _COLOURS: Final = 64
+_SHORT_NAME: Final = 13
+"""Letters of a series' name, of which three have room side by side below a panel."""
 
 
 def draw(figure: Figure, measured: Sequence[tuple[Panel, Points]], scale: float, path: Path) -> None:
@@ -96,7 +98,7 @@ def draw(figure: Figure, measured: Sequence[tuple[Panel, Points]], scale: float,
 
 
 def _draw_panel(axes: Any, panel: Panel, points: Points, values: Sequence[Any]) -> None:
-    for marker, (name, line) in zip("os^vDPX*", points.items(), strict=False):
+    for marker, (name, line) in zip(itertools.cycle("os^vDPX*"), points.items(), strict=False):
         known = [(x, p.value) for x, p in zip(values, line, strict=True) if p.value is not None]
         axes.plot([x for x, _ in known], [y for _, y in known], marker=marker, markersize=4, label=name)
     if panel.log:
@@ -107,7 +109,8 @@ def _draw_panel(axes: Any, panel: Panel, points: Points, values: Sequence[Any]) 
     axes.set_xlabel(panel.parameter)
     axes.set_ylabel(MEASURES[panel.measure])
     axes.set_title("\n".join(textwrap.wrap(f"({panel.name}) {panel.title}", 38)))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3, frameon=False, columnspacing=1.0)
+    across = 3 if max(map(len, points)) <= _SHORT_NAME else 2
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=across, frameon=False, columnspacing=1.0)
 
 
 def _scale_by_factors(axes: Any) -> None:
