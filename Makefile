@@ -46,7 +46,7 @@ test: $(DEV)
 
 unit: $(DEV)
 	$(BIN)/tocsin warm --papers
-	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist worksteal -q --quick -m "not spark and not slow" $(ARGS)
+	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist worksteal -q --quick -m "not spark and not slow and not long" $(ARGS)
 
 thorough: $(DEV) oldest
 	sh scripts/oracles.sh
