@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from tocsin.errors import UnsupportedError
+from tocsin.model.reading_shapes import CURVES, has_curves, plain_reason, read_binary, read_texts
 from tocsin.model.values import Point, Shape
 
 
@@ -43,8 +44,7 @@ def shapes_of(texts: Iterable[str]) -> dict[str, Shape]:
         library = shapely()
     except UnsupportedError:
         return {}
-    with np.errstate(all="ignore"):  # a coordinate beyond the largest number
-        read = library.from_wkt(distinct, on_invalid="ignore")
+    read = read_texts(library, distinct)
     good = ~library.is_missing(read) & ~library.is_empty(read) & library.is_valid(read)
     flat = library.force_2d(read[good])
     finite = (abs(library.bounds(flat)) < float("inf")).all(axis=1)
@@ -60,8 +60,11 @@ def shape_of_geojson(document: Any) -> Shape:
 
 
 def shape_of_wkb(data: bytes) -> Shape:
-    """Parse well-known binary; raises `ValueError`."""
-    return shape_of_geometry(_read(lambda library: library.from_wkb(data)))
+    """Parse well-known binary, also as PostGIS and MySQL write it; raises `ValueError`."""
+    read, reasons = read_binary(shapely(), np.array([data], object))
+    if reasons:
+        raise ValueError(reasons[0])
+    return shape_of_geometry(read[0])
 
 
 def shape_of_text(text: str) -> Shape:
@@ -86,38 +89,10 @@ def _read(read: Callable[[ModuleType], Any]) -> Any:
     library = shapely()
     try:
         return read(library)
+    except NotImplementedError:
+        raise ValueError(CURVES) from None
     except (library.errors.ShapelyError, ValueError, TypeError) as error:
         raise ValueError(plain_reason(str(error))) from None
-
-
-def plain_reason(said: str) -> str:
-    """Translate shapely's reason why a geometry is wrong into the user's words.
-
-    >>> plain_reason("Self-intersection[0.5 0.5]"), plain_reason("ParseException: Expected number but encountered ')'")
-    ('it crosses itself at 0.5 0.5', "expected number, found ')'")
-    """
-    where = _PLACE.search(said)
-    for part, reason in _REASONS.items():
-        if part in said:
-            return reason if where is None else f"{reason} at {where[1]}"
-    plain = _PLACE.sub(r" at \1", said.strip()).replace(" but encountered", ", found")
-    for name in ("ParseException: ", "IllegalArgumentException: "):
-        plain = plain.removeprefix(name)
-    return plain[:1].lower() + plain[1:]
-
-
-_PLACE: Final = re.compile(r"\[([^\[\]]*)\]\s*$")
-_REASONS: Final = {
-    "closed linestring": "a ring is not closed; repeat its first point as its last",
-    "point array must contain": "a line needs at least two points, and a ring at least four",
-    "Too few points": "a line needs at least two different points, and a ring at least three",
-    "Ring Self-intersection": "a ring touches itself",
-    "Self-intersection": "it crosses itself",
-    "Invalid Coordinate": "a coordinate is not a finite number",
-    "parsing JSON": "its coordinates are not those of its GeoJSON type",
-    "EOF": "the bytes end too early",
-}
-"""Reasons by a part of what GEOS reports. The first part that occurs decides."""
 
 
 def shape_of_geometry(geometry: Any) -> Shape:
@@ -125,6 +100,8 @@ def shape_of_geometry(geometry: Any) -> Shape:
     library = shapely()
     if geometry is None or geometry.is_empty:
         raise ValueError("the geometry is empty")
+    if has_curves(library, geometry):
+        raise ValueError(CURVES)
     if not library.is_valid(geometry):
         raise ValueError(plain_reason(str(library.is_valid_reason(geometry))))
     flat = library.force_2d(geometry)

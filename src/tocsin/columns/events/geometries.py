@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,8 @@ from tocsin.columns.events.scalars import ScalarColumn
 from tocsin.columns.events.store import ValueStore
 from tocsin.errors import UnsupportedError
 from tocsin.kernels import codes
-from tocsin.model.shapes import plain_reason, shapely
+from tocsin.model.reading_shapes import plain_reason, read_binary
+from tocsin.model.shapes import shapely
 
 EXTENSIONS: Final = ("geoarrow.wkb", "ogc.wkb")
 """Arrow extension types that store well-known binary."""
@@ -39,8 +41,9 @@ def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
         library = shapely()
     except UnsupportedError as error:
         return ScalarColumn(present, types, payloads, [(place, error.reason) for place in given.tolist()])
-    read = library.force_2d(library.from_wkb(column.to_numpy(zero_copy_only=False)[given], on_invalid="ignore"))
-    reasons = _problems(library, read)
+    read, unread = read_binary(library, column.to_numpy(zero_copy_only=False)[given])
+    read = library.force_2d(read)
+    reasons = _problems(library, read, unread)
     sound = np.flatnonzero(reasons == "")
     is_point = library.get_type_id(read[sound]) == 0
     points, shapes = sound[is_point], sound[~is_point]
@@ -53,12 +56,12 @@ def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
     return ScalarColumn(present, types, payloads, problems)
 
 
-def _problems(library: Any, read: NDArray[Any]) -> NDArray[Any]:
+def _problems(library: Any, read: NDArray[Any], unread: Mapping[int, str]) -> NDArray[Any]:
     """The reason why each geometry is wrong; empty if it is valid."""
     reasons = np.full(len(read), "", object)
-    missing = library.is_missing(read)
-    reasons[missing] = "bytes are read as well-known binary, but these are not a geometry"
-    there = np.flatnonzero(~missing)
+    for place, reason in unread.items():
+        reasons[place] = f"bytes are read as well-known binary, but these are not a geometry: {reason}"
+    there = np.flatnonzero(~library.is_missing(read))
     reasons[there[library.is_empty(read[there])]] = "this is not a geometry: the geometry is empty"
     there = np.flatnonzero(reasons == "")
     finite = np.isfinite(library.bounds(read[there])).all(axis=1)
