@@ -14,6 +14,7 @@ from tocsin.encoding import Points, checked_points
 from tocsin.encoding.points import points_of
 from tocsin.errors import InvalidInput, MissingExtra
 from tocsin.language.showing import table_html
+from tocsin.model.python_values import python_rows
 from tocsin.model.subscription import Notice, Reject, summary_of
 from tocsin.records import ObjectChunk, TableChunk, as_records, read_events
 from tocsin.records.chunks import SparseChunk
@@ -281,5 +282,9 @@ def _records(chunk: ObjectChunk | TableChunk, matched: np.ndarray) -> Iterator[t
         yield from ((row, dict(record)) for row, record in chunk.records if row in wanted)
         return
     places = np.flatnonzero(np.isin(chunk.rows, matched))
-    records = chunk.table.take(pa.array(places)).to_pylist()
+    try:
+        records = python_rows(chunk.table.take(pa.array(places)))
+    except pa.ArrowNotImplementedError:  # Arrow takes no rows of some types, such as run-end encoded columns
+        every = python_rows(chunk.table)
+        records = [every[place] for place in places.tolist()]
     yield from zip(chunk.rows[places].tolist(), records, strict=True)

@@ -20,6 +20,7 @@ from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import LARGE, note_types
 from tocsin.model.elements import Values, within
 from tocsin.model.expression import EVERYTHING
+from tocsin.model.python_values import python_rows
 from tocsin.model.readings import attribute_of
 from tocsin.model.subscription import Reject
 from tocsin.model.values import LARGEST_INTEGER
@@ -163,7 +164,7 @@ class Seen:
         if self.first is None or isinstance(self.first, SparseChunk):
             return "an object or unreadable"
         first = as_records(self.first.part(0, min(len(self.first), _FIRST)))
-        records = first.table.to_pylist() if isinstance(first, TableChunk) else [record for _, record in first.records]
+        records = python_rows(first.table) if isinstance(first, TableChunk) else [record for _, record in first.records]
         values = [within(record, attribute) for record in records]
         found = {"an object": Mapping, "a list of objects or lists": list}
         return " or ".join(word for word, kind in found.items() if any(isinstance(one, kind) for one in values)) or (

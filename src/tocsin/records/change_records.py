@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from tocsin.errors import RecordError
+from tocsin.model.python_values import python_rows
 from tocsin.model.subscription import Reject, SubscriptionId, checked_id
 from tocsin.model.values import class_of
 from tocsin.records.changes import REQUIRED
@@ -91,7 +92,7 @@ def changes_extras() -> Extras:
 def _records(chunk: Any) -> Iterable[tuple[int, Any]]:
     """The rows and their records."""
     if isinstance(chunk, TableChunk):
-        return zip(chunk.rows.tolist(), chunk.table.to_pylist(), strict=True)
+        return zip(chunk.rows.tolist(), python_rows(chunk.table), strict=True)
     records: Iterable[tuple[int, Any]] = chunk.records
     return records
 

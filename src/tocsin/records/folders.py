@@ -14,7 +14,7 @@ from tocsin.errors import InvalidInput
 from tocsin.records.chunks import CHUNK_ROWS, Chunk
 from tocsin.records.formats import Format, ReadOptions
 from tocsin.records.several import read_several, refuse_table_formats
-from tocsin.records.tables import Chooser, chunks_of_batches, needed, rows_without_columns
+from tocsin.records.tables import INT96_UNIT, Chooser, chunks_of_batches, needed, parquet_file, rows_without_columns
 
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _LONGEST_INTEGER: Final = 15
@@ -70,7 +70,20 @@ def read_dataset(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
         return _read_whole(dataset, choose)
     named: list[str | Path] = [str(number) for number, _ in enumerate(fragments)]
     given = None if _has_first_schema(dataset, fragments) else dataset.schema
-    return read_several(named, lambda name: _read_fragment(fragments[int(str(name))], choose, given), are_named=False)
+    files = list(map(_with_far_dates, fragments))
+    return read_several(named, lambda name: _read_fragment(files[int(str(name))], choose, given), are_named=False)
+
+
+def _with_far_dates(fragment: Any) -> Any:
+    """A fragment of a Parquet file that reads INT96 in microseconds, unless the user has set another unit."""
+    import pyarrow.dataset as ds  # slow to import
+
+    if not isinstance(fragment, ds.ParquetFileFragment) or fragment.format.read_options != ds.ParquetReadOptions():
+        return fragment
+    options = fragment.format.default_fragment_scan_options
+    own = ds.ParquetFileFormat(ds.ParquetReadOptions(coerce_int96_timestamp_unit=INT96_UNIT), options)
+    groups = [group.id for group in fragment.row_groups]
+    return own.make_fragment(fragment.path, fragment.filesystem, fragment.partition_expression, row_groups=groups)
 
 
 def _has_first_schema(dataset: Any, fragments: Sequence[Any]) -> bool:
@@ -121,10 +134,20 @@ def _read_whole(dataset: Any, choose: Chooser) -> Iterator[Chunk]:
         raise InvalidInput(f"the dataset cannot be read: {error}") from None
 
 
+def _has_int96(filesystem: Any, file: str) -> bool:
+    with filesystem.open_input_file(file) as source, parquet_file(source) as opened:
+        return any(opened.schema.column(number).physical_type == "INT96" for number in range(len(opened.schema)))
+
+
 def _refuse_other_schemas(dataset: Any) -> None:
     """Raise `InvalidInput` if a file of a dataset has a column that its schema lacks, or has in another type."""
     known: Mapping[str, pa.DataType] = {field.name: field.type for field in dataset.schema}
     for file in getattr(dataset, "files", ()):
+        if pa.timestamp("ns") in known.values() and _has_int96(dataset.filesystem, file):
+            raise InvalidInput(
+                f"{file} has times as INT96, and a filtered dataset makes other dates of those beyond 2262. Give the "
+                f"dataset without a filter, or with format=ParquetFileFormat(coerce_int96_timestamp_unit={INT96_UNIT!r})"
+            )
         for field in dataset.format.inspect(file, dataset.filesystem):
             if field.name not in known or known[field.name] != field.type:
                 had = "does not have" if field.name not in known else f"has as {known[field.name]}"

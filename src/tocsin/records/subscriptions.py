@@ -11,6 +11,7 @@ import numpy as np
 
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.language import Templates
+from tocsin.model.python_values import python_rows
 from tocsin.model.subscription import Reject, Subscription
 from tocsin.records.bulk import Conjunctions
 from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk, pieces
@@ -151,7 +152,7 @@ def _records(chunk: ObjectChunk | TableChunk, extras: Extras) -> Iterator[tuple[
     _require_columns(names, NEEDED, "subscriptions")
     extras.see(names)
     fields = [name for name in (*FIELDS, *extras.kept) if name in names]
-    for row, record in zip(chunk.rows.tolist(), chunk.table.select(fields).to_pylist(), strict=True):
+    for row, record in zip(chunk.rows.tolist(), python_rows(chunk.table.select(fields)), strict=True):
         for name in ("weights", "payload", "predicates", "named"):
             if isinstance(record.get(name), str):
                 record[name] = from_json(record[name])

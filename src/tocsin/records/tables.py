@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ def read_parquet(
 ) -> Iterator[TableChunk]:
     """Read the needed columns of a Parquet file; `parts` are added as constant columns."""
     try:
-        file = pq.ParquetFile(opened_file(path))
+        file = parquet_file(opened_file(path))
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is not a readable Parquet file: {error}") from None
     columns = [name for name in needed(file.schema_arrow.names, choose) if name not in parts]
@@ -35,6 +35,14 @@ def read_parquet(
         yield from chunks_of_batches((_with_parts(batch, chosen) for batch in batches), total)
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is damaged: {error}") from None
+
+
+def parquet_file(source: Any) -> pq.ParquetFile:
+    """Open a Parquet file. INT96 is read in microseconds, since in nanoseconds dates beyond 2262 become others."""
+    return pq.ParquetFile(source, coerce_int96_timestamp_unit=INT96_UNIT)
+
+
+INT96_UNIT: Final = "us"
 
 
 def needed(names: list[str], choose: Chooser) -> list[str]:

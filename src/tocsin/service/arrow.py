@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
-from tocsin.columns.events.python_values import Unreadable, python_values, unknown_zone
+from tocsin.model.python_values import Unreadable, python_values, unknown_zone
 from tocsin.model.subscription import Reject
 from tocsin.service.problems import Problem
 

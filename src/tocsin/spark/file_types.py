@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
+from tocsin.records.tables import parquet_file
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -63,7 +63,7 @@ def spark_schema(files: Iterable[Path], *, skips_damaged: bool = False) -> Struc
 
 def _fields_of(path: Path) -> Iterator[tuple[str, pa.DataType]]:
     """The columns of a file, in types that Spark has."""
-    with pq.ParquetFile(path) as file:
+    with parquet_file(path) as file:
         leaves = (file.schema.column(number) for number in range(len(file.schema)))
         of_spark = {leaf.path for leaf in leaves if leaf.physical_type == _INT96}
         for field in file.schema_arrow:

@@ -21,6 +21,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
+from tocsin.records.tables import parquet_file
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Given, MatchOptions, at_present, given_slices, refusal
 from tocsin.spark.asking import answer_schema, asked_of, with_present
@@ -219,7 +220,7 @@ def read_piece(piece: Piece, wanted: pa.Schema, asked: MatchOptions) -> Iterator
     path = path_of(piece)
     read = 0
     try:
-        with pq.ParquetFile(path) as file:
+        with parquet_file(path) as file:
             first, stop = piece["first"], piece["stop"]
             groups = range(file.num_row_groups) if first is None or stop is None else range(first, stop)
             names = file.schema_arrow.names

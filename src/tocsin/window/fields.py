@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tocsin.columns.events.python_values import Unreadable, python_values
 from tocsin.errors import RecordError
 from tocsin.language.segmenting import words_of, words_of_all
+from tocsin.model.python_values import Unreadable, python_values
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.texts import Text
 from tocsin.model.values import class_of

@@ -126,7 +126,7 @@ def _strings(column: pa.Array, present: NDArray[np.bool_], dictionary: Dictionar
         is_view = pa.types.is_string_view(column.type)
         column = (column.cast(pa.large_string()) if is_view else column).dictionary_encode()
     places = _filled(column.indices, 0)
-    numbers = _numbers(_texts(column.dictionary), dictionary, may_repeat=has_own)
+    numbers = _numbers(texts_of(column.dictionary), dictionary, may_repeat=has_own)
     if numbers is None:
         return _uniform(present, codes.STRING, places.astype(np.int64))
     payloads = numbers[places] if len(numbers) else np.full(len(places), _NULL)
@@ -153,7 +153,7 @@ def _number(text: str | bytes | None, dictionary: Dictionary) -> int:
     return _BROKEN if isinstance(text, bytes) else dictionary.number(text)
 
 
-def _texts(strings: pa.Array) -> list[str | bytes | None]:
+def texts_of(strings: pa.Array) -> list[str | bytes | None]:
     """Strings as Python strings; those that are not UTF-8 as bytes."""
     try:
         whole: list[str | bytes | None] = strings.to_pylist()

@@ -21,9 +21,8 @@ from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists, list_elements
 from tocsin.columns.events.geometries import EXTENSIONS, encode_geometries, is_binary
 from tocsin.columns.events.objects import encode_objects
-from tocsin.columns.events.python_values import python_values
 from tocsin.columns.events.readings import with_readings
-from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_given, is_text
+from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_given, is_text, texts_of
 from tocsin.columns.events.sparse_columns import Entries, encode_together, entries_of, without_nulls
 from tocsin.columns.events.store import ValueStore, build_events
 from tocsin.columns.events.vectors import encode_lists, has_scalar_lists, is_list
@@ -33,6 +32,7 @@ from tocsin.kernels import codes
 from tocsin.model.elements import ELEMENT, elements_in, every_value
 from tocsin.model.event import flatten, is_wkb_struct, wkb_bytes
 from tocsin.model.expression import EVERYTHING
+from tocsin.model.python_values import python_values
 from tocsin.model.subscription import Reject
 from tocsin.model.values import UNTYPED
 
@@ -262,11 +262,15 @@ class _TableEncoder:
         places = groups.indices.to_numpy(zero_copy_only=False)
         order = np.argsort(places, kind="stable")
         bounds = np.searchsorted(places[order], np.arange(len(groups.dictionary) + 1))
-        for number, key in enumerate(groups.dictionary.to_pylist()):
+        for number, key in enumerate(texts_of(groups.dictionary)):
+            chosen = order[bounds[number] : bounds[number + 1]]
+            if isinstance(key, bytes):
+                reason = f"the key {key!r:.40} is not valid UTF-8"
+                self.rejects.extend(Reject(int(self.rows[row]), None, name, reason) for row in rows[chosen].tolist())
+                continue
             attribute = f"{name}.{key}"
             if not self.wanted.inside(attribute):
                 continue
-            chosen = order[bounds[number] : bounds[number + 1]]
             values = items.take(pa.array(chosen))
             self.from_maps.add(attribute)
             if has_scalars(values.type) and attribute in self.wanted:

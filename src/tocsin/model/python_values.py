@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-_ERRORS: Final = (ValueError, OverflowError, ArithmeticError, LookupError, OSError, pa.ArrowException)
-"""Errors of dates and durations that are too large, and of unknown time zones."""
+_ERRORS: Final = (ValueError, OverflowError, ArithmeticError, LookupError, OSError, TypeError, pa.ArrowException)
+"""Errors of dates and durations that are too large, of unknown time zones, and of types that Python does not have."""
 _MOST_ZONES: Final = 1024
 
 
@@ -31,6 +31,16 @@ def python_values(column: pa.Array) -> list[Any]:
     except _ERRORS:
         return list(map(_python_value, column))
     return values
+
+
+def python_rows(table: pa.Table | pa.RecordBatch) -> list[dict[str, Any]]:
+    """The rows of a table as dicts, with values as `python_values` gives them."""
+    columns = [
+        python_values(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+        for column in table.columns
+    ]
+    names = table.schema.names
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)] if columns else []
 
 
 def _python_value(scalar: pa.Scalar) -> object:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from tocsin.columns.events.python_values import Unreadable, python_values
+from tocsin.model.python_values import Unreadable, python_values
 
 CONTAINERS: Final[dict[str, tuple[Callable[[pa.DataType], pa.DataType], Callable[[Any], Any]]]] = {
     "alone": (lambda kind: kind, lambda value: value),
