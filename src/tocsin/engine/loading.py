@@ -57,7 +57,7 @@ def is_index(source: object) -> bool:
         forms = [by_ending(file) for file in files_of(source) or ()]
     except InvalidInput:  # the folder has no readable files
         return True
-    return not all(form is not None and form.is_partitioned for form in forms)
+    return not all(form is not None and form.is_table for form in forms)
 
 
 def build_from(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -16,10 +15,10 @@ from tocsin.records.bulk import SparseEvents
 from tocsin.records.chunks import Chunk, ObjectChunk, read_objects
 from tocsin.records.csv_files import ColumnType, checked_types
 from tocsin.records.files import Opened
-from tocsin.records.folders import read_dataset, read_folder
+from tocsin.records.folders import read_dataset, read_files
 from tocsin.records.formats import Format, ReadOptions, input_format
 from tocsin.records.json_documents import read_json
-from tocsin.records.several import files_of, read_several
+from tocsin.records.several import files_of
 from tocsin.records.tables import read_table
 
 
@@ -68,7 +67,8 @@ def read_events(
         return iter([source])
     files = files_of(source) if isinstance(first, str | Path) else None
     if files is not None:
-        return _read_files(source, files, ReadOptions(choose, schema or {}, delimiter))
+        how = ReadOptions(choose, schema or {}, delimiter)
+        return read_files(source, files, lambda file: _read_path(file, how), how)
     if isinstance(source, str | Path):
         return _read_path(source, ReadOptions(choose, schema or {}, delimiter))
     if schema is not None:
@@ -131,16 +131,6 @@ def _check(form: Format, how: ReadOptions, path: str | Path) -> None:
     if not form.is_untyped:
         checked_types(how.schema)
         _refuse_delimiter(f"{path}: ", how.delimiter)
-
-
-def _read_files(source: Any, files: list[str | Path], how: ReadOptions) -> Iterator[Chunk]:
-    is_folder = not isinstance(source, list | tuple) and os.path.isdir(source)  # noqa: PTH112
-    forms = {input_format(file) for file in files} if is_folder else set()
-    form = forms.pop() if len(forms) == 1 else None
-    if form is not None and form.is_partitioned:
-        _check(form, how, source)
-        return read_folder(form, Path(source), [Path(file) for file in files], how)
-    return read_several(files, lambda file: _read_path(file, how))
 
 
 def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -11,29 +14,79 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from tocsin.errors import InvalidInput
-from tocsin.records.chunks import CHUNK_ROWS, Chunk
-from tocsin.records.formats import Format, ReadOptions
-from tocsin.records.several import read_several, refuse_table_formats
+from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk, TableChunk
+from tocsin.records.csv_files import ColumnType
+from tocsin.records.files import is_url
+from tocsin.records.formats import ReadOptions
+from tocsin.records.json_lines import as_records
+from tocsin.records.several import Reader, read_several, refuse_table_formats
 from tocsin.records.tables import INT96_UNIT, Chooser, chunks_of_batches, needed, parquet_file, rows_without_columns
 
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _LONGEST_INTEGER: Final = 15
 
 
-def read_folder(form: Format, folder: Path, files: Sequence[Path], how: ReadOptions) -> Iterator[Chunk]:
-    """Read a folder's files, all of one format, in order. Inner folders named `name=value` give a column."""
-    parts = dict(zip(map(str, files), _partitions(folder, files), strict=True))
-    return read_several(list(files), lambda file: form.read(file, replace(how, parts=parts[str(file)])))
+def read_files(source: Any, files: Sequence[str | Path], read: Reader, how: ReadOptions) -> Iterator[Chunk]:
+    """Read the files of a folder, a pattern or a list in order. Folders named `name=value` give a column.
+
+    Such a folder lies below the folder, below the fixed beginning of the pattern, or below what all files of the list
+    have in common. Its value replaces one that a record has under the name.
+    """
+    parts = dict(zip(files, _partitions(_root_of(source, files), files, how.schema), strict=True))
+
+    def with_own(file: str | Path) -> Iterator[Chunk]:
+        own = {name: value for name, value in parts[file].items() if how.choose(name)}
+        return (with_parts(chunk, own) for chunk in read(file)) if own else read(file)
+
+    return read_several(files, with_own)
 
 
-def _partitions(folder: Path, files: Sequence[Path]) -> list[dict[str, pa.Scalar]]:
+def with_parts(chunk: Chunk, parts: Mapping[str, pa.Scalar]) -> Chunk:
+    """Give all records of a chunk some values. Lines are parsed for this, one by one."""
+    if isinstance(chunk, TableChunk):
+        table, misfits = chunk.table, {name: where for name, where in chunk.misfits.items() if name not in parts}
+        table = table.select([name for name in table.schema.names if name not in parts])
+        for name, value in parts.items():
+            table = table.append_column(name, pa.repeat(value, len(chunk)))
+        return replace(chunk, table=table, misfits=misfits)
+    given = as_records(chunk)
+    assert isinstance(given, ObjectChunk)
+    values = {name: value.as_py() for name, value in parts.items() if value.is_valid}
+    records: list[tuple[int, Mapping[str, Any]]] = [
+        (row, {**{name: one for name, one in record.items() if name not in parts}, **values})
+        for row, record in given.records
+    ]
+    return replace(given, records=records)
+
+
+def _root_of(source: Any, files: Sequence[str | Path]) -> Path | None:
+    """The folder above the files' own folders; None if it is not known."""
+    if any(map(is_url, files)):
+        return None
+    if isinstance(source, list | tuple):
+        try:
+            return Path(os.path.commonpath([Path(file).parent for file in files]))
+        except ValueError:  # relative and absolute paths
+            return None
+    folders = Path(source).parts if Path(source).is_dir() else Path(source).parts[:-1]
+    return Path(*takewhile(lambda part: not glob.has_magic(part) or Path(source).is_dir(), folders))
+
+
+def _partitions(
+    root: Path | None, files: Sequence[str | Path], schema: Mapping[str, ColumnType]
+) -> list[dict[str, pa.Scalar]]:
     """The columns given by the folders around each file. A column is integers if all its values are."""
-    found = [dict(_pairs(file.relative_to(folder).parts[:-1])) for file in files]
+    if root is None:
+        return [{} for _ in files]
+    found = [dict(_pairs(Path(file).relative_to(root).parts[:-1])) for file in files]
     values: dict[str, set[str]] = {}
     for pairs in found:
         for name, value in pairs.items():
             values.setdefault(name, set()).add(value)
-    kinds = {name: pa.int64() if all(map(_is_integer, own)) else pa.string() for name, own in values.items()}
+    kinds = {
+        name: pa.int64() if name not in schema and all(map(_is_integer, own)) else pa.string()
+        for name, own in values.items()
+    }
     return [{name: _scalar(value, kinds[name]) for name, value in pairs.items()} for pairs in found]
 
 
@@ -145,8 +198,9 @@ def _refuse_other_schemas(dataset: Any) -> None:
     for file in getattr(dataset, "files", ()):
         if pa.timestamp("ns") in known.values() and _has_int96(dataset.filesystem, file):
             raise InvalidInput(
-                f"{file} has times as INT96, and a filtered dataset makes other dates of those beyond 2262. Give the "
-                f"dataset without a filter, or with format=ParquetFileFormat(coerce_int96_timestamp_unit={INT96_UNIT!r})"
+                f"{file} has times as INT96, and a filtered dataset makes other dates of those beyond 2262. Give "
+                "the dataset without a filter, or with "
+                f"format=ParquetFileFormat(coerce_int96_timestamp_unit={INT96_UNIT!r})"
             )
         for field in dataset.format.inspect(file, dataset.filesystem):
             if field.name not in known or known[field.name] != field.type:

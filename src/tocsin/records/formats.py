@@ -33,7 +33,6 @@ class ReadOptions:
     delimiter: str | None = None  # recognised if None
     as_text: bool = False  # whether untyped columns stay texts
     names: list[str] | None = None  # names of untyped columns, if the file has no header
-    parts: Mapping[str, pa.Scalar] = field(default_factory=dict)  # constant columns, given by the file's folders
 
 
 class Sink(Protocol):
@@ -58,7 +57,7 @@ class Format:
         None  # the names of a file's columns, without reading its rows
     )
     is_packed_outside: bool = False  # whether files may have another ending of `PACKED`
-    is_partitioned: bool = False  # whether a folder of files is one table, partitioned by inner folders (day=2/)
+    is_table: bool = False  # whether a folder of files is a table, and no compiled index
     in_spark: bool = False  # whether Spark has it under this word; pipelines then read and write it by Spark
 
     @property
@@ -86,10 +85,10 @@ _ROWS: Final = (
         "parquet",
         "Parquet",
         (".parquet", ".pq"),
-        lambda path, how: read_parquet(path, how.choose, how.parts),
+        lambda path, how: read_parquet(path, how.choose),
         lambda stream, schema: pq.ParquetWriter(stream, schema, compression="zstd"),
         columns_of=parquet_columns,
-        is_partitioned=True,
+        is_table=True,
         in_spark=True,
     ),
     Format(

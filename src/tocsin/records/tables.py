@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -19,20 +18,17 @@ Chooser = Callable[[str], bool]
 """Whether a top-level column is needed."""
 
 
-def read_parquet(
-    path: str | Path, choose: Chooser, parts: Mapping[str, pa.Scalar] = MappingProxyType({})
-) -> Iterator[TableChunk]:
-    """Read the needed columns of a Parquet file; `parts` are added as constant columns."""
+def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
+    """Read the needed columns of a Parquet file."""
     try:
         file = parquet_file(opened_file(path))
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is not a readable Parquet file: {error}") from None
-    columns = [name for name in needed(file.schema_arrow.names, choose) if name not in parts]
+    columns = needed(file.schema_arrow.names, choose)
     total = file.metadata.num_rows
     try:
         batches = file.iter_batches(CHUNK_ROWS, columns=columns) if columns else rows_without_columns(total)
-        chosen = {name: value for name, value in parts.items() if choose(name)}
-        yield from chunks_of_batches((_with_parts(batch, chosen) for batch in batches), total)
+        yield from chunks_of_batches(batches, total)
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is damaged: {error}") from None
 
@@ -48,13 +44,6 @@ INT96_UNIT: Final = "us"
 def needed(names: list[str], choose: Chooser) -> list[str]:
     """The columns to read: all of them if a dotted name occurs, which may clash with an unneeded nested column."""
     return names if any("." in name for name in names) else [name for name in names if choose(name)]
-
-
-def _with_parts(batch: pa.RecordBatch, parts: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
-    """Add constant columns to a batch."""
-    for name, value in parts.items():
-        batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
-    return batch
 
 
 def parquet_columns(path: str | Path) -> list[str]:
