@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
+from tocsin.records import read_events
 from tocsin.records.csv_values import convert_column
 
 BLOCK = 1 << 20
@@ -173,3 +174,17 @@ def test_a_field_is_read_as_it_would_be_by_itself(fields: list[bytes | None], ki
 
     assert values.to_pylist() == [value.to_pylist()[0] for value, _ in alone]
     assert problems == [(place, reason) for place, (_, found) in enumerate(alone) for _, reason in found]
+
+
+def test_only_columns_that_are_asked_for_are_converted(tmp_path: Path) -> None:
+    """Other columns still name what was misspelt; those of the schema are checked."""
+    path = tmp_path / "wide.csv"
+    path.write_text("a.b,price,note\n1,x,2\n2,5,3\n")
+    kept = [chunk.table.column_names for chunk in read_events(path, lambda name: name == "a.b")]
+    assert kept == [["a.b"]]
+    assert [len(chunk) for chunk in read_events(path, lambda _: False)] == [2]
+    answer = tocsin.match([{"id": 1, "where": "a.b = 2"}, {"id": 2, "where": "prise = 5"}], path)
+    assert answer.table["subscription"].to_pylist() == [1] and not answer.errors
+    assert any("did you mean price?" in str(warning) for warning in answer.warnings)
+    answer = tocsin.match({"id": 1, "where": "a.b = 2"}, path, schema={"price": "number"})
+    assert [(reject.row, reject.field) for reject in answer.errors] == [(0, "price")]

@@ -33,7 +33,7 @@ def tsv(monkeypatch: pytest.MonkeyPatch) -> None:
     """A format of texts between tabs, which is only read."""
 
     def read(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
-        return read_csv(path, how.schema, delimiter="\t", as_text=how.as_text, names=how.names)
+        return read_csv(path, how.schema, delimiter="\t", as_text=how.as_text, names=how.names, choose=how.choose)
 
     row = Format("tsv", "TSV", (".tsv", ".tab"), read, is_untyped=True, is_packed_outside=True)
     monkeypatch.setitem(FORMATS, "tsv", row)

@@ -133,6 +133,7 @@ class Seen:
         if self.first is not None:
             first = self.first.part(0, min(len(self.first), _FIRST))
             found.update(name for batch in encode_chunk(first, Wanted(None))[0] for name in batch.attributes)
+            found.update(first.others if isinstance(first, TableChunk) else ())
         if self._of is not None:
             outer, prefix = self._of[0], f"{self._of[1]}."
             found.update(name.removeprefix(prefix) for name in outer.names() if name.startswith(prefix))

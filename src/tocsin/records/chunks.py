@@ -47,6 +47,7 @@ class TableChunk:
     misfits: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     rejects: list[Reject] = field(default_factory=list)
     done: float | None = None
+    others: tuple[str, ...] = ()  # the names of columns that were not read
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -58,6 +59,7 @@ class TableChunk:
             {name: where[first:stop] for name, where in self.misfits.items()},
             _rejects_between(self.rejects, self.rows, first, stop),
             self.done,
+            self.others,
         )
 
 

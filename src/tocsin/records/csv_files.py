@@ -7,7 +7,9 @@ records, so each keeps its row and line number whatever other records hold. Arro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -27,6 +29,7 @@ from tocsin.records.chunks import TableChunk
 from tocsin.records.csv_types import checked_delimiter, inferred, recognised_delimiter, undecided
 from tocsin.records.csv_values import ARROW_TYPES, convert_column
 from tocsin.records.files import NOT_UTF8, Opened
+from tocsin.records.tables import Chooser
 
 ColumnType: TypeAlias = (
     Literal[
@@ -68,10 +71,12 @@ def read_csv(
     delimiter: str | None = None,
     as_text: bool = False,
     names: list[str] | None = None,
+    choose: Chooser = lambda _: True,
 ) -> Iterator[TableChunk]:
     """Read the rows of a CSV file in blocks of about a megabyte; with `as_text` every column is text.
 
-    The first record is a header, unless `names` gives the columns' names.
+    The first record is a header, unless `names` gives the columns' names. Only the columns of `choose` and those of
+    the schema are converted, or one, if these are none.
     """
     delimiter = checked_delimiter(delimiter)
     with Opened(path) as opened:
@@ -82,15 +87,17 @@ def read_csv(
         has_header = names is None
         names = _header(path, first) if names is None else names
         schema = _checked_schema(path, names, schema or {})
+        chosen = [name for name in names if choose(name) or name in schema] or names[:1]
+        others = tuple(set(names).difference(chosen))
         kinds: dict[str, str] = dict.fromkeys(names, "string") if as_text else _as_columns(schema)
-        if undecided(names, kinds) and Path(path).is_file():
-            kinds |= _foreseen(path, names, kinds, delimiter, int(has_header))
+        if undecided(chosen, kinds) and Path(path).is_file():
+            kinds |= _foreseen(path, (names, chosen), kinds, delimiter, int(has_header))
         row = 0
         for block in chain([first._replace(places=first.places[int(has_header) :])], blocks):
             good, rejects = _without_bad_rows(block, row, len(names), "header" if has_header else "schema")
-            raw = _split(path, block, good, names)
-            kinds |= inferred(raw, undecided(names, kinds))
-            yield _converted(raw, kinds, schema, row + good, rejects, block.done)
+            raw = _split(path, block, good, names, chosen)
+            kinds |= inferred(raw, undecided(chosen, kinds))
+            yield replace(_converted(raw, kinds, schema, row + good, rejects, block.done), others=others)
             row += len(block.places)
 
 
@@ -100,20 +107,25 @@ def _as_columns(schema: Mapping[str, ColumnType]) -> dict[str, str]:
 
 
 def _foreseen(
-    path: str | Path, names: list[str], kinds: Mapping[str, str], delimiter: str | None, first: int
+    path: str | Path,
+    columns: tuple[list[str], list[str]],
+    kinds: Mapping[str, str],
+    delimiter: str | None,
+    first: int,
 ) -> dict[str, str]:
-    """The types of columns by the first block of the file with values for them; text if there is none."""
+    """The types of the chosen of all columns by the first block of the file with values; text if there is none."""
+    names, chosen = columns
     found = dict(kinds)
     with Opened(path) as opened:
         blocks = _blocks(opened, delimiter)
         for number, block in enumerate(blocks):
             own = block._replace(places=block.places[first:]) if number == 0 else block
             good, _ = _without_bad_rows(own, 0, len(names))
-            left = undecided(names, found)
+            left = undecided(chosen, found)
             found |= inferred(_split(path, own, good, names, left), left)
-            if not undecided(names, found):
+            if not undecided(chosen, found):
                 break
-    return {**dict.fromkeys(names, "string"), **found}
+    return {**dict.fromkeys(chosen, "string"), **found}
 
 
 def _blocks(opened: Opened, delimiter: str | None) -> Iterator[_Block]:
@@ -156,9 +168,9 @@ def _header(path: str | Path, block: _Block) -> list[str]:
     except pa.ArrowInvalid:
         raise InvalidInput(f"{path} is not a CSV file: its header {line[:60]!r} does not name columns") from None
     names: list[str] = header.column_names
-    doubled = [name for name in names if names.count(name) > 1]
-    if doubled:
-        raise InvalidInput(f"{path} has the column {doubled[0]!r} twice")
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise InvalidInput(f"{path} has the column {name!r} twice")
     return names
 
 
@@ -208,10 +220,8 @@ def _shown(record: bytes) -> str:
     return text if len(record) <= _MOST_SHOWN else f"{text}..."
 
 
-def _split(
-    path: str | Path, block: _Block, good: NDArray[np.int64], names: list[str], chosen: list[str] | None = None
-) -> pa.Table:
-    """The fields of a block's valid records as columns of bytes: all columns, or the chosen ones."""
+def _split(path: str | Path, block: _Block, good: NDArray[np.int64], names: list[str], chosen: list[str]) -> pa.Table:
+    """The fields of a block's valid records as columns of bytes: the chosen columns."""
     places = block.places[good]
     firsts = np.flatnonzero(
         np.diff(good, prepend=-2) != 1
@@ -220,11 +230,11 @@ def _split(
     runs = zip(places[firsts, 0].tolist(), places[lasts, 1].tolist(), strict=True) if len(good) else ()
     records = b"".join(block.text[start:stop] + b"\n" for start, stop in runs)
     if not records:
-        return pa.table({name: pa.array([], pa.binary()) for name in chosen or names})
+        return pa.table({name: pa.array([], pa.binary()) for name in chosen})
     options = arrow_csv.ReadOptions(use_threads=False, block_size=len(records) + 1, column_names=names)
     converting = arrow_csv.ConvertOptions(
         check_utf8=False,
-        column_types=dict.fromkeys(names, pa.binary()),
+        column_types=dict.fromkeys(chosen, pa.binary()),
         include_columns=chosen,
         null_values=[""],
         strings_can_be_null=True,

@@ -67,7 +67,7 @@ class Format:
 
 
 def _csv(path: str | Path, how: ReadOptions) -> Iterator[Chunk]:
-    return read_csv(path, how.schema, delimiter=how.delimiter, as_text=how.as_text, names=how.names)
+    return read_csv(path, how.schema, delimiter=how.delimiter, as_text=how.as_text, names=how.names, choose=how.choose)
 
 
 _ROWS: Final = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,9 @@ def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
     total = file.metadata.num_rows
     try:
         batches = file.iter_batches(CHUNK_ROWS, columns=columns) if columns else rows_without_columns(total)
-        yield from chunks_of_batches(batches, total)
+        others = tuple(set(file.schema_arrow.names).difference(columns))
+        for chunk in chunks_of_batches(batches, total):
+            yield replace(chunk, others=others)
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is damaged: {error}") from None
 
