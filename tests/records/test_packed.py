@@ -75,3 +75,25 @@ def test_a_header_that_is_none(header: bytes, tmp_path: Path) -> None:
         tocsin.match(SUBSCRIPTIONS, path)
     except tocsin.InvalidInput as error:
         assert "odd.csv" in str(error)
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+def test_packed_files_are_known_by_their_first_bytes(ending: str, tmp_path: Path) -> None:
+    """Whatever their ending, and as bytes."""
+    for inner, data in ((".jsonl", LINES), (".csv", CSV), (".csv.gz", CSV)):
+        path = tmp_path / f"events{inner}"
+        path.write_bytes(PACKERS[ending](data))
+        assert tocsin.match(SUBSCRIPTIONS, path).table["event"].to_pylist() == [99_998, 99_999]
+    assert tocsin.match(SUBSCRIPTIONS, PACKERS[ending](LINES)).table["event"].to_pylist() == [99_998, 99_999]
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "geojson"])
+def test_utf16_is_refused_by_name(coding: str, ending: str, tmp_path: Path) -> None:
+    """PowerShell writes it, with a mark of the order of its bytes."""
+    text = "\ufeff" if coding == "utf-16-be" else ""
+    path = tmp_path / f"events.{ending}"
+    path.write_bytes((text + '{"price": 1}\r\n{"price": 2}\r\n').encode(coding))
+    for source in (path, path.read_bytes()) if ending == "jsonl" else (path,):
+        with pytest.raises(tocsin.InvalidInput, match="iconv -f UTF-16 -t UTF-8"):
+            tocsin.match(SUBSCRIPTIONS, source)

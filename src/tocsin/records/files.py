@@ -19,12 +19,19 @@ PACKED: Final = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 NOT_UTF8: Final = "convert the file, for example with iconv -f WINDOWS-1252 -t UTF-8"
 """What to do with a file that is not UTF-8."""
 STANDARD: Final = "-"
+_LOOKED_AT: Final = 4
+_MARKS: Final = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\x04\x22\x4d\x18": "lz4"}
+"""Compression by a stream's first bytes."""
+_MARKS_OF_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _BLOCK_BYTES: Final = 1 << 24
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
 class Opened:
-    """A file, standard input (`-`), or bytes, decompressed by its ending. Use it in a `with` statement."""
+    """A file, standard input (`-`), or bytes, decompressed by its first bytes or its ending.
+
+    Use it in a `with` statement. Raises `InvalidInput` for UTF-16.
+    """
 
     def __init__(self, source: str | Path | bytes | bytearray | memoryview) -> None:
         self._name = "bytes" if isinstance(source, bytes | bytearray | memoryview) else str(source)
@@ -42,7 +49,11 @@ class Opened:
             self._raw, self._size = file, file.size()
         else:
             self._raw, self._size = readable(source).open("rb"), Path(source).stat().st_size
-        codec = PACKED.get(Path(self._name).suffix.lower())
+        beginning = _beginning(self._raw, is_standard=self._name == STANDARD)
+        codec = _codec_of(beginning) or PACKED.get(Path(self._name).suffix.lower())
+        if codec is None and beginning.startswith(_MARKS_OF_UTF16):
+            self.__exit__()
+            raise InvalidInput(f"{self._name} is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
         self.stream: Any = self._raw
         if codec is not None:
             raw = self._raw if isinstance(self._raw, pa.NativeFile) else pa.PythonFile(self._raw, "r")
@@ -84,6 +95,19 @@ class Opened:
     def __exit__(self, *_: object) -> None:
         if self._name != STANDARD:
             self._raw.close()
+
+
+def _beginning(raw: Any, *, is_standard: bool) -> bytes:
+    """The first bytes of a stream, which are read again later. Standard input is looked at where it can be."""
+    if is_standard:
+        return bytes(raw.peek(_LOOKED_AT)[:_LOOKED_AT]) if hasattr(raw, "peek") else b""
+    found: bytes = raw.read(_LOOKED_AT)
+    raw.seek(0)
+    return found
+
+
+def _codec_of(beginning: bytes) -> str | None:
+    return next((codec for mark, codec in _MARKS.items() if beginning.startswith(mark)), None)
 
 
 def is_url(source: object) -> bool:
