@@ -38,6 +38,8 @@ class Told(NamedTuple):
     event: int
     key: str
     frame: bytes  # the document on a stream of this destination alone
+    size: int  # characters of the event and of the first part, as an outbox counts them
+    further: int  # further parts, which are not in the document
 
 
 class Watch:
@@ -165,7 +167,8 @@ class Hub:
         document = ("".join(parts) + "}").encode()
         epoch = "" if target is None else self._directory.epoch(target)
         place = f"{epoch}-{one.sequence}".encode()
-        return Told(one.sequence, document, one.published, one.event, key, frame(place, document))
+        size = len(one.text) + len(one.subscriptions)
+        return Told(one.sequence, document, one.published, one.event, key, frame(place, document), size, one.further)
 
 
 def frame(id: bytes, document: bytes) -> bytes:

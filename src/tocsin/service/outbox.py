@@ -183,7 +183,8 @@ class Publish:
             first, *others = divided(fragments)
             one = Stored(destination, own, number, len(fragments), first, event.text, published, len(others))
             self._stored.append(one)
-            if has_limits and pending.filling.overflows(destination, own, len(one.text) + len(one.subscriptions)):
+            size = len(one.text) + sum(map(len, (first, *others)))
+            if has_limits and pending.filling.overflows(destination, own, size):
                 rows.dead.append(
                     (destination, own, Letter(number, OVERFLOW, 0, 0, "the outbox was full", None, self._expected.wall))
                 )

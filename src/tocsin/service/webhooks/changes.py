@@ -12,6 +12,7 @@ from tocsin.service.changes import PutDestination
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.problems import Problem, conflict, unknown
 from tocsin.service.times import now_ms
+from tocsin.service.webhooks.letters import delivery_size
 from tocsin.service.webhooks.registry import Webhook, Webhooks, outbox_size
 from tocsin.service.webhooks.schedule import WELL
 from tocsin.service.webhooks.signing import MOST_SECRETS, Secret, new_secret, valid
@@ -166,21 +167,24 @@ class RetryLetter:
     webhook: Webhook
     number: int
     is_alone = False
+    _waiting: tuple[int, int] = (0, 0)
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         target, connection = self.webhook.target, database.connection
         place = (target.number, self.number)
         statement = "SELECT dead FROM service_letters WHERE destination = ? AND sequence = ?"
-        found = connection.execute(statement, place).fetchone()
-        if found is None:
+        row = connection.execute(statement, place).fetchone()
+        if row is None:
             raise unknown("dead letter", self.number)
-        statement = "SELECT 1 FROM service_deliveries WHERE destination = ? AND sequence = ?"
-        if connection.execute(statement, place).fetchone() is None:
+        if (size := delivery_size(connection, *place)) is None:
             raise Problem(410, "gone", "retention deleted the delivery; only this record of it is left")
+        self._waiting = (1, size) if row[0] else (0, 0)  # a letter that is not dead waits already
         again = "UPDATE service_letters SET dead = '', attempts = 0, refusals = 0, due = 0"
         connection.execute(f"{again} WHERE destination = ? AND sequence = ?", place)
         return sequence
 
     def apply(self) -> None:
-        self.webhook.waiting += 1
+        count, size = self._waiting
+        self.webhook.waiting += count
+        self.webhook.waiting_bytes += size
         self.webhook.revision += 1

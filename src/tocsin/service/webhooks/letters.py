@@ -21,8 +21,16 @@ KEPT_MS: Final = 30 * 86_400_000
 """How long the record of a dead letter is kept."""
 _AT_ONCE: Final = 1000
 _PUT: Final = "INSERT OR REPLACE INTO service_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_SIZE: Final = """
-SELECT length(d.subscriptions) + length(e.event) FROM service_deliveries AS d
+FURTHER: Final = """
+SELECT coalesce(sum(length(m.subscriptions)), 0) FROM service_more AS m WHERE m.destination = ? AND m.sequence = ?
+"""
+"""The characters of the further parts of a delivery."""
+SIZE: Final = f"""length(d.subscriptions) + length(e.event) + ({
+    FURTHER.replace("= ? AND m.sequence = ?", "= d.destination AND m.sequence = d.sequence")
+})"""
+"""The characters of a delivery with all its parts."""
+_SIZE_OF_ONE: Final = f"""
+SELECT {SIZE} FROM service_deliveries AS d
 JOIN service_events AS e ON e.sequence = d.event WHERE d.destination = ? AND d.sequence = ?
 """
 
@@ -85,6 +93,12 @@ def forget_letters(connection: sqlite3.Connection, before: int) -> None:
     )
 
 
+def delivery_size(connection: sqlite3.Connection, destination: int, number: int) -> int | None:
+    """The characters of a delivery with all its parts; None if retention deleted it."""
+    row = connection.execute(_SIZE_OF_ONE, (destination, number)).fetchone()
+    return None if row is None else int(row[0])
+
+
 class Expired(NamedTuple):
     """Deliveries that retention deletes before they were delivered."""
 
@@ -115,5 +129,5 @@ def expire(
                 lost[sequence] = Letter(event, EXPIRED, 0, 0, "retention deleted it", None, now)
         put_letters(connection, number, lost.items())
         expired.counts[number] = len(lost)
-        expired.sizes[number] = sum(connection.execute(_SIZE, (number, one)).fetchone()[0] for one in lost)
+        expired.sizes[number] = sum(delivery_size(connection, number, sequence) or 0 for sequence in lost)
     return expired

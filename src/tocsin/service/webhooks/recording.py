@@ -16,7 +16,7 @@ from tocsin.service.outbox import Outbox, Publish, Stored
 from tocsin.service.times import time_text
 from tocsin.service.units import NOTICE, Event, Unit
 from tocsin.service.webhooks.attempts import MOST, Attempt, put_attempts
-from tocsin.service.webhooks.letters import Letter, drop_letters, put_letters
+from tocsin.service.webhooks.letters import FURTHER, Letter, drop_letters, put_letters
 from tocsin.service.webhooks.options import options_of
 from tocsin.service.webhooks.registry import Webhook, outbox_size
 from tocsin.service.webhooks.schedule import Health
@@ -33,7 +33,8 @@ class Results:
     letters: dict[int, Letter | None] = field(default_factory=dict)  # None: delivered
     health: Health | None = None
     done: int = 0  # deliveries that do not wait any more
-    done_bytes: int = 0
+    done_bytes: int = 0  # of their events and first parts
+    divided: list[int] = field(default_factory=list)  # those of them that have further parts
     is_idle: bool = False  # nothing waits: what memory counted is counted anew
     attempts: list[Attempt] = field(default_factory=list)
 
@@ -56,6 +57,7 @@ class Results:
             later.health or self.health,
             self.done + later.done,
             self.done_bytes + later.done_bytes,
+            self.divided + later.divided,
             later.is_idle,
             attempts,
         )
@@ -72,9 +74,10 @@ class Record:
     _valid: list[Results] = field(default_factory=list)
     _told: list[Publish] = field(default_factory=list)
     _sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _further: Counter[int] = field(default_factory=Counter)  # bytes of further parts, by destination
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        self._valid, self._told, self._sizes = [], [], {}
+        self._valid, self._told, self._sizes, self._further = [], [], {}, Counter()
         for one in self.results:
             number = one.webhook.target.number
             if number not in self.outbox.directory.destinations:
@@ -97,6 +100,8 @@ class Record:
         if one.health is not None:
             statement = "UPDATE service_webhooks SET health = ? WHERE destination = ?"
             connection.execute(statement, (json.dumps(one.health), number))
+        for delivery in one.divided:
+            self._further[number] += connection.execute(FURTHER, (number, delivery)).fetchone()[0]
         if one.is_idle:
             self._sizes[number] = outbox_size(connection, number, one.cursor)
 
@@ -125,7 +130,7 @@ class Record:
             webhook.target.acknowledged = max(webhook.target.acknowledged, one.cursor)
             webhook.letters_to = max(webhook.letters_to, *one.letters, 0)
             webhook.waiting = max(0, webhook.waiting - one.done)
-            webhook.waiting_bytes = max(0, webhook.waiting_bytes - one.done_bytes)
+            webhook.waiting_bytes = max(0, webhook.waiting_bytes - one.done_bytes - self._further.pop(number, 0))
             if number in self._sizes:
                 webhook.waiting, webhook.waiting_bytes = self._sizes[number]
             if one.health is not None:

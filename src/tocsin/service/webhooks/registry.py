@@ -16,17 +16,23 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.webhooks.encryption import Keys
-from tocsin.service.webhooks.letters import OVERFLOW, Expired
+from tocsin.service.webhooks.letters import OVERFLOW, SIZE, Expired
 from tocsin.service.webhooks.options import REJECT
 from tocsin.service.webhooks.schedule import WELL, Health
 from tocsin.service.webhooks.signing import MOST_KEPT_MS, Secret
 
 KIND: Final = "webhook"
-_OUTBOX: Final = """
-SELECT count(*), coalesce(sum(length(d.subscriptions) + length(e.event)), 0)
+_OUTBOX: Final = f"""
+SELECT count(*), coalesce(sum({SIZE}), 0)
 FROM service_deliveries AS d JOIN service_events AS e ON e.sequence = d.event
 LEFT JOIN service_letters AS l ON l.destination = d.destination AND l.sequence = d.sequence
 WHERE d.destination = ? AND d.sequence > ? AND coalesce(l.dead, '') = ''
+"""
+_TRIED_AGAIN: Final = f"""
+SELECT count(*), coalesce(sum({SIZE}), 0)
+FROM service_letters AS l JOIN service_deliveries AS d ON d.destination = l.destination AND d.sequence = l.sequence
+JOIN service_events AS e ON e.sequence = d.event
+WHERE l.destination = ? AND l.sequence <= ? AND l.dead = ''
 """
 
 
@@ -125,10 +131,9 @@ def state_of(health: Health) -> str:
 
 
 def outbox_size(connection: sqlite3.Connection, number: int, after: int) -> tuple[int, int]:
-    """How many deliveries an outbox has, and about how many bytes."""
-    count, size = connection.execute(_OUTBOX, (number, after)).fetchone()
-    statement = "SELECT count(*) FROM service_letters WHERE destination = ? AND dead = '' AND sequence <= ?"
-    return count + connection.execute(statement, (number, after)).fetchone()[0], size
+    """How many deliveries an outbox has, with those that are tried again, and about how many bytes."""
+    ahead, behind = (connection.execute(of, (number, after)).fetchone() for of in (_OUTBOX, _TRIED_AGAIN))
+    return ahead[0] + behind[0], ahead[1] + behind[1]
 
 
 class Filling:

@@ -167,7 +167,7 @@ class Sender:
                 one for one in await self._service.hub.after(self.target, number - 1, 1) if one.sequence == number
             ]
         for number in set(numbers).difference(one.sequence for one in found):
-            self._tell(number, letter._replace(dead=EXPIRED, due=0, since=self._senders.expected().wall), 0)
+            self._tell(number, letter._replace(dead=EXPIRED, due=0, since=self._senders.expected().wall))
         return Batch(found, letter.attempts, letter.refusals) if found else 0.0
 
     async def _fresh(self, now: Moment) -> Batch | float | None:
@@ -251,7 +251,7 @@ class Sender:
         if verdict.outcome == DELIVERED:
             health, self._failures_before = WELL, 0
             for one in batch.deliveries:
-                self._tell(one.sequence, None, len(one.document))
+                self._tell(one.sequence, None, one)
         else:
             health = self._health.failed(now.wall, verdict.reason)
             if verdict.outcome == GONE:
@@ -260,7 +260,7 @@ class Sender:
             if letter.dead == SET_ASIDE:  # the next one is not slowed by what this one failed
                 self._failures_before = health.failures
             for one in batch.deliveries:
-                self._tell(one.sequence, letter._replace(event=one.event), len(one.document), letter.due_from(now))
+                self._tell(one.sequence, letter._replace(event=one.event), one, letter.due_from(now))
             if not self._options.is_strict and verdict.outcome != GONE:
                 self._hold(now.steady, health.failures, verdict.asked_ms)
         self._tell_health(health)
@@ -295,7 +295,7 @@ class Sender:
             self._senders.has_results(self)
         return self._untold
 
-    def _tell(self, number: int, letter: Letter | None, size: int, due: int = 0) -> None:
+    def _tell(self, number: int, letter: Letter | None, delivery: Told | None = None, due: int = 0) -> None:
         """A delivery is done, or has a letter, which is tried again when it is `due` by the steady clock."""
         results = self._results()
         if letter is not None and not letter.dead:
@@ -306,7 +306,10 @@ class Sender:
         if letter is not None or had_letter:
             results.letters[number] = letter
         results.done += 1
-        results.done_bytes += size
+        if delivery is not None:  # retention counts those that it deleted
+            results.done_bytes += delivery.size
+            if delivery.further:
+                results.divided.append(number)
 
     def _tell_health(self, health: Health) -> None:
         if health != self._health:
