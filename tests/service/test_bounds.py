@@ -24,12 +24,28 @@ DAY_MS: Final = 86_400_000
 NOW: Final = 1_700_000_000_000
 
 
+class Subscriptions(list[None]):
+    """An engine with some subscriptions, which have neither conditions nor payloads."""
+
+    sequence = 0
+
+    def _text_bytes(self) -> int:
+        return 0
+
+
 def quotas(there: int = 0, **limits: float) -> Quotas:
-    return Quotas(Limits(**limits), [None] * there)  # type: ignore[arg-type]
+    return Quotas(Limits(**limits), Subscriptions([None] * there))  # type: ignore[arg-type]
 
 
 def take_room(there: int, count: int) -> None:
     with quotas(there, subscriptions=5).room(count):
+        pass
+
+
+def take_bytes_twice(size: int) -> None:
+    """While others are committed, of windows and not."""
+    limited = quotas(payloads_bytes=5)
+    with limited.room(1, 2), limited.room(1, window_bytes=1), limited.room(1, size):
         pass
 
 
@@ -59,6 +75,7 @@ BOUNDS: Final[dict[str, tuple[Callable[[int], None], int]]] = {
     "room after some": (lambda there: take_room(there, 2), 3),
     "room for some": (lambda count: take_room(2, count), 3),
     "room beside others": (take_room_twice, 2),
+    "payloads beside others": (take_bytes_twice, 2),
     "bytes of the store": (take_bytes, 999),
     "events": (take_events, 2),
     "cost": (lambda cost: require_cheap(cost, Limits(subscription_cost=10)), 10),

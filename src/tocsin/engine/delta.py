@@ -148,6 +148,11 @@ class Delta(Source):
         return numbers, is_known
 
 
+def _size_of(text: str) -> int:
+    """The bytes of a text as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
 @dataclass(frozen=True, slots=True)
 class DeltaSnapshot(Snapshot):
     """A delta's subscriptions at one moment, numbered in the order of arrival. Later ones are not included."""
@@ -213,8 +218,10 @@ class DeltaSnapshot(Snapshot):
 
     def payload_bytes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         payloads = self.delta.payloads
-        texts = (payloads[number] or "" for number in numbers.tolist())
-        return np.array([len(text) if text.isascii() else len(text.encode()) for text in texts], np.int64)
+        return np.array([_size_of(payloads[number] or "") for number in numbers.tolist()], np.int64)
+
+    def source_bytes(self) -> int:
+        return sum(map(_size_of, self.delta.sources[: len(self)]))
 
     def names_of(self, numbers: NDArray[np.int64]) -> list[SubscriptionId]:
         ids = self.delta.ids

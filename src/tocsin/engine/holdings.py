@@ -229,6 +229,11 @@ class Holdings:
     def __len__(self) -> int:
         return len(self._store)
 
+    def _text_bytes(self) -> int:
+        """The bytes of the conditions and payloads of all subscriptions. Cost: linear in them."""
+        with self._store.reading() as snapshots:
+            return snapshots.text_bytes()
+
     @property
     def stats(self) -> EngineStats:
         """What the engine holds now: segments, memory, and the choice of the index."""

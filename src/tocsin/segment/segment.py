@@ -193,6 +193,15 @@ class Snapshot(ABC):
         """The lengths of some payloads as UTF-8."""
 
     @abstractmethod
+    def source_bytes(self) -> int:
+        """The bytes of all conditions in memory."""
+
+    def text_bytes(self) -> int:
+        """The bytes of the conditions and payloads of live subscriptions. Those of conditions are a share of all."""
+        live = living(self.alive, len(self))
+        return int(self.payload_bytes(live).sum()) + self.source_bytes() * len(live) // max(len(self), 1)
+
+    @abstractmethod
     def as_segment(self, plan: Plan) -> Segment:
         """A segment with the same answers; the plan is used if it must be built."""
 
@@ -258,6 +267,9 @@ class SegmentSnapshot(Snapshot):
         starts = self.segment.payloads.starts
         lengths: NDArray[np.int64] = starts[numbers + 1] - starts[numbers]
         return lengths
+
+    def source_bytes(self) -> int:
+        return int(self.segment.sources.data.nbytes)
 
     def ids_of(self, numbers: NDArray[Any]) -> pa.Array:
         return ids_at(self.segment.ids, numbers)

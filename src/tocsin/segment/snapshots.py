@@ -223,6 +223,10 @@ class Snapshots:
             sizes[own] = self._snapshots[source].payload_bytes(numbers)
         return sizes
 
+    def text_bytes(self) -> int:
+        """The bytes of the conditions and payloads of live subscriptions. Cost: linear in them."""
+        return sum(one.text_bytes() for one in self._snapshots)
+
     def texts_of(self, places: NDArray[Any]) -> list[str]:
         """The texts of the subscriptions' conditions."""
         texts = [""] * len(places)

@@ -39,6 +39,7 @@ class Limits(NamedTuple):
     burst: float = math.inf  # events at once; infinity: those of ten seconds
     subscriptions: float = 10_000_000
     subscription_cost: float = 10_000
+    payloads_bytes: float = 4 << 30  # of all subscriptions, with their conditions
     store_bytes: float = 100 << 30
     windows: float = 100
     window_messages: float = 1_000_000
@@ -78,6 +79,13 @@ SETTINGS: Final = (
     Setting("burst", "burst", 1, "events that may come at once, above that rate"),
     Setting("subscriptions", "subscriptions", 1, "how many subscriptions there are", 0),
     Setting("subscription_cost", "subscription_cost", 1, "what one subscription may cost: docs/service.md has prices"),
+    Setting(
+        "payloads_mb",
+        "payloads_bytes",
+        1 << 20,
+        "the payloads and conditions of all subscriptions, in megabytes",
+        0.001,
+    ),
     Setting("windows", "windows", 1, "how many windows there are", 0),
     Setting("window_messages", "window_messages", 1, "how many messages one window has"),
     Setting(

@@ -120,6 +120,7 @@ class Metrics:
         engine = service.engine
         return [
             ("subscriptions", "Subscriptions", len(engine)),
+            ("payloads_bytes", "Size of payloads and conditions of subscriptions", service.quotas.payloads_bytes),
             ("sequence", "Number of the last change of subscriptions", engine.sequence),
             ("destinations", "Destinations", len(directory.destinations)),
             ("open_streams", "Streams of server-sent events", service.streams),

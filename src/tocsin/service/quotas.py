@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -48,6 +48,10 @@ class Quotas:
         self._bucket = None if math.isinf(limits.events_per_s) else Bucket(limits.events_per_s, burst)
         self.others: Callable[[], int] = lambda: 0  # subscriptions of windows
         self._coming = 0  # subscriptions whose commit is under way
+        self._coming_bytes = 0  # of their payloads and conditions
+        self._engine_bytes, self._looked_at = engine._text_bytes(), engine.sequence  # as of the last look
+        self._recent_bytes = 0  # of payloads and conditions that came since
+        self.others_bytes: Callable[[], int] = lambda: 0  # of payloads of windows
         self.store_bytes = 0  # as of the last look
         self.refused: Counter[str] = Counter()
 
@@ -75,18 +79,41 @@ class Quotas:
         if count >= most:
             raise self._refused(what, f"{most:,g} {what} are allowed; delete one", _LATER_S)
 
+    async def look(self, run: Callable[[Callable[[], int]], Awaitable[int]]) -> None:
+        """Look how much the payloads and conditions take. What is added meanwhile counts, too."""
+        sequence, recent = self._engine.sequence, self._recent_bytes
+        if sequence != self._looked_at:
+            self._engine_bytes, self._looked_at = await run(self._engine._text_bytes), sequence
+        self._recent_bytes -= recent
+
+    @property
+    def payloads_bytes(self) -> int:
+        """The bytes of the payloads and conditions of subscriptions, about."""
+        return self._engine_bytes + self._recent_bytes + self.others_bytes()
+
     @contextmanager
-    def room(self, count: int) -> Iterator[None]:
-        """Keep room for new subscriptions while they are committed; raises a `Problem` if there is none."""
+    def room(self, count: int, engine_bytes: int = 0, window_bytes: int = 0) -> Iterator[None]:
+        """Keep room for new subscriptions while they are committed; raises a `Problem` if there is none.
+
+        The bytes are those of payloads and conditions, also of subscriptions that replace others.
+        """
+        most, size = self._limits.payloads_bytes, engine_bytes + window_bytes
+        if self.payloads_bytes + self._coming_bytes + size > most:
+            limit = f"{most / 2**20:,g} MB of payloads and conditions are allowed, and there are"
+            detail = f"{limit} {self.payloads_bytes / 2**20:,.1f}; remove subscriptions, or make payloads smaller"
+            raise self._refused("payloads_mb", detail, _LATER_S)
         there = len(self._engine) + self.others()
         if count and there + self._coming + count > self._limits.subscriptions:
             limit = f"{self._limits.subscriptions:,g} subscriptions are allowed, and there are {there:,}"
             raise self._refused("subscriptions", f"{limit}; remove some", _LATER_S)
         self._coming += count
+        self._coming_bytes += size
         try:
             yield
+            self._recent_bytes += engine_bytes  # until the next look; those of windows are counted already
         finally:
             self._coming -= count
+            self._coming_bytes -= size
 
     def _refused(self, limit: str, detail: str, wait: float) -> Problem:
         self.refused[limit] += 1
@@ -94,12 +121,13 @@ class Quotas:
         return Problem(429, "quota", detail, headers={"Retry-After": str(seconds)}, limit=limit)
 
 
-def require_small(payload: Any, limits: Limits) -> None:
-    """Raise a `Problem` for a payload that is too large."""
+def require_small(payload: Any, limits: Limits) -> int:
+    """The size of a payload as JSON; raises a `Problem` if it is too large."""
     size = 0 if payload is None else len(json_text(payload, "payload").encode("utf-8", "surrogatepass"))
     if size > limits.payload_bytes:
         detail = f"the payload has {size:,} bytes as JSON, and {limits.payload_bytes:,.0f} are allowed"
         raise invalid(detail, field="payload", limit="payload_kb")
+    return size
 
 
 def require_cheap(cost: int, limits: Limits) -> None:

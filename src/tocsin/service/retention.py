@@ -160,9 +160,10 @@ async def keep(service: Service, turn: asyncio.Lock) -> None:
 
 
 async def _measure(service: Service) -> None:
-    """Look how large the store is, if there is a limit."""
+    """Look how large the store is, if there is a limit, and how large the payloads are."""
     if not math.isinf(service.limits.store_bytes):
         service.quotas.store_bytes = await service.readers.read(used_bytes)
+    await service.quotas.look(service.in_thread)
 
 
 async def _trim(service: Service) -> bool:

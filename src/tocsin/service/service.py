@@ -82,6 +82,7 @@ class Service:
         self.windows = Windows(engine.folder, self._hosting(loop, sync), limits.window_bytes)
         self.windows.open_all(self.transactions.read(lambda database: self.windows.read(database.connection)))
         self.quotas.others = lambda: self.windows.subscriptions
+        self.quotas.others_bytes = lambda: self.windows.payload_bytes
         self.publisher = Publisher(addressing, self.outbox, self.transactions, self.hub.told, loop)
         self.matcher = Matcher(engine)
         self.in_progress: set[tuple[str, str, str]] = set()  # idempotency keys

@@ -21,6 +21,7 @@ from tocsin.service.quotas import require_cheap, require_small
 from tocsin.service.windows import interests
 from tocsin.service.windows.hosted import Hosted, Subscribed
 from tocsin.service.windows.interests import Interest
+from tocsin.store import size_of
 
 _OWN: Final = ("words", "text", "location", "k", "alpha")
 _FIELDS: Final = FIELDS | {*_OWN, "id", "payload"}
@@ -84,7 +85,8 @@ async def _subscribe(exchange: Exchange, found: Hosted, records: Mapping[int, Re
     service = exchange.service
     new = {record["id"] for record, _ in records.values() if record["id"] not in found.window}
     routes = [interest.route for _, interest in records.values()]
-    with service.quotas.room(len(new)), service.windows.naming(routes):
+    size = sum(size_of(interest.payload or "") for _, interest in records.values())
+    with service.quotas.room(len(new), window_bytes=size), service.windows.naming(routes):
         return await asyncio.wrap_future(found.subscribe(records, exchange.sender))
 
 

@@ -16,7 +16,7 @@ from tocsin.language.advice import advice_on
 from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
-from tocsin.service import pages
+from tocsin.service import bodies, pages
 from tocsin.service.api import (
     IF_CHANGED,
     IF_MATCH,
@@ -40,6 +40,7 @@ from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.quotas import require_cheap, require_small
 from tocsin.service.service import Service
+from tocsin.store import size_of
 
 PATH: Final = "/v1/subscriptions"
 _FIELDS: Final = FIELDS | {"fence", "where", "language", "score", "payload", "weights"}
@@ -145,11 +146,12 @@ async def _put(exchange: Exchange, id: SubscriptionId, record: dict[str, Any], g
     if record.get("id", id) != id:
         raise invalid("id is another one than in the path", field="id")
     route, asked = _route(exchange, record), _engine_record(id, record)
-    require_small(asked["payload"], service.limits)
+    size = require_small(asked["payload"], service.limits)
     change, advice = await service.in_thread(_change, service, asked)
     service.quotas.stored()
     put_one = PutSubscription(service.directory, service.fences.areas, service.transactions, change, route, guard)
-    with service.quotas.room(0 if service.transactions.has(id) else 1):
+    size += size_of(change.parsed.source)
+    with service.quotas.room(0 if service.transactions.has(id) else 1, size):
         is_new, sequence = await exchange.commit(put_one)
     document: dict[str, Any] = {"id": id, "sequence": sequence}
     if advice:
@@ -229,9 +231,9 @@ async def bulk(exchange: Exchange) -> Response:
     rows = list(checked)
     accepted, refused = 0, list[Reject]()
     if rows:
-        change = await service.in_thread(_bulk, service, checked.values())
+        change = await service.in_thread(_bulk, service, [(own, route) for own, route, _ in checked.values()])
         new = len({id for id, _ in change.routes if not service.transactions.has(id)})
-        with service.quotas.room(new):
+        with service.quotas.room(new, sum(size for *_, size in checked.values())):
             accepted, refused = await exchange.commit(change)
     rejects += [one._replace(row=rows[one.row]) for one in refused]
     return bulks.report(accepted, rejects, sequence=service.engine.sequence)
@@ -245,18 +247,19 @@ def _bulk(service: Service, checked: Iterable[tuple[dict[str, Any], Route]]) -> 
     return PutSubscriptions(service.directory, service.fences.areas, service.transactions, put_all, by_row)
 
 
-def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any], Route]:
-    """The part of a record of a bulk that the engine keeps, and the route."""
+def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any], Route, int]:
+    """The part of a record of a bulk that the engine keeps, the route, and the size of payload and condition."""
     own, route = _engine_record(record_id(record["id"]), record), _route(exchange, record)
     service = exchange.service
-    require_small(own["payload"], service.limits)
+    size, where = require_small(own["payload"], service.limits), own["where"]
+    size += size_of(where if isinstance(where, str) else bodies.json_text(where, "where"))
     most = service.limits.subscription_cost
     if may_exceed(own, most):
         with suppress(RecordError):  # the change refuses it, with the reason
             parsed = service.transactions.put(own).parsed
             if exceeds(parsed, most):
                 require_cheap(price(parsed), service.limits)
-    return own, route
+    return own, route, size
 
 
 _TAKES: Final = {"application/json": "Subscription"}

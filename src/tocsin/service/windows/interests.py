@@ -15,7 +15,7 @@ from tocsin.service.directory import NOWHERE, Route
 from tocsin.service.fragments import fragment
 from tocsin.service.tables import add_columns
 from tocsin.service.throttles import drop_told, read_told
-from tocsin.store import Database, bounded
+from tocsin.store import Database, bounded, size_of
 
 TABLE: Final = "service_interests"
 _SCHEMA: Final = f"""CREATE TABLE IF NOT EXISTS {TABLE} (
@@ -56,6 +56,7 @@ class Interests:
         self._told = dict(told)
         self.uses = Counter[int]()  # subscriptions by destination
         self.expiring = 0  # subscriptions that expire at some time
+        self.payload_bytes = 0
         self.set(known)
 
     def __len__(self) -> int:
@@ -67,17 +68,19 @@ class Interests:
         for id, one in changed.items():
             before = self._known.pop(id, None)
             if before is not None:
-                self._count(before.route, -1)
+                self._count(before, -1)
             if one is None or one.route.throttle_s is None:
                 self._told.pop(id, None)
             if one is not None:
                 self._known[id] = one
-                self._count(one.route, 1)
+                self._count(one, 1)
 
-    def _count(self, route: Route, step: int) -> None:
+    def _count(self, one: Interest, step: int) -> None:
+        route = one.route
         if route.destination is not None:
             self.uses[route.destination] += step
         self.expiring += step * (route.expires_at is not None)
+        self.payload_bytes += step * size_of(one.payload or "")
 
     def expired(self, ids: Iterable[SubscriptionId], now: int) -> list[SubscriptionId]:
         """Those of some subscriptions that have expired."""

@@ -130,6 +130,11 @@ class Windows:
         """How many subscriptions all windows have."""
         return sum(len(one.window) for one in self)
 
+    @property
+    def payload_bytes(self) -> int:
+        """The bytes of the payloads of all windows' subscriptions."""
+        return sum(one.interests.payload_bytes for one in self)
+
     def uses(self, destination: int) -> int:
         """How many subscriptions name a destination."""
         return sum(one.interests.uses[destination] for one in self) + self._reserved[destination]
