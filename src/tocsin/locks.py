@@ -30,6 +30,7 @@ class Lock:
         self.waited = False
         """Whether another process held it first."""
         self.is_held = False
+        self._path = path
         self._file: int | None = None
         if sys.platform == "win32":
             return
@@ -50,6 +51,14 @@ class Lock:
                 if time.monotonic() >= until:
                     return
                 time.sleep(_BETWEEN_S)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file that is locked is still at its path, neither deleted nor replaced."""
+        try:
+            return self._file is not None and os.path.samestat(os.fstat(self._file), self._path.stat())
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Release the lock. The file stays, because waiting processes have it open."""

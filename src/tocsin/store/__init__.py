@@ -10,7 +10,7 @@ from tocsin.store.connections import bounded, is_damage, size_of
 from tocsin.store.contents import WINDOW, holds_window, refuse_others, require_no_window, require_window
 from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity, missing_changes
 from tocsin.store.examining import Check, Checking, Finding, examine_store
-from tocsin.store.owner import Owner, require_local
+from tocsin.store.owner import require_local
 from tocsin.store.subscription_table import Row, Rows, SubscriptionTable
 from tocsin.store.window_tables import InterestRow, MessageRow
 from tocsin.store.writer import Writer, back_up, check_sync
@@ -28,7 +28,6 @@ __all__ = [
     "Identity",
     "InterestRow",
     "MessageRow",
-    "Owner",
     "Progress",
     "Row",
     "Rows",

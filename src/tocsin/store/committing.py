@@ -179,6 +179,8 @@ class Committer:
     def progress(self) -> Progress:
         """The state of the thread at this moment; any thread may ask, and none waits."""
         now, began, refused = time.monotonic(), self._began, self._refused
+        if refused is None and self._owner.trouble is not None:
+            refused = self._owner.refusal(self._database.folder), now
         waits = bool(self._group) or self._next_first is not None or not self._waiting.empty()
         return Progress(
             self._thread.is_alive(),

@@ -17,7 +17,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +26,7 @@ from tocsin.model.texts import Text
 from tocsin.segment.folder import STORE, IndexFolder
 from tocsin.spelling import only_in_python
 from tocsin.store import connections
+from tocsin.store.owner import DatabaseLock
 from tocsin.store.schema import APPLICATION, SCHEMA, VERSION, statements_since
 from tocsin.store.subscription_table import Row, SubscriptionTable
 from tocsin.store.window_tables import WindowTables
@@ -56,9 +57,10 @@ class Identity(NamedTuple):
 class Database:
     """A connection to the database of a store. Not thread-safe: the owner of a writing connection serialises calls."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, folder: Path, connection: sqlite3.Connection, lock: DatabaseLock | None = None) -> None:
         self.folder = folder
         self._connection = connection
+        self._lock = lock
         self._window = WindowTables(folder, connection)
         self._folded = time.monotonic()
         self._is_to_begin = False  # within a transaction that has had no statement yet
@@ -89,29 +91,32 @@ class Database:
             beside.unlink(missing_ok=True)
 
     @classmethod
-    def open(cls, folder: Path, *, read_only: bool = False, sync: str = "full") -> Database:
-        """Open the database of a store; raises `StoreError`."""
+    def open(
+        cls, folder: Path, *, read_only: bool = False, sync: str = "full", lock: DatabaseLock | None = None
+    ) -> Database:
+        """Open the database of a store, and lock it; raises `StoreError`."""
         place = folder / DATABASE
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreError(f"durable engines need SQLite 3.37, and this Python has {sqlite3.sqlite_version}")
         if not place.exists():
             raise StoreError(f"{folder} has no store: {DATABASE} is missing")
-        with connections.told(folder):
-            connection = connections.connect(place, "ro" if read_only else "rw")
-            try:
-                one = cls(folder, connection)
-                with _may_lack_rights(folder):
-                    one._require_known()
-                if not read_only:
-                    connection.execute("PRAGMA journal_mode = WAL")
-                    connection.execute("PRAGMA wal_autocheckpoint = 0")
-                    connection.execute(f"PRAGMA journal_size_limit = {_LARGE_WAL}")
-                    connection.execute(f"PRAGMA synchronous = {SYNCS[sync]}")
-                    one._upgrade()
-            except BaseException:
-                connection.close()
-                raise
+        with connections.told(folder), ExitStack() as opened:
+            with nullcontext() if lock is None else lock.taking(place):
+                one = cls(folder, connections.connect(place, "ro" if read_only else "rw"), lock)
+                opened.callback(one.close)
+            with _may_lack_rights(folder):
+                one._require_known()
+            if not read_only:
+                one._begin_to_write(sync)
+            opened.pop_all()
         return one
+
+    def _begin_to_write(self, sync: str) -> None:
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+        self._connection.execute(f"PRAGMA journal_size_limit = {_LARGE_WAL}")
+        self._connection.execute(f"PRAGMA synchronous = {SYNCS[sync]}")
+        self._upgrade()
 
     def _require_known(self) -> None:
         if self._pragma("application_id") != APPLICATION:
@@ -135,7 +140,9 @@ class Database:
         return int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
 
     def close(self) -> None:
-        """Close the connection."""
+        """Unlock the database, and close the connection."""
+        if self._lock is not None:
+            self._lock.release()
         self._connection.close()
 
     # Meta

@@ -32,7 +32,7 @@ class Writer:
         try:
             if not (folder / DATABASE).exists():
                 make(folder)
-            self.database = Database.open(folder, sync=sync)
+            self.database = Database.open(folder, sync=sync, lock=self.owner.database)
         except BaseException:
             self.owner.release()
             raise
@@ -51,6 +51,7 @@ class Writer:
         """Fold SQLite's log if it is time, and then do more; for the committing thread, between transactions."""
         try:
             if self.database.fold_log_at_times():
+                self.owner.look()
                 then()
                 self.log_error = None
         except StoreError as error:  # it is tried again

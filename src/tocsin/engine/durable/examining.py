@@ -12,7 +12,7 @@ from tocsin.engine.engine import Engine
 from tocsin.errors import SegmentError
 from tocsin.segment import IndexFolder
 from tocsin.segment.storage import MANIFEST
-from tocsin.store import Database, Finding, Owner, examine_store
+from tocsin.store import Database, Finding, Writer, examine_store
 
 _MOST_NAMED: Final = 3
 
@@ -68,7 +68,7 @@ def rebuild(folder: Path) -> int:
 
     Raises `StoreError` if another process writes the folder, or the store is damaged.
     """
-    Owner(folder).release()  # before anything is deleted
+    Writer(folder, "full").close()  # before anything is deleted
     (folder / MANIFEST).unlink(missing_ok=True)
     engine = Engine.open(folder)
     with engine:
