@@ -15,7 +15,8 @@ from tests.service.receivers import receiver
 from tocsin.service.problems import Problem
 from tocsin.service.webhooks import endpoint
 from tocsin.service.webhooks.addresses import refusal
-from tocsin.service.webhooks.endpoint import Endpoint, Resolver, Unreachable
+from tocsin.service.webhooks.endpoint import Endpoint
+from tocsin.service.webhooks.resolver import Resolver, Unreachable
 from tocsin.service.webhooks.urls import checked_url, parsed_url
 
 CERTIFICATE = Path(__file__).parent / "data" / "hook.example.pem"

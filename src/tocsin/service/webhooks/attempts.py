@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from tocsin.service.directory import Destination, Directory
-from tocsin.service.webhooks.endpoint import Endpoint, Unreachable
+from tocsin.service.webhooks.endpoint import Endpoint
+from tocsin.service.webhooks.resolver import Unreachable
 from tocsin.service.webhooks.signing import Secret, signed
 from tocsin.service.webhooks.verdict import DELIVERED, Verdict, unreached, verdict_on
 from tocsin.store import Database, bounded

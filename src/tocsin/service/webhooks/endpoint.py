@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -23,22 +21,17 @@ import httpx
 
 from tocsin.newest import Newest, mark_of
 from tocsin.service.webhooks.addresses import refusal
-from tocsin.service.webhooks.urls import Url, parsed_url
+from tocsin.service.webhooks.resolver import Resolver, Unreachable
+from tocsin.service.webhooks.urls import parsed_url
 
 _LOG: Final = logging.getLogger("tocsin.service")
 TIMEOUT_S: Final = 15.0
 _CONNECT_S: Final = 5.0
 _MOST_ANSWER: Final = 4096
 _MOST_TRIED: Final = 3
-_LOOKUPS: Final = 32
 _IDLE_S: Final = 30.0
 """A connection that was not used for longer is not used again."""
 _ONE: Final = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_IDLE_S)
-Lookup = Callable[..., Sequence[Any]]
-
-
-class Unreachable(Exception):
-    """No answer came; the reason is the message."""
 
 
 class Answer(NamedTuple):
@@ -47,45 +40,6 @@ class Answer(NamedTuple):
     status: int
     retry_after: str | None
     text: str  # the beginning of the body
-
-
-class Resolver:
-    """Looks names up, on threads of its own. All who ask for a name at the same time wait for one look-up."""
-
-    def __init__(self, lookup: Lookup = socket.getaddrinfo) -> None:
-        self.lookup = lookup
-        self._threads = ThreadPoolExecutor(_LOOKUPS, "tocsin-resolve")
-        self._asked: dict[tuple[str, int], asyncio.Future[Sequence[Any]]] = {}
-
-    async def addresses(self, url: Url) -> list[str]:
-        """The addresses of a URL's host; raises `Unreachable`."""
-        if url.is_address:
-            return [url.host]
-        name = (url.host, url.port)
-        if (asked := self._asked.get(name)) is None:
-            call = asyncio.get_running_loop().run_in_executor(self._threads, self._look, *name)
-            asked = self._asked[name] = call
-            asked.add_done_callback(lambda done: self._answered(name, done))
-        try:
-            found = await asyncio.shield(asked)
-        except (OSError, UnicodeError) as error:
-            raise Unreachable(f"the name {url.host} has no address ({error})") from None
-        addresses = list(dict.fromkeys(str(one[4][0]) for one in found))
-        if not addresses:
-            raise Unreachable(f"the name {url.host} has no address")
-        return addresses
-
-    def _answered(self, name: tuple[str, int], done: asyncio.Future[Sequence[Any]]) -> None:
-        self._asked.pop(name, None)
-        if not done.cancelled():
-            done.exception()  # it was looked at, also if everybody gave up meanwhile
-
-    def _look(self, host: str, port: int) -> Sequence[Any]:
-        return self.lookup(host, port, type=socket.SOCK_STREAM)
-
-    def close(self) -> None:
-        """Let the threads end; nobody waits for a name server that does not answer."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def trusted() -> ssl.SSLContext:

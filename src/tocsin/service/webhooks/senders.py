@@ -16,10 +16,11 @@ from tocsin.service.directory import Destination
 from tocsin.service.problems import conflict
 from tocsin.service.times import time_text
 from tocsin.service.webhooks.attempts import Attempt, RecordTest, send
-from tocsin.service.webhooks.endpoint import Endpoint, Resolver
+from tocsin.service.webhooks.endpoint import Endpoint
 from tocsin.service.webhooks.options import options_of
 from tocsin.service.webhooks.recording import Record
 from tocsin.service.webhooks.registry import Webhook
+from tocsin.service.webhooks.resolver import Resolver
 from tocsin.service.webhooks.sender import Sender
 
 if TYPE_CHECKING:
