@@ -83,7 +83,7 @@ def measure_panel(figure: Figure, panel: Panel, scale: float) -> dict[str, list[
     """The points of each series, by its name."""
     points: dict[str, list[Point]] = {series.name: [] for series in panel.series}
     for series in panel.series:
-        compile_kernels(series, panel.at(panel.values[0], scale, figure.scaled))
+        compile_kernels(panel.measure, series, panel.at(panel.values[0], scale, figure.scaled))
     for value in panel.values:
         for series in panel.series:
             points[series.name].append(measure(panel.measure, series, panel.at(value, scale, figure.scaled)))

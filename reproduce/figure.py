@@ -17,6 +17,7 @@ _FIGURE = {"paper", "figure", "title", "note", "workload", "scaled", "series", "
 MEASURES = {
     "match": "us an event",
     "build": "seconds",
+    "insert": "us a subscription",
     "memory": "MB",
     "candidates": "candidates an event",
     "searches": "re-evaluations an event",

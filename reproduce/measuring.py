@@ -5,14 +5,18 @@ from __future__ import annotations
 import statistics
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from reproduce.figure import Series
 from reproduce.loads import Ask, Load
+from reproduce.opindex.changes import OpIndexLists
 from reproduce.rectangles import ClosedRectangles
 from reproduce.workloads import load_of
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import disseminators, parse_index
+
+CHANGING: Final[dict[str, Any]] = {"opindex": OpIndexLists}
+"""Structures that change in place, by the name of the index."""
 
 _ROUNDS = 3
 _MOST_ROUNDS = 30
@@ -30,8 +34,10 @@ class Point:
 
 
 def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
-    """Measure one point of a line. `what` is "build", "memory", "match", or a count in the answer.
+    """Measure one point of a line. `what` is "build", "insert", "memory", "match", or a count in the answer.
 
+    "insert" needs an index of `CHANGING`. It inserts subscriptions in place, one after the other, after all of them
+    were compiled.
     "candidates" needs a load that is answered by a `Found`. Loads of pushed messages have "searches" and "buffered",
     too.
     """
@@ -41,6 +47,8 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
     given = {**given, **series.workload}
     load = load_of(given, series.parameters)
     text = series.index.format(**given)
+    if what == "insert":
+        return Point(_inserting(load, text) * 1e6)
     begun = time.process_time()
     try:
         index = _built(load, text)
@@ -67,10 +75,17 @@ def _built(load: Load, text: str) -> Any:
     return load.build(registration, options)
 
 
-def compile_kernels(series: Series, given: dict[str, Any]) -> None:
-    """Compile an index's kernels before a measurement: build and match a small part of the same workload."""
+def _inserting(load: Load, text: str) -> float:
+    """CPU seconds for each subscription of a load that is inserted in place."""
+    registration, options = parse_index(text)
+    changing = CHANGING[registration.name](load.subscriptions, **options)
+    return _seconds(lambda: changing.insert_many(range(len(load.subscriptions)))) / len(load.subscriptions)
+
+
+def compile_kernels(what: str, series: Series, given: dict[str, Any]) -> None:
+    """Compile an index's kernels before a measurement: change, or build and match, a small part of the workload."""
     few = Series(series.name, series.index, workload=series.workload)
-    measure("match", few, {**given, "subscriptions": 200, "events": 4})
+    measure("insert" if what == "insert" else "match", few, {**given, "subscriptions": 200, "events": 4})
 
 
 def _matching(index: Any, load: Load) -> float:

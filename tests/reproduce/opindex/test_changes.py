@@ -118,6 +118,31 @@ def test_long_churn_of_many():
     assert len(lists.match(given_events).subscriptions) == 0
 
 
+@pytest.mark.parametrize("options", [(32, 64), (1, 0)])
+def test_many_at_once_are_inserted_and_deleted_as_one_by_one(options):
+    """In pieces of any size; a subscription of many conjunctions and predicates on one attribute is among them."""
+    rng = random.Random(4)
+    wide = " OR ".join(f"x1 = {k} AND x2 > {k % 5} AND x1 <> {k + 1}" for k in range(80))
+    long = " AND ".join(f"x1 <> {k}" for k in range(300))
+    texts = [*TEXTS, wide, long, *(f"x{k % 7} = {rng.randrange(9)} AND x{k % 5} <= {k % 3}" for k in range(400))]
+    expressions = compiled(texts)
+    one_by_one, at_once = OpIndexLists(expressions, None, *options), OpIndexLists(expressions, None, *options)
+    for number in range(len(texts)):
+        one_by_one.insert(number)
+    for first in range(0, len(texts), 100):
+        at_once.insert_many(range(first, min(first + 100, len(texts))))
+
+    assert_same(at_once.packed(), one_by_one.packed())
+    assert_same(at_once.packed(), OpIndexBuilder(*options).build(expressions).lists)
+    gone = rng.sample(range(len(texts)), 200)
+    at_once.delete_many(gone)
+    given_events = batch(expressions, [*EVENTS, *({f"x{k}": rng.randrange(9) for k in range(7)} for _ in range(40))])
+    everything = pairs(Scan.build(expressions).match(given_events))
+    assert pairs(at_once.match(given_events)) == [pair for pair in everything if pair[1] not in set(gone)]
+    at_once.insert_many(gone)
+    assert pairs(at_once.match(given_events)) == everything
+
+
 def test_what_is_there_or_is_not_is_said():
     """Twice in, twice out, and what was never compiled."""
     lists = OpIndexLists(compiled(TEXTS))
@@ -129,3 +154,6 @@ def test_what_is_there_or_is_not_is_said():
         lists.delete(3)
     with pytest.raises(tocsin.UnknownSubscription, match="no expression 99"):
         lists.insert(99)
+    with pytest.raises(tocsin.DuplicateSubscription, match="5 is there already"):
+        lists.insert_many([4, 5, 5])
+    assert len(lists) == 0
