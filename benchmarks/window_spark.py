@@ -26,8 +26,10 @@ from benchmarks.rows import Row
 from benchmarks.window_workload import BOUNDS, VOCABULARY, WindowLoad
 from tocsin.model.texts import PLAIN
 from tocsin.placement.hashing import hashes_of, hashes_of_ids
-from tocsin.spark.windows.placing import by_rarest, led, lists_of
-from tocsin.spark.windows.routing import Routes
+from tocsin.records import TableChunk
+from tocsin.spark.windows.copies import rarest_words, words_led
+from tocsin.spark.windows.routing import Routes, bits_of
+from tocsin.window.fields import Fields, WordLists, words_in
 
 _BATCH: Final = 4096
 _BATCHES: Final = 5
@@ -61,7 +63,7 @@ def rows(subscriptions: int, size: int) -> Iterator[Row]:
 def _visits(subscriptions: pa.Table, messages: pa.Table, changes: pa.Table, name: str) -> Iterator[Row]:
     """The partitions that a message visits by its words, and those where it enters a list."""
     batch = subscriptions.combine_chunks().to_batches()[0]
-    lists = lists_of(batch, PLAIN)
+    lists = _lists(batch)
     hashes, counts = hashes_of(lists.distinct), np.bincount(lists.numbers).astype(np.uint64)
     order = np.argsort(hashes)
     entered = changes.filter(pc.equal(changes["kind"].cast(pa.string()), "enter"))
@@ -71,7 +73,7 @@ def _visits(subscriptions: pa.Table, messages: pa.Table, changes: pa.Table, name
     for partitions in _SHARES:
         homes = {
             "hash": (hashes_of_ids(batch.column("id")) % np.uint64(partitions)).astype(np.int64),
-            "prefix": by_rarest(lists, hashes[order], counts[order], partitions),
+            "prefix": _by_rarest(lists, hashes[order], counts[order], partitions),
             "location": _leaves(places, partitions),
         }
         for placement, own in homes.items():
@@ -85,22 +87,32 @@ def _visits_for_one_word(count: int, messages: pa.Table) -> Iterator[Row]:
     """The partitions that a message visits by `prefix`, if each subscription asks for one word, drawn evenly."""
     drawn = np.random.default_rng(1).integers(0, VOCABULARY, count)
     words = [[f"w{number}"] for number in drawn.tolist()]
-    lists = lists_of(pa.RecordBatch.from_pydict({"id": np.arange(count), "words": words}), PLAIN)
+    lists = _lists(pa.RecordBatch.from_pydict({"id": np.arange(count), "words": words}))
     hashes, counts = hashes_of(lists.distinct), np.bincount(lists.numbers).astype(np.uint64)
     order = np.argsort(hashes)
     for partitions in _SHARES:
-        homes = by_rarest(lists, hashes[order], counts[order], partitions)
+        homes = _by_rarest(lists, hashes[order], counts[order], partitions)
         visits = _by_words(lists, homes, messages)
         yield Row("window", "one word each, drawn evenly", f"prefix, {partitions}: visits", visits, "")
 
 
 def _by_words(lists: Any, homes: NDArray[np.int64], messages: pa.Table) -> float:
     """The mean number of partitions with a subscription that has a word of a message."""
-    words, masks = led(lists, homes)
+    words, masks = words_led(lists, bits_of(homes))
     order = np.argsort(words)
-    sent = lists_of(messages.combine_chunks().to_batches()[0], PLAIN)
+    sent = _lists(messages.combine_chunks().to_batches()[0])
     visited = Routes(words[order], masks[order]).visited(sent)
     return sum(mask.bit_count() for mask in visited.tolist()) / messages.num_rows
+
+
+def _lists(batch: pa.RecordBatch) -> WordLists:
+    return words_in(Fields(TableChunk(batch, np.arange(batch.num_rows))), PLAIN)
+
+
+def _by_rarest(lists: WordLists, words: Any, counts: Any, partitions: int) -> NDArray[np.int64]:
+    """The partition of each subscription by a hash of its rarest word."""
+    hashes = hashes_of(lists.distinct)[rarest_words(lists, words, counts)]
+    return (hashes % np.uint64(partitions)).astype(np.int64)
 
 
 def _leaves(places: NDArray[np.float64], partitions: int) -> NDArray[np.int64]:

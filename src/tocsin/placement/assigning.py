@@ -84,6 +84,11 @@ class Homes(NamedTuple):
         return partitions
 
 
+def partitions_of_leaves(leaves: NDArray[np.int32], splits: NDArray[np.float64], partitions: int) -> NDArray[np.int64]:
+    """The partitions of leaves of a map: each has as many neighbouring leaves."""
+    return leaves.astype(np.int64) * partitions // (len(splits) + 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """A placement: the first `partitions` by keys, and `everywhere` more that every event visits."""
@@ -110,7 +115,7 @@ class Placement:
             return Assignment(np.arange(len(part)), partitions, np.full(len(part), NO_KEY))
         found = self._found(part)
         if self.homes is None:
-            partitions = found.leaves.astype(np.int64) * self.partitions // (len(self.splits) + 1)
+            partitions = partitions_of_leaves(found.leaves, self.splits, self.partitions)
         else:
             partitions = self.homes.of(found.keys, dice[found.owners])
         order = np.lexsort((partitions, found.owners))

@@ -69,10 +69,14 @@ def placement_of(name: str, partitions: int, profile: Profile, statistics: Stati
     everywhere = max(1, round(partitions * profile.uncovered / max(profile.subscriptions, 1)))
     options: dict[str, Any] = {"most_copies": max(partitions // 2, 1), "statistics": statistics}
     if name != LOCATION:
-        return Placement(name, partitions, everywhere, homes=_homes(partitions, profile), **options)
-    leaves = 1 << (min(_LEAVES_A_PARTITION * partitions, _MOST_LEAVES).bit_length() - 1)
-    splits = divided(profile.boxes, leaves)
+        return Placement(name, partitions, everywhere, homes=homes_of(partitions, profile), **options)
+    splits = splits_of(partitions, profile.boxes)
     return Placement(name, partitions, everywhere, splits=splits, places=profile.places, **options)
+
+
+def splits_of(partitions: int, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The splits of a map of some boxes, with several leaves for each partition."""
+    return divided(boxes, 1 << (min(_LEAVES_A_PARTITION * partitions, _MOST_LEAVES).bit_length() - 1))
 
 
 def check_placement(name: str, partitions: int) -> None:
@@ -83,7 +87,7 @@ def check_placement(name: str, partitions: int) -> None:
         raise InvalidInput(f"{option('partitions')} is {partitions!r:.40}; it must be at least 1")
 
 
-def _homes(partitions: int, profile: Profile) -> Homes:
+def homes_of(partitions: int, profile: Profile) -> Homes:
     """Deal the keys with most subscriptions, and the share of the other keys for each partition."""
     fair = max(float(profile.counts.sum()) / partitions, 1.0)
     largest = np.argsort(-profile.counts, kind="stable")[:_LARGEST]

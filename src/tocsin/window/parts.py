@@ -8,7 +8,7 @@ subscriptions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from tocsin.model.subscription import Reject
 from tocsin.model.window import ENTER, EXIT, Bounds
-from tocsin.window.reading import late
+from tocsin.window.reading import late, stop_at_first
 from tocsin.window.window import Window
 
 NUMBER: Final = "number"
+COPIES: Final = "copies"
+"""The column of the parts that have a copy of a subscription, one bit each. Without it there is one copy of each."""
 _BLANK_KEYS: Final[Mapping[bool, Any]] = {True: 0, False: ""}
 
 
@@ -100,6 +102,7 @@ class WindowPart:
     def __init__(self, window: Window) -> None:
         self.window = window
         self.edited = 0  # edits of subscriptions so far, which the caller counts
+        self.shared = set[Any]()  # the subscriptions with copies in other parts
 
     @classmethod
     def restored(
@@ -137,13 +140,37 @@ class WindowPart:
 
     def subscribe(self, table: pa.Table) -> list[Reject]:
         """Add subscriptions; of several with one id the first is kept."""
-        return self.window.subscribe_many(table).errors
+        return self.window.subscribe_many(self._whole(table)).errors
+
+    def _whole(self, table: pa.Table) -> pa.Table:
+        """Subscriptions without the column of their copies, after noting those with several."""
+        if COPIES not in table.column_names:
+            return table
+        is_shared = np.bitwise_count(table[COPIES].to_numpy().astype(np.uint64)) > 1
+        for name, shared in zip(table["id"].to_pylist(), is_shared.tolist(), strict=True):
+            (self.shared.add if shared else self.shared.discard)(name)
+        return table.drop_columns([COPIES])
 
     def push(self, sent: Sent) -> pa.Table:
-        """Push messages, none of them late. Returns the changes; their `event` is a message's number."""
-        taken = self.taken
-        table = self.window.push_batch(sent.table(self.window.bounds), strict=True).table
-        return table.set_column(0, "event", pc.add(table["event"], taken))
+        """Push messages, none of them late. Returns the changes with numbers for `event` and of the messages."""
+        window, taken = self.window, self.taken
+        tables = []
+        with window._changing():
+            for chunk in window._reader.message_chunks(sent.table(window.bounds)):
+                read = window._read(chunk)
+                stop_at_first(read.rejects, strict=True)
+                changes = window._push(read)
+                tables.append(window._table(changes, read.rows + taken).append_column(NUMBER, [changes.numbers]))
+        return pa.concat_tables(tables).unify_dictionaries()
+
+    def ks(self, names: Sequence[Any]) -> NDArray[np.int64]:
+        """The k of each subscription; 0 of one that is not here."""
+        window = self.window
+        is_here = np.array([name in window for name in names], bool)
+        slots = np.array([window._names.slot(name) for name in names if name in window], np.int32)
+        ks = np.zeros(len(names), np.int64)
+        ks[is_here] = window._sliding.held_at(slots).ks
+        return ks
 
     def again(self, kept: pa.Table, stop: int, latest: float) -> None:
         """Push kept messages that have not been pushed yet, up to before number `stop`."""
@@ -164,10 +191,11 @@ class WindowPart:
         names = {*dropped, *puts["id"].to_pylist()}
         before = self._lists(names)
         for name in dropped:
+            self.shared.discard(name)
             if name in self.window:
                 self.window.unsubscribe(name)
         if puts.num_rows:
-            self.window.subscribe_many(puts, replace=True, strict=True)
+            self.window.subscribe_many(self._whole(puts), replace=True, strict=True)
         after = self._lists(names)
         rows = [
             (name, *entry, kind)
@@ -187,6 +215,7 @@ class WindowPart:
                 "message": pa.array(messages, None if messages else pa.int64()),
                 "kind": pa.array(kinds, pa.string()),
                 "score": pa.array(scores, pa.float64()),
+                NUMBER: pa.array(numbers, pa.int64()),
             }
         )
 

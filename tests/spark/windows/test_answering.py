@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,25 @@ from tests.window.test_against_oracle import BOUNDS, alphas, places, words
 from tests.window.test_parts import KINDS, SUBSCRIPTION
 from tocsin.errors import InvalidInput, SegmentError
 from tocsin.model.texts import PLAIN
-from tocsin.placement import HASH
+from tocsin.placement import HASH, LOCATION
 from tocsin.placement.hashing import hashes_of
+from tocsin.records import TableChunk
 from tocsin.spark.windows import answering
-from tocsin.spark.windows.answering import REFUSED, answer
-from tocsin.spark.windows.edits import CHANGE
+from tocsin.spark.windows.answering import answer
+from tocsin.spark.windows.answers import REFUSED
+from tocsin.spark.windows.copies import PLACEMENTS, PREFIX, Placing, rarest_words
+from tocsin.spark.windows.edits import CHANGE, DICE
 from tocsin.spark.windows.keeping import Kept
+from tocsin.spark.windows.merging import Home, Reported, answers_by_home, by_home
 from tocsin.spark.windows.numbering import Numbering
 from tocsin.spark.windows.ordering import in_order
 from tocsin.spark.windows.packets import Packet, bytes_of
-from tocsin.spark.windows.placing import PLACEMENTS, PREFIX, by_rarest, lists_of
+from tocsin.spark.windows.packets import table_of as table_from
+from tocsin.spark.windows.placing import Dealing, checked, placing_of
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.settings import Settings
+from tocsin.window.fields import Fields, words_in
+from tocsin.window.parts import COPIES
 
 SUBSCRIPTIONS = SUBSCRIPTION.set(0, pa.field("id", pa.string()))
 MESSAGES = pa.schema(
@@ -51,7 +59,7 @@ messages = st.lists(
     min_size=1,
     max_size=50,
 )
-MISHAPS = ["none", "none", "worker lost", "task failed", "others went on"]
+MISHAPS = ["none", "none", "worker lost", "task failed", "killed", "others went on"]
 steps = st.lists(st.tuples(st.integers(1, 9), st.sampled_from(MISHAPS)), min_size=1)
 
 
@@ -66,38 +74,38 @@ class Dictionary(dict[str, bytes]):
 
 
 class Cluster:
-    """All partitions, and the chunks that each keeps."""
+    """All partitions, and the chunks that each keeps; and the homes that merge lists of copies."""
 
-    def __init__(self, settings: Settings, records: list[dict[str, Any]]) -> None:
-        self.settings = settings
-        self.chunks = [Dictionary() for _ in range(settings.partitions)]
-        self.homes = [int(one["id"][1:]) % settings.partitions for one in records]
-        self.routes = self.by_words(records) if settings.placement == PREFIX else Routes.everywhere(settings.partitions)
-        self.numbering = Numbering(settings, self.routes)
+    def __init__(self, settings: Settings, records: list[dict[str, Any]], *, changes: bool = False) -> None:
+        self.chunks, self.homes = ([Dictionary() for _ in range(settings.partitions)] for _ in range(2))
+        table = pa.Table.from_pylist(sorted(records, key=lambda one: one["id"]), SUBSCRIPTIONS)
+        dice = np.array([int(id[1:]) for id in table["id"].to_pylist()], np.int64)
+        batch = table.append_column(DICE, pa.array(dice)).combine_chunks()
+        batch = batch.to_batches()[0] if len(dice) else pa.RecordBatch.from_pylist([], batch.schema)
+        own = checked(batch, settings)
+        self.placing = Placing(HASH, settings.partitions, Routes.everywhere(settings.partitions))
+        if settings.placement != HASH:
+            self.placing = placing_of(settings, lambda of, how: _gathered(*of(own, dice), how), changes=changes)
+        rows, partitions, masks = Dealing(self.placing).dealt(batch, own)
+        copies = table.take(pa.array(rows)).append_column(COPIES, pa.array(masks.view(np.int64)))
+        self.settings = replace(settings, routes=self.placing.routes.digest(), has_homes=self.placing.is_shared)
+        self.numbering = Numbering(self.settings, self.placing)
         for at, chunks in enumerate(self.chunks):
-            own = [one for one, home in zip(records, self.homes, strict=True) if home == at]
-            for place, first in enumerate(range(0, len(own), 3)):
-                Kept(chunks).give(place, bytes_of(pa.Table.from_pylist(own[first : first + 3], SUBSCRIPTIONS)))
-
-    def by_words(self, records: list[dict[str, Any]]) -> Routes:
-        """Where the words of each partition's subscriptions lead."""
-        masks = dict.fromkeys("abcdefgh", 0)
-        for one, home in zip(records, self.homes, strict=True):
-            for word in one["words"]:
-                masks[word] |= 1 << home
-        hashes = hashes_of(list(masks))
-        order = np.argsort(hashes)
-        return Routes(hashes[order], np.array(list(masks.values()), np.uint64)[order])
+            here = copies.filter(pa.array(partitions == at))
+            for place, first in enumerate(range(0, here.num_rows, 3)):
+                Kept(chunks).give(place, bytes_of(here.slice(first, 3)))
 
     def take(self, rows: pa.Table, mishap: str = "none") -> list[dict[str, Any]]:
         """What a micro-batch changes, after something went wrong."""
         packets = list(self.numbering.packets(in_order(rows, ["order"], CHANGE).combine_chunks().to_batches()[0]))
         if mishap == "worker lost":
             answering._parts.clear()
-        if mishap == "task failed":
-            before = [Dictionary(chunks) for chunks in self.chunks]
+        if mishap in ("task failed", "killed"):
+            before = [[Dictionary(chunks) for chunks in all_chunks] for all_chunks in (self.chunks, self.homes)]
             self._answers(packets)
-            self.chunks = before
+            self.chunks, self.homes = before
+        if mishap == "killed":  # the whole micro-batch is replayed from the checkpoint, by new workers
+            answering._parts.clear()
         if mishap == "others went on":
             mine = dict(answering._parts)
             answering._parts.clear()
@@ -108,12 +116,28 @@ class Cluster:
         return self._answers(packets)
 
     def _answers(self, packets: list[Packet]) -> list[dict[str, Any]]:
-        return [
-            row
-            for at, packet in enumerate(packets)
-            for table in answer(at, [packet], Kept(self.chunks[at]), self.settings, self.routes)
-            for row in table.to_pylist()
-        ]
+        settings, partitions = self.settings, self.settings.partitions
+        done = [answer(at, [packet], Kept(self.chunks[at]), settings) for at, packet in enumerate(packets)]
+        if not settings.has_homes:
+            return [row for one in done for table in one.tables for row in table.to_pylist()]
+        reports: list[list[Reported]] = [[] for _ in range(partitions)]
+        passed: list[list[pa.Table]] = [[] for _ in range(partitions)]
+        for at, one in enumerate(done):
+            for home, rows in by_home(pa.concat_tables(one.reported), partitions).items() if one.reported else ():
+                reports[home].append(Reported(table_from(bytes_of(rows)), one.taken))
+            for home, rows in answers_by_home(one.tables, at, partitions).items():
+                passed[home].append(table_from(bytes_of(rows)))
+        homes = zip(self.homes, passed, reports, strict=True)  # what partitions report comes in any order
+        tables = [Home(chunks, settings).answered(own[::-1], told[::-1]) for chunks, own, told in homes]
+        return [row for table in tables for row in table.to_pylist()]
+
+
+def _gathered(words: Any, numbers: Any, how: str) -> tuple[Any, Any]:
+    """A number for each word, as Spark gathers them."""
+    told: dict[int, int] = {}
+    for word, number in zip(words.tolist(), numbers.tolist(), strict=True):
+        told[word] = told.get(word, 0) + number if how == "sum" else told.get(word, 0) | number
+    return np.array(sorted(told), np.uint64), np.array([told[word] for word in sorted(told)], np.uint64)
 
 
 def settings_of(
@@ -253,8 +277,6 @@ def test_only_dirty_chunks_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_checkpoint_of_another_window_is_refused(other: dict[str, Any], said: str) -> None:
     """In words that say what it was made with."""
-    from dataclasses import replace
-
     cluster = Cluster(settings_of({"size": 10}, 1), [])
     table, _ = table_of([(["a"], (1.0, 1.0), 0)], 0, 0.0)
     cluster.take(table)
@@ -291,15 +313,15 @@ def test_the_rarest_word_says_where_a_subscription_lies() -> None:
     """Who shares it lies together; who has no word lies somewhere."""
     records = [["rare", "all"], ["all"], ["all", "rare"], ["some", "all"], ["some"], []]
     batch = pa.RecordBatch.from_pylist([{"id": n, "words": own} for n, own in enumerate(records)])
-    lists = lists_of(batch, PLAIN)
+    lists = words_in(Fields(TableChunk(batch, np.arange(len(records)))), PLAIN)
     hashes = hashes_of(lists.distinct)
     order = np.argsort(hashes)
     counts = np.bincount(lists.numbers).astype(np.uint64)
 
-    homes = by_rarest(lists, hashes[order], counts[order], 64)
+    rarest = rarest_words(lists, hashes[order], counts[order])
 
-    expected = [int(hashes_of([word])[0] % np.uint64(64)) for word in ("rare", "all", "rare", "some", "some")]
-    assert homes.tolist() == [*expected, 0]
+    words = [None if place < 0 else lists.distinct[place] for place in rarest.tolist()]
+    assert words == ["rare", "all", "rare", "some", "some", None]
 
 
 def test_messages_are_sent_where_their_words_are_asked_for() -> None:
@@ -312,20 +334,24 @@ def test_messages_are_sent_where_their_words_are_asked_for() -> None:
 
     packets = list(cluster.numbering.packets(table.drop_columns("order").combine_chunks().to_batches()[0]))
 
-    assert [packet.sent.positions.tolist() for packet in packets] == [[0, 4], [1], [1, 4]]
+    homes = [table_from(chunks["subscriptions 0"]) if chunks else None for chunks in cluster.chunks]
+    words = [{word for own in home["words"].to_pylist() for word in own} if home else set() for home in homes]
+    expected = [[at for at, own in enumerate(("a", "bc", "h", "", "ca")) if asked & set(own)] for asked in words]
+    assert set.union(*words) == set("abc")
+    assert [packet.sent.positions.tolist() for packet in packets] == expected
     assert [packet.sent.total for packet in packets] == [5, 5, 5]
 
 
-def test_subscriptions_that_changed_since_they_were_placed_are_refused() -> None:
+@pytest.mark.parametrize("placement", [PREFIX, LOCATION])
+def test_subscriptions_that_changed_since_they_were_placed_are_refused(placement: str) -> None:
     """Their messages would go elsewhere."""
     records = [{"id": "s0", "words": ["a"], "location": [1.0, 1.0], "k": 1, "alpha": 0.5}]
-    cluster = Cluster(settings_of({"size": 10}, 2, placement=PREFIX), records)
+    cluster = Cluster(settings_of({"size": 10}, 2, placement=placement), records)
     changed = pa.Table.from_pylist([{**records[0], "words": ["b"]}], SUBSCRIPTIONS)
-    Kept(cluster.chunks[0]).give(0, bytes_of(changed))
-    table, _ = table_of([(["a"], (1.0, 1.0), 0)], 0, 0.0)
+    batch = changed.append_column(DICE, pa.array([0])).combine_chunks().to_batches()[0]
 
     with pytest.raises(InvalidInput, match="the subscriptions changed"):
-        cluster.take(table)
+        Dealing(cluster.placing).dealt(batch, checked(batch, cluster.settings))
 
 
 def test_texts_become_words_where_messages_are_numbered() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -24,7 +26,8 @@ from tests.window.test_against_oracle import BOUNDS, alphas, places, words
 from tests.window.test_parts import KINDS
 from tocsin.records.changes import CORRUPT
 from tocsin.spark.windows import keeping
-from tocsin.spark.windows.answering import REFUSED
+from tocsin.spark.windows.answers import REFUSED
+from tocsin.spark.windows.copies import PLACEMENTS
 from tocsin.spark.windows.edits import CHANGE, DICE
 from tocsin.spark.windows.keeping import Kept
 from tocsin.spark.windows.ordering import in_order
@@ -120,6 +123,7 @@ class Whole:
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @given(
+    placement=st.sampled_from(PLACEMENTS),
     subscriptions=subscriptions,
     rows=rows,
     steps=steps,
@@ -127,18 +131,58 @@ class Whole:
     chunk=st.sampled_from([2, 1024]),
 )
 def test_partitions_with_changing_subscriptions_answer_as_one_window(
-    kind: dict[str, Any], subscriptions: list[Any], rows: list[Any], steps: list[Any], partitions: int, chunk: int
+    kind: dict[str, Any],
+    placement: str,
+    subscriptions: list[Any],
+    rows: list[Any],
+    steps: list[Any],
+    partitions: int,
+    chunk: int,
 ) -> None:
     """Changes count from the same message everywhere, whatever becomes of workers and of the chunks of the state."""
     records = [dict(zip(CONTENT, one, strict=True)) for one in subscriptions]
-    whole, cluster = Whole(kind, records), Cluster(settings_of(kind, partitions), records)
+    settings = settings_of(kind, partitions, placement=placement)
+    whole, cluster = Whole(kind, records), Cluster(settings, records, changes=True)
     with mock.patch.object(keeping, "ROWS", chunk):
         compare(whole, cluster, rows, steps)
 
 
+@pytest.mark.parametrize("partitions", [1, 2, 3, 8])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_a_mechanism_that_is_killed_three_times_answers_as_one_window(placement: str, partitions: int) -> None:
+    """Killed at its start, in a full window, and after changes were merged into subscriptions; always as one window."""
+    draw = random.Random(partitions)
+    kind = {"size": 12}
+    records = [_drawn(draw, number) for number in range(0, 40, 2)]
+    rows: list[Any] = [
+        ("message", draw.choices("abcdefgh", k=2), _place(draw), 1)
+        if draw.random() < 0.6
+        else (draw.choice(["insert", "update", "delete"]), tuple(_drawn(draw, draw.randrange(40)).values()))
+        for _ in range(80)
+    ]
+    whole = Whole(kind, records)
+    cluster = Cluster(settings_of(kind, partitions, placement=placement), records, changes=True)
+    quiet, killed = (10, "none"), (10, "killed")
+
+    with mock.patch.object(keeping, "ROWS", 2):
+        compare(whole, cluster, rows, [killed, quiet, quiet, killed, quiet, quiet, killed, quiet])
+
+    assert sum(Kept(chunks).known.merged for chunks in cluster.chunks) > 0
+
+
+def _drawn(draw: random.Random, number: int) -> dict[str, Any]:
+    """A subscription by draw."""
+    words = draw.sample("abcdefgh", k=draw.randint(1, 3))
+    return dict(zip(CONTENT, (f"s{number}", words, _place(draw), draw.randint(1, 3), draw.random()), strict=True))
+
+
+def _place(draw: random.Random) -> tuple[float, float]:
+    return draw.uniform(*BOUNDS[::2]), draw.uniform(*BOUNDS[1::2])
+
+
 def compare(whole: Whole, cluster: Cluster, rows: list[Any], steps: list[Any]) -> None:
     """Give both the same rows, and require the same changes and refusals."""
-    done, now, refused = 0, 0.0, list[Any]()
+    done, now, refused, lists = 0, 0.0, list[Any](), dict[str, dict[Any, float]]()
     for size, mishap in steps * len(rows):
         if not (some := rows[done : done + size]):
             break
@@ -148,9 +192,24 @@ def compare(whole: Whole, cluster: Cluster, rows: list[Any], steps: list[Any]) -
 
         changed = [tuple(row[name] for name in COLUMNS) for row in answers if row["kind"] != REFUSED]
         assert sorted(changed, key=str) == sorted(whole.take(told), key=str)
+        apply(changed, lists)
+        assert {id: own for id, own in lists.items() if own} == {
+            id: dict(own) for id in whole.window if (own := whole.window.results(id))
+        }
         refused += [(row["message"], row["subscription"], row["error"]) for row in answers if row["kind"] == REFUSED]
         done += len(some)
     assert sorted(refused, key=str) == sorted(whole.refused, key=str)
+
+
+def apply(changes: list[Any], lists: dict[str, dict[Any, float]]) -> None:
+    """Apply changes in the order in which they come."""
+    for _, kind, subscription, key, score in changes:
+        best = lists.setdefault(subscription, {})
+        if kind == "enter":
+            assert key not in best
+            best[key] = score
+        else:
+            assert best.pop(key) == score
 
 
 def message(*words: str) -> Any:
@@ -177,6 +236,49 @@ def test_the_state_grows_with_the_subscriptions_that_there_are(monkeypatch: pyte
     assert sum(name.startswith("edits") for name in chunks) <= 3
     assert sum(name.startswith("subscriptions") for name in chunks) == 1
     assert sum(len(Kept(chunks).edits()) for _ in range(1) if Kept(chunks).known.edits) <= 5
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_lists_of_changing_subscriptions(placement: str) -> None:
+    """Whoever takes the last list of each subscription has those of one window, from a home or from its only copy."""
+    records = [
+        {"id": f"s{n}", "words": ["abc"[n % 3], "bcd"[n % 2]], "location": [n, 1.0], "k": 2, "alpha": 0.5}
+        for n in range(7)
+    ]
+    whole = Whole({"size": 6}, records)
+    cluster = Cluster(settings_of({"size": 6}, 3, lists=True, placement=placement), records, changes=True)
+    best = dict[str, list[Any]]()
+    rows = [
+        message("a", "b"),
+        message("c"),
+        change("update", "s1", "a", "c", "d", k=3),
+        message("d"),
+        message("b", "c"),
+    ]
+    rows += [change("delete", "s2"), message("a"), change("insert", "s2", "b"), change("update", "s1", "d", k=1)]
+    rows += [message("d"), change("delete", "s0"), change("update", "s3", "a"), message("h"), message("h")]
+    done, now = 0, 0.0
+    for size in (2, 3, 1, 4, 1, 3):
+        table, now, told = with_changes(rows[done : done + size], done, now)
+        whole.take(told)
+        best |= {row["subscription"]: row["best"] for row in cluster.take(table) if not row["error"]}
+        done += size
+
+        lists = {id: [(own["message"], own["score"]) for own in entries] for id, entries in best.items() if entries}
+        assert lists == {id: own for id in whole.window if (own := whole.window.results(id))}
+
+
+def test_a_list_that_is_empty_before_the_first_message_has_the_type_of_keys() -> None:
+    """A change before any message, and one after some, are reported to one home with keys that are strings."""
+    settings = replace(settings_of({"size": 5}, 2, placement="keyword"), key_type="string")
+    cluster = Cluster(settings, [], changes=True)
+    rows = [change("insert", "s1", "a", "b"), message("a"), change("update", "s1", "b", "a", "c"), message("b")]
+    table, _, _ = with_changes(rows, 0, 0.0)
+    keys = table["key"].cast(pa.string())
+
+    told = cluster.take(table.set_column(table.schema.get_field_index("key"), "key", keys))
+
+    assert {row["message"] for row in told if row["kind"] == "enter"} == {"1", "3"}
 
 
 def test_bad_changes_are_refused_and_cost_only_themselves() -> None:

@@ -132,7 +132,19 @@ def folded(rows: list[Any]) -> dict[int, list[tuple[Any, float]]]:
     return {id: own for id, own in order.items() if own}
 
 
-def test_subscriptions_change_while_the_stream_runs(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("partitions", "placement"),
+    [
+        (3, "keyword"),
+        pytest.param(2, "hash", marks=pytest.mark.long),
+        pytest.param(8, "location", marks=pytest.mark.long),
+        pytest.param(3, "prefix", marks=pytest.mark.long),
+        pytest.param(1, "keyword", marks=pytest.mark.long),
+    ],
+)
+def test_subscriptions_change_while_the_stream_runs(
+    spark: Any, tmp_path: Path, partitions: int, placement: str
+) -> None:
     """Whoever folds the changes has the lists of one process, before and after a restart; bad changes are refused."""
     messages, changes, rows = Files(tmp_path / "messages"), Files(tmp_path / "changes"), list[Any]()
     for first in range(0, 90, 45):
@@ -144,7 +156,8 @@ def test_subscriptions_change_while_the_stream_runs(spark: Any, tmp_path: Path) 
             changes=stream(spark, changes.folder, CHANGE_SCHEMA),
             size=20,
             bounds=BOUNDS,
-            partitions=3,
+            partitions=partitions,
+            placement=placement,
             order="place",
         )
         run(asked, tmp_path / "checkpoint", lambda batch, _: rows.extend(batch.collect()))
@@ -188,7 +201,7 @@ def test_what_cannot_be_asked_is_refused(spark: Any, tmp_path: Path) -> None:
         return tocsin_spark.window(messages, subscribed(spark), **given)
 
     for options, said in [
-        ({"placement": "keyword"}, "hash and prefix"),
+        ({"placement": "word"}, "hash, location, keyword, prefix"),
         ({"partitions": 65}, "from 1 to 64"),
         ({"order": ()}, "order names no column"),
         ({"order": "nothing"}, "no column 'nothing'"),
@@ -201,7 +214,6 @@ def test_what_cannot_be_asked_is_refused(spark: Any, tmp_path: Path) -> None:
         ({"changes": messages}, "id is missing"),
         ({"changes": changes.withColumn("place", changes["place"].cast("int"))}, "int in changes"),
         ({"changes": changes.withColumn("id", changes["id"].cast("string"))}, "ids of changes are string"),
-        ({"changes": changes, "placement": "prefix"}, "with changes"),
     ]:
         with pytest.raises(InvalidInput, match=said):
             asked(**options)

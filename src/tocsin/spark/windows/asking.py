@@ -17,12 +17,13 @@ from tocsin.errors import InvalidInput, needing
 from tocsin.model.texts import PLAIN, Text
 from tocsin.model.window import Bounds
 from tocsin.placement import HASH
+from tocsin.spark.windows.copies import PLACEMENTS, Placing
 from tocsin.spark.windows.edits import CHANGE, CHANGE_FIELDS, DICE, SUBSCRIPTION
 from tocsin.spark.windows.numbering import FIELDS, Numbering
 from tocsin.spark.windows.ordering import in_order
-from tocsin.spark.windows.packets import PACKETS, SEAT, SEATS
-from tocsin.spark.windows.placing import PLACEMENTS, hash_of_id, placed
-from tocsin.spark.windows.routing import MOST, Routes
+from tocsin.spark.windows.packets import PACKETS, REPORTS, SEAT, SEATS
+from tocsin.spark.windows.placing import hash_of_id, placed
+from tocsin.spark.windows.routing import MOST
 from tocsin.spark.windows.settings import Settings
 from tocsin.spark.workers import Batches, Task, settling
 
@@ -79,8 +80,10 @@ def window(
         window of time. Micro-batches follow one another. Changes are sorted among the messages. A change comes before a
         message that is equal in these columns.
     placement : str
-        "hash": subscriptions are spread evenly, and every message goes to all partitions. "prefix": subscriptions with
-        a rare word in common share a partition, and a message goes only to partitions with one of its words.
+        How subscriptions are spread. "hash": evenly, and every message goes to all partitions. "location":
+        neighbours share a partition. "keyword": a subscription has a copy on the partition of each of its words.
+        "prefix": subscriptions with a rare word in common share a partition. Except with "hash", a message goes to
+        the partitions of its words.
     weights
         As in `tocsin.Window`.
     text
@@ -112,12 +115,11 @@ def window(
 
     Notes
     -----
-    All messages of a micro-batch go through one task. "prefix" takes two jobs over the subscriptions at the call, and
-    they must not change afterwards. A checkpoint of another window is rejected.
+    All messages of a micro-batch go through one task. Except with "hash", the call takes some jobs over the
+    subscriptions, and these must not change afterwards. A subscription with several copies has a home that merges their
+    lists, in a second stateful operator. A checkpoint of another window is rejected.
     """
     _check(messages, partitions, placement)
-    if changes is not None and placement != HASH:
-        raise InvalidInput(f"placement is {placement!r}; with changes it must be {HASH!r}")
     kept_order = _order(messages, order, has_time=time is not None)
     id_type, key_type = _type_of(subscriptions, "id"), _type_of(messages, "key") if "key" in messages.columns else None
     span = time.total_seconds() if isinstance(time, timedelta) else time
@@ -137,12 +139,12 @@ def window(
     )
     settings.window()  # raises an error for invalid settings
     chosen = subscriptions.select(*(name for name in SUBSCRIPTION if name in subscriptions.columns))
-    chunks, routes = placed(chosen, placement, partitions, how)
-    settings = replace(settings, routes=routes.digest())
+    chunks, placing = placed(chosen, settings, changes=changes is not None)
+    settings = replace(settings, routes=placing.routes.digest(), has_homes=placing.is_shared)
     rows = messages.select(*dict.fromkeys(name for name in (*FIELDS, *kept_order) if name in messages.columns))
     if changes is not None:
         rows = with_changes(rows, changes, kept_order, id_type)
-    return _kept(numbered(rows, kept_order, settings, routes), chunks, settings, routes)
+    return _kept(numbered(rows, kept_order, settings, placing), chunks, settings)
 
 
 def with_changes(messages: DataFrame, changes: DataFrame, order: Sequence[str], id_type: str) -> DataFrame:
@@ -161,33 +163,38 @@ def with_changes(messages: DataFrame, changes: DataFrame, order: Sequence[str], 
     return messages.unionByName(changes.select(*blanks, change), allowMissingColumns=True)
 
 
-def numbered(rows: DataFrame, order: Sequence[str], settings: Settings, routes: Routes) -> DataFrame:
+def numbered(rows: DataFrame, order: Sequence[str], settings: Settings, placing: Placing) -> DataFrame:
     """The messages of a micro-batch in order, as packets, with the changes between them."""
     from pyspark.sql import functions
 
-    packed = rows.repartition(1).mapInArrow(settling(_numberer(order, settings, routes)), PACKETS)
+    packed = rows.repartition(1).mapInArrow(settling(_numberer(order, settings, placing)), PACKETS)
     return packed.withColumn(SEAT, functions.explode(SEATS)).drop(SEATS)
 
 
-def _numberer(order: Sequence[str], settings: Settings, routes: Routes) -> Task:
+def _numberer(order: Sequence[str], settings: Settings, placing: Placing) -> Task:
     """The task that numbers messages."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         filled = [batch for batch in batches if batch.num_rows]
         if filled:
-            yield from Numbering(settings, routes).packed(in_order(pa.Table.from_batches(filled), order, CHANGE))
+            yield from Numbering(settings, placing).packed(in_order(pa.Table.from_batches(filled), order, CHANGE))
 
     return run
 
 
-def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings, routes: Routes) -> DataFrame:
+def _kept(packed: DataFrame, subscriptions: DataFrame, settings: Settings) -> DataFrame:
+    """The answers of partitions; if subscriptions have homes, then through these, which are a second state."""
     with needing("spark"):
         import google.protobuf  # noqa: F401
-    from tocsin.spark.windows.processing import Processor
+    from tocsin.spark.windows.processing import HomeProcessor, Processor
 
     initial = subscriptions.groupBy(SEAT)
-    return packed.groupBy(SEAT).transformWithStateInPandas(
-        Processor(settings, routes), answer_type(settings), "Update", "None", initial
+    told = REPORTS if settings.has_homes else answer_type(settings)
+    answered = packed.groupBy(SEAT).transformWithStateInPandas(Processor(settings), told, "Update", "None", initial)
+    if not settings.has_homes:
+        return answered
+    return answered.groupBy(SEAT).transformWithStateInPandas(
+        HomeProcessor(settings), answer_type(settings), "Update", "None"
     )
 
 
@@ -195,7 +202,7 @@ def answer_type(settings: Settings) -> StructType:
     """The columns of the answer, in Spark's types."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from tocsin.spark.windows.answering import answer_schema
+    from tocsin.spark.windows.answers import answer_schema
 
     return from_arrow_schema(answer_schema(settings))
 
@@ -208,7 +215,7 @@ def _check(messages: DataFrame, partitions: int, placement: str) -> None:
     if isinstance(partitions, bool) or not isinstance(partitions, int) or not 1 <= partitions <= MOST:
         raise InvalidInput(f"partitions is {partitions!r:.40}; it must be an integer from 1 to {MOST}")
     if placement not in PLACEMENTS:
-        raise InvalidInput(f"placement is {placement!r:.40}; a window has {' and '.join(PLACEMENTS)}")
+        raise InvalidInput(f"placement is {placement!r:.40}; a window has {', '.join(PLACEMENTS)}")
     if "location" not in messages.columns or not {"words", "text"} & set(messages.columns):
         raise InvalidInput(
             f"messages need the columns location and words (or text); the columns are {messages.columns}"

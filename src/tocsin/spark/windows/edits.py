@@ -20,14 +20,15 @@ from tocsin.errors import RecordError
 from tocsin.model.subscription import Reject
 from tocsin.records import TableChunk
 from tocsin.records.changes import CORRUPT, DELETE, INSERT, UPDATE
+from tocsin.window.parts import COPIES
 from tocsin.window.reading import CheckedSubscriptions, Reader
 
 CHANGE: Final = "tocsin_change"
 """The column with a change of a subscription, a struct; null for messages."""
 DICE: Final = "dice"
 """A hash of the id, which Spark computes."""
-CONTENT: Final = ["id", "words", "location", "k", "alpha"]
-"""The columns of an edit that a window reads."""
+CONTENT: Final = ["id", "words", "location", "k", "alpha", COPIES]
+"""The columns of an edit that a part of a window reads."""
 SUBSCRIPTION: Final = ("id", "words", "text", "location", "k", "alpha")
 CHANGE_FIELDS: Final = (*SUBSCRIPTION, "change", CORRUPT)
 _KINDS: Final = (INSERT, UPDATE, DELETE)
@@ -55,7 +56,7 @@ class Edits(NamedTuple):
 
 def here(edits: pa.Table, partition: int) -> pa.Table:
     """Edits as a partition keeps them: `is_put`, and the content. Without a copy here, the subscription is dropped."""
-    copies = edits["copies"].to_numpy().astype(np.uint64)
+    copies = edits[COPIES].to_numpy().astype(np.uint64)
     is_put = ((copies >> np.uint64(partition)) & np.uint64(1)).astype(bool)
     return edits.select(CONTENT).append_column("is_put", pa.array(is_put))
 
@@ -83,7 +84,7 @@ def schema_of(id_type: str) -> pa.Schema:
     return pa.schema(
         [
             ("position", pa.int64()),
-            ("copies", pa.uint64()),
+            (COPIES, pa.uint64()),
             ("id", pa.type_for_alias(id_type)),
             ("words", pa.list_(pa.string())),
             ("location", pa.list_(pa.float64(), 2)),

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text
 from tocsin.model.window import Bounds
+from tocsin.placement.hashing import Hashes
 from tocsin.records import TableChunk
-from tocsin.spark.windows.edits import CHANGE, DICE, edits_of, read_changes
+from tocsin.spark.windows.copies import Placing
+from tocsin.spark.windows.edits import CHANGE, DICE, Read, edits_of, read_changes
 from tocsin.spark.windows.packets import BYTES, SEATS, Packet
-from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.seats import seats
 from tocsin.spark.windows.settings import Settings
 from tocsin.window.keys import Keys
@@ -45,8 +46,8 @@ _ROW: Final = pa.schema(
 class Numbering:
     """Numbers the sorted messages of one micro-batch, and packs them."""
 
-    def __init__(self, settings: Settings, routes: Routes) -> None:
-        self._settings, self._routes = settings, routes
+    def __init__(self, settings: Settings, placing: Placing) -> None:
+        self._settings, self._placing = settings, placing
         self._has_time = settings.time is not None
         keys = Keys.of_kind(_KINDS[settings.key_type])
         how = Text.of(settings.text)
@@ -67,14 +68,13 @@ class Numbering:
         """A packet for each partition."""
         batch, changes, before = _apart(batch)
         checked = self._reader.checked(TableChunk(batch, np.arange(batch.num_rows)))
-        visited = self._routes.visited(checked.lists)[checked.good]
+        visited = self._placing.routes.visited(checked.lists)[checked.good]
         refused = _refused(checked, batch, self._settings)
         edits = None
         if changes is not None:
             read = read_changes(changes, self._reader)
             positions = np.searchsorted(checked.good, before[read.rows])
-            dice = changes[DICE].to_numpy()[read.rows].view(np.uint64)
-            edits = edits_of(read, positions, self._routes.copies(dice), self._settings.id_type)
+            edits = edits_of(read, positions, self._copies(read, changes[DICE].to_numpy()), self._settings.id_type)
             refused = _joined(refused, _refused_changes(read.rejects, self._settings))
         times = checked.times[checked.good] if self._has_time else None
         total, messages = len(visited), _messages(checked, self._settings.key_type)
@@ -84,6 +84,14 @@ class Numbering:
             positions = np.flatnonzero(visits) if not (is_told and self._has_time) else np.arange(total)
             own = messages if len(positions) == total else messages.take(pa.array(positions))
             yield Packet(Sent(total, positions, own, times), refused if is_told else None, edits)
+
+    def _copies(self, read: Read, dice: NDArray[np.int64]) -> Hashes:
+        """The partitions with copies of each changed subscription, one bit each; none of a deletion."""
+        checked, copies = read.checked, np.zeros(len(read.rows), np.uint64)
+        is_put = read.puts >= 0
+        own = self._placing.copies(checked.lists, checked.places, dice[checked.rows])
+        copies[is_put] = own[read.puts[is_put]]
+        return copies
 
 
 def _messages(checked: Checked, key_type: str | None) -> pa.Table:

@@ -28,6 +28,9 @@ PACKETS: Final = f"{SEATS} array<int>, place bigint, count bigint, " + ", ".join
 `edits` is null without changes of subscriptions.
 """
 
+REPORTS: Final = f"{SEAT} int, taken bigint, answered binary, reported binary"
+"""What a partition tells a home: answers, which the home passes on, and rows to merge; each may be null."""
+
 SUBSCRIPTIONS: Final = f"{SEAT} int, place bigint, data binary"
 """Subscriptions of a partition, always in the same order."""
 

@@ -1,71 +1,96 @@
-"""Placing the subscriptions of a window: by a hash of the id, or by the rarest word, with routes for messages.
-
-With `hash` every message goes to all partitions. With `prefix` subscriptions with a rare word in common share a
-partition, and a message goes only to partitions with one of its words. Each subscription is on one partition, and all
-its words route there.
-"""
+"""Placing the subscriptions that a window begins with: jobs of Spark that count words, and deal out copies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.model.texts import Text
-from tocsin.placement import HASH
+from tocsin.model.window import Bounds
+from tocsin.placement import HASH, LOCATION, Profile, homes_of, splits_of
 from tocsin.placement.hashing import Hashes, hashes_of
 from tocsin.records import TableChunk
 from tocsin.spark.names import PARTITION
+from tocsin.spark.windows.copies import KEYWORD, NO_COUNTS, PREFIX, Placing, one_copy_each, rarest_words, words_led
+from tocsin.spark.windows.edits import DICE
 from tocsin.spark.windows.packets import SEAT, SUBSCRIPTIONS, bytes_of
-from tocsin.spark.windows.routing import Routes
+from tocsin.spark.windows.routing import Routes, bits_of
 from tocsin.spark.windows.seats import seats
+from tocsin.spark.windows.settings import Settings
 from tocsin.spark.workers import Batches, Task
-from tocsin.window.fields import Fields, WordLists, words_in
+from tocsin.window.keys import Keys
+from tocsin.window.parts import COPIES
+from tocsin.window.reading import CheckedSubscriptions, Reader
+from tocsin.window.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-PREFIX: Final = "prefix"
-PLACEMENTS: Final = (HASH, PREFIX)
+Counts: TypeAlias = tuple[Hashes, Hashes]
+"""Hashes of words, or numbers of cells, ascending; and a number for each."""
+
+Dice: TypeAlias = NDArray[np.int64]
+"""Hashes of ids."""
+
+Counting: TypeAlias = Callable[[CheckedSubscriptions, Dice], tuple[Hashes, NDArray[Any]]]
+"""Tells a number for each word of a batch of subscriptions."""
+
+_CELLS: Final = 256
+"""Places are counted in so many columns and rows of cells."""
 
 
 class Placed(NamedTuple):
-    """Subscriptions in chunks, several rows per partition, and the routes of messages."""
+    """Subscriptions in chunks, several rows per partition, and where later ones and messages go."""
 
     chunks: DataFrame
-    routes: Routes
+    placing: Placing
 
 
-def placed(subscriptions: DataFrame, placement: str, partitions: int, text: Text) -> Placed:
-    """Place subscriptions. `prefix` takes two jobs over them, and brings all words to the driver."""
-    if placement == HASH:
-        return Placed(_chunks(_by_id(subscriptions, partitions), partitions), Routes.everywhere(partitions))
-    together = _by_id(subscriptions, partitions).sortWithinPartitions(PARTITION, *_orderable(subscriptions))
-    counts = _told(together.mapInArrow(_counter(text), "word bigint, count bigint"), "sum(count)")
-    dealt = together.mapInArrow(_dealer(text, partitions, *counts), together.schema)
-    led = dealt.mapInArrow(_leader(text), "word bigint, mask bigint")
-    return Placed(_chunks(dealt, partitions), Routes(*_told(led, "bit_or(mask)")))
+def placed(subscriptions: DataFrame, settings: Settings, *, changes: bool) -> Placed:
+    """Place subscriptions. Except by `hash` this takes some jobs over them, and brings all words to the driver."""
+    partitions = settings.partitions
+    together = _by_id(subscriptions, partitions)
+    if settings.placement == HASH:
+        placing = Placing(HASH, partitions, Routes.everywhere(partitions))
+        return Placed(_chunks(together, partitions), placing)
+    together = together.sortWithinPartitions(PARTITION, *_orderable(together))
+
+    def count(of: Counting, gathered: str) -> Counts:
+        return _counts(together.mapInArrow(_each(of, settings), "word bigint, number bigint"), gathered)
+
+    placing = placing_of(settings, count, changes=changes)
+    dealt = together.mapInArrow(_dealer(placing, settings), _with_copies(together))
+    return Placed(_chunks(dealt, partitions), placing)
 
 
-def _told(words: DataFrame, gathered: str) -> tuple[Hashes, Hashes]:
-    """A number for each word, on the driver."""
-    from pyspark.sql import functions
-
-    table = words.groupBy("word").agg(functions.expr(gathered).alias("told")).toArrow()
-    hashes, told = (table[name].to_numpy().astype(np.int64).view(np.uint64) for name in ("word", "told"))
-    order = np.argsort(hashes)
-    return hashes[order], told[order]
+def placing_of(settings: Settings, count: Callable[[Counting, str], Counts], *, changes: bool) -> Placing:
+    """The placement of subscriptions that `count` counts: it gathers what a function tells of each batch of them."""
+    name, partitions = settings.placement, settings.partitions
+    words = count(_words, "sum")
+    splits, owners = np.zeros(0), None
+    if name == LOCATION:
+        splits = splits_of(partitions, _boxes(count(_cells_of(settings), "sum"), settings))
+    if name == PREFIX:
+        owners = _owners(partitions, *count(lambda some, _: _rarest(some, *words), "sum"))
+    elif name == KEYWORD or changes:
+        owners = _owners(partitions, *words)
+    placing = Placing(name, partitions, Routes(*NO_COUNTS), owners, words, splits)
+    led = NO_COUNTS if name == KEYWORD else count(_led(placing), "bit_or")
+    is_owned = owners is not None and (name == KEYWORD or changes)
+    return placing._replace(routes=Routes.owned(*led, owners) if owners is not None and is_owned else Routes(*led))
 
 
 def _by_id(subscriptions: DataFrame, partitions: int) -> DataFrame:
     """Deal out rows by a hash of the id, so that equal ids meet."""
     from pyspark.sql import functions
 
-    number = functions.pmod(hash_of_id(subscriptions), functions.lit(partitions)).cast("int")
-    dealt = subscriptions.withColumn(PARTITION, number)
+    dice = hash_of_id(subscriptions)
+    number = functions.pmod(dice, functions.lit(partitions)).cast("int")
+    dealt = subscriptions.withColumn(PARTITION, number).withColumn(DICE, dice)
     return dealt.repartitionById(partitions, functions.col(PARTITION))
 
 
@@ -102,79 +127,150 @@ def _chunker(partitions: int) -> Task:
         for place, batch in enumerate(filled):
             table = pa.Table.from_batches([batch])
             seat = seats(partitions)[table[PARTITION][0].as_py()]
-            data = bytes_of(table.drop_columns(PARTITION))
+            data = bytes_of(table.drop_columns([PARTITION, DICE]))
             columns = [pa.array([seat], pa.int32()), pa.array([place]), pa.array([data])]
             yield pa.RecordBatch.from_arrays(columns, names=[SEAT, "place", "data"])
 
     return run
 
 
-# By words
+# Counts of words and cells
 
 
-def _counter(text: Text) -> Task:
+def _counts(words: DataFrame, gathered: str) -> Counts:
+    """A number for each word, on the driver."""
+    from pyspark.sql import functions
+
+    table = words.groupBy("word").agg(functions.expr(f"{gathered}(number)").alias("number")).toArrow()
+    hashes, numbers = (table[name].to_numpy().astype(np.int64).view(np.uint64) for name in ("word", "number"))
+    order = np.argsort(hashes)
+    return hashes[order], numbers[order]
+
+
+def _each(of: Counting, settings: Settings) -> Task:
+    """A task that gives a number for each word of a batch."""
+
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            lists = lists_of(batch, text)
-            counts = np.bincount(lists.numbers, minlength=len(lists.distinct))
-            yield _pairs(hashes_of(lists.distinct), counts, ["word", "count"])
+            hashes, numbers = of(checked(batch, settings), batch.column(DICE).to_numpy())
+            columns = [pa.array(hashes.view(np.int64)), pa.array(numbers.astype(np.uint64).view(np.int64))]
+            yield pa.RecordBatch.from_arrays(columns, names=["word", "number"])
 
     return run
 
 
-def _dealer(text: Text, partitions: int, words: Hashes, counts: Hashes) -> Task:
+def checked(batch: pa.RecordBatch, settings: Settings) -> CheckedSubscriptions:
+    """The subscriptions of a batch, as a window reads them."""
+    reader = Reader(Bounds.of(settings.bounds), Text.of(settings.text), False, Vocabulary({}), Keys())
+    content = batch.drop_columns([name for name in (PARTITION, DICE) if name in batch.schema.names])
+    return reader.checked_subscriptions(TableChunk(content, np.arange(batch.num_rows)))
+
+
+def _words(subscriptions: CheckedSubscriptions, _: Dice) -> tuple[Hashes, NDArray[Any]]:
+    lists = subscriptions.lists
+    return hashes_of(lists.distinct), np.bincount(lists.numbers, minlength=len(lists.distinct))
+
+
+def _rarest(subscriptions: CheckedSubscriptions, words: Hashes, counts: Hashes) -> tuple[Hashes, NDArray[Any]]:
+    rarest, distinct = rarest_words(subscriptions.lists, words, counts), subscriptions.lists.distinct
+    return hashes_of(distinct), np.bincount(rarest[rarest >= 0], minlength=len(distinct))
+
+
+def _cells_of(settings: Settings) -> Counting:
+    bounds = Bounds.of(settings.bounds)
+
+    def run(subscriptions: CheckedSubscriptions, _: Dice) -> tuple[Hashes, NDArray[Any]]:
+        return np.unique(cells(subscriptions.places[subscriptions.good], bounds), return_counts=True)
+
+    return run
+
+
+def cells(places: NDArray[np.float64], bounds: Bounds) -> Hashes:
+    """The number of each place's cell."""
+    sides = np.array([max(bounds.right - bounds.left, 1e-300), max(bounds.upper - bounds.lower, 1e-300)])
+    columns_rows = np.clip((places - [bounds.left, bounds.lower]) / sides * _CELLS, 0, _CELLS - 1).astype(np.uint64)
+    numbers: Hashes = columns_rows[:, 1] * np.uint64(_CELLS) + columns_rows[:, 0]
+    return numbers
+
+
+def _boxes(counted: Counts, settings: Settings) -> NDArray[np.float64]:
+    """The middle of each cell, as often as it has places, up to a million in all."""
+    (numbers, counts), bounds = counted, Bounds.of(settings.bounds)
+    least = max(int(counts.sum()) // 1_000_000, 1)
+    x = bounds.left + (numbers % np.uint64(_CELLS) + 0.5) * (bounds.right - bounds.left) / _CELLS
+    y = bounds.lower + (numbers // np.uint64(_CELLS) + 0.5) * (bounds.upper - bounds.lower) / _CELLS
+    return np.repeat(np.stack([x, y, x, y], 1), -(-counts.astype(np.int64) // least), axis=0)
+
+
+def _owners(partitions: int, words: Hashes, counts: Hashes) -> Any:
+    """The owners of words, so that partitions have similar numbers of subscriptions."""
+    numbers = counts.astype(np.int64)
+    return homes_of(partitions, Profile(int(numbers.sum()), 0, words, numbers, np.zeros(len(words))))
+
+
+def _led(placing: Placing) -> Counting:
+    """The words of all subscriptions, and the partitions where these have their first copy."""
+
+    def run(subscriptions: CheckedSubscriptions, dice: Dice) -> tuple[Hashes, NDArray[Any]]:
+        return words_led(subscriptions.lists, bits_of(placing.homes(subscriptions.lists, subscriptions.places, dice)))
+
+    return run
+
+
+# Copies
+
+
+def _with_copies(frame: DataFrame) -> Any:
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    return StructType([*frame.schema.fields, StructField(COPIES, LongType())])
+
+
+def _dealer(placing: Placing, settings: Settings) -> Task:
+    """Makes a row for each copy of a subscription."""
+
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        before: tuple[object, int] = (None, 0)
+        dealing = Dealing(placing)
         for batch in batches:
             if batch.num_rows:
-                homes = by_rarest(lists_of(batch, text), words, counts, partitions)
-                ids = batch.column("id").to_pylist()
-                for row, id in enumerate(ids):  # a repeated id is rejected in the partition of the first one
-                    if id == before[0]:
-                        homes[row] = before[1]
-                    before = id, int(homes[row])
-                at = batch.schema.get_field_index(PARTITION)
-                yield batch.set_column(at, PARTITION, pa.array(homes, pa.int32()))
+                rows, partitions, masks = dealing.dealt(batch, checked(batch, settings))
+                column = batch.schema.get_field_index(PARTITION)
+                copied = batch.take(pa.array(rows)).set_column(column, PARTITION, pa.array(partitions, pa.int32()))
+                yield copied.append_column(COPIES, pa.array(masks.view(np.int64)))
 
     return run
 
 
-def _leader(text: Text) -> Task:
-    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            homes = batch.column(PARTITION).to_numpy()
-            yield _pairs(*led(lists_of(batch, text), homes), ["word", "mask"])
+class Dealing:
+    """Deals subscriptions, sorted by id, to the partitions of their copies.
 
-    return run
+    Of several with one id the first good one counts. All others are rejected, each by one partition: a later one by a
+    partition that has a copy of the first.
+    """
 
+    def __init__(self, placing: Placing) -> None:
+        self._placing = placing
+        self._id, self._copies = None, 0
 
-def led(lists: WordLists, homes: NDArray[np.integer]) -> tuple[Hashes, Hashes]:
-    """The words of some subscriptions, and the partitions that each routes to, one bit each."""
-    masks = np.zeros(len(lists.distinct), np.uint64)
-    bits = np.uint64(1) << homes.astype(np.uint64)
-    np.bitwise_or.at(masks, lists.numbers, np.repeat(bits, np.diff(lists.starts)))
-    return hashes_of(lists.distinct), masks
-
-
-def lists_of(batch: pa.RecordBatch, text: Text) -> WordLists:
-    """The words of subscriptions; none for invalid ones."""
-    return words_in(Fields(TableChunk(batch, np.arange(batch.num_rows))), text)
-
-
-def by_rarest(lists: WordLists, words: Hashes, counts: Hashes, partitions: int) -> NDArray[np.int64]:
-    """The partition given by a hash of each subscription's rarest word; the first one if it has no word."""
-    homes, hashes = np.zeros(len(lists.starts) - 1, np.int64), hashes_of(lists.distinct)
-    filled = np.flatnonzero(np.diff(lists.starts))
-    if len(filled):
-        known = counts[np.minimum(np.searchsorted(words, hashes), len(counts) - 1)]
-        order = np.lexsort((hashes, known))
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        rarest = order[np.minimum.reduceat(rank[lists.numbers], lists.starts[filled])]
-        homes[filled] = hashes[rarest] % np.uint64(partitions)
-    return homes
-
-
-def _pairs(hashes: Hashes, numbers: NDArray[np.integer], names: list[str]) -> pa.RecordBatch:
-    columns = [pa.array(hashes.view(np.int64)), pa.array(numbers.astype(np.uint64).view(np.int64))]
-    return pa.RecordBatch.from_arrays(columns, names=names)
+    def dealt(
+        self, batch: pa.RecordBatch, subscriptions: CheckedSubscriptions
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Hashes]:
+        """The row and the partition of each copy, and the mask of all copies of its subscription."""
+        dice = batch.column(DICE).to_numpy()
+        copies = self._placing.copies(subscriptions.lists, subscriptions.places, dice)
+        copies = np.where(copies, copies, bits_of(dice % self._placing.partitions))
+        is_good = np.zeros(batch.num_rows, bool)
+        is_good[subscriptions.good] = True
+        masks, dealt = copies.copy(), copies.copy()
+        for row, (id, good) in enumerate(zip(batch.column("id").to_pylist(), is_good.tolist(), strict=True)):
+            if id != self._id:
+                self._id, self._copies = id, 0
+            if good and not self._copies:
+                self._copies = int(copies[row])
+                continue
+            masks[row] = self._copies or copies[row]
+            dealt[row] = masks[row] & (~masks[row] + np.uint64(1))
+            if not good:
+                masks[row] = dealt[row]
+        rows, partitions = one_copy_each(dealt)
+        return rows, partitions, masks[rows]

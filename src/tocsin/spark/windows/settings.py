@@ -28,6 +28,7 @@ class Settings:
     key_type: str | None
     lists: bool = False
     routes: str = ""  # a digest of the routes of words
+    has_homes: bool = False  # whether subscriptions may have several copies, whose lists are merged
     weighed: str = field(init=False)  # a digest of the weights, which may be many
 
     def __post_init__(self) -> None:
@@ -63,12 +64,13 @@ class Settings:
             "subscriptions": self.routes,
             "ids": self.id_type,
             "keys": self.key_type,
+            "homes": self.has_homes,
         }
 
     def check(self, before: Mapping[str, Any]) -> None:
         """Raise `InvalidInput` if a checkpoint was made with other settings."""
         for name, value in self.as_dict().items():
-            if before.get(name) == value:
+            if before.get(name, False) == value:
                 continue
             if name in ("weights", "subscriptions"):
                 what = f"other {name} than this query has"
