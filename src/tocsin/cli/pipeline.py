@@ -92,6 +92,8 @@ def run_pipeline(given: argparse.Namespace) -> int:
     refused = 0 if outcome.compiled is None else len(outcome.compiled.rejects)
     counts = {"events": 0, "matches": 0, "rejected": 0, **outcome.progress.counts}
     done = f"{counted(counts['matches'], 'match')} of {counted(counts['events'], 'event')}"
+    if pipeline.window is not None:
+        done = f"{counted(counts['matches'], 'change')} of lists"
     done += f", {counted(refused, 'subscription')} rejected" if refused else ""
     changes = outcome.rejected_changes
     done += f", {counted(changes, 'change')} of subscriptions rejected" if changes else ""
@@ -106,11 +108,18 @@ def plan_of(pipeline: Pipeline) -> str:
     compiled = (
         "" if pipeline.subscriptions is None else f", compiled from {pipeline.subscriptions} if it does not exist"
     )
+    subscriptions = f"{pipeline.index} ({pipeline.structure}){compiled}"
+    work = f"match          {matched}, {'one row for each match' if pipeline.explode else 'one list for each event'}"
+    if (window := pipeline.window) is not None:
+        subscriptions = f"{pipeline.subscriptions}"
+        most = [] if window.size is None else [f"{window.size:,} messages"]
+        most += [] if window.seconds is None else [f"{window.seconds:g} s"]
+        work = f"window         {' and '.join(most)}, in {window.partitions} partitions by {window.placement}"
     lines = [
         f"events         {_told(pipeline.events)}",
-        f"subscriptions  {pipeline.index} ({pipeline.structure}){compiled}",
+        f"subscriptions  {subscriptions}",
         f"changes        {'none' if pipeline.changes is None else _told(pipeline.changes)}",
-        f"match          {matched}, {'one row for each match' if pipeline.explode else 'one list for each event'}",
+        work,
         f"sink           {_told(pipeline.sink)}, {_PROMISES[pipeline.sink.kind]}",
         f"rejects        {pipeline.rejects or 'only counted'}",
         f"checkpoint     {pipeline.checkpoint}",

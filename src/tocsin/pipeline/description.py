@@ -16,11 +16,15 @@ from tocsin.encoding import Points, checked_points
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.index import choose
 from tocsin.model.ranking import RANKINGS, Ranking
+from tocsin.model.texts import PLAIN
 from tocsin.pipeline.faults import Faults, places_of
 from tocsin.pipeline.inputs import missing_inputs
-from tocsin.pipeline.tables import CHANGES, Table, valid_tables
+from tocsin.pipeline.tables import CHANGES, WINDOW, Table, valid_tables
+from tocsin.placement import HASH
 from tocsin.records.csv_types import checked_delimiter
 from tocsin.records.formats import FORMATS, JSON, PARQUET, Format, either, words_of
+from tocsin.spark.windows.routing import MOST
+from tocsin.window import Window
 
 _MASTER: Final = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|yarn")
 _MASTERS: Final = "local, local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT or yarn"
@@ -43,6 +47,35 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
+class WindowOptions:
+    """The window of a pipeline, which keeps the best recent events of each subscription instead of matching."""
+
+    size: int | None
+    seconds: float | None
+    bounds: list[float]
+    order: list[str]
+    placement: str = HASH
+    partitions: int = 8
+    weights: Mapping[str, float] = field(default_factory=dict)
+    text: str = str(PLAIN)
+    structure: str = "blocks"
+    lists: bool = False
+
+    def check(self) -> None:
+        """Raise an error of tocsin if some options are invalid."""
+        if self.partitions > MOST:
+            raise InvalidInput(f"partitions is {self.partitions}; a window has at most {MOST}")
+        Window(
+            self.size,
+            bounds=self.bounds,
+            time=self.seconds,
+            weights=self.weights,
+            text=self.text,
+            index=self.structure,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Pipeline:
     """A pipeline as its file describes it. Paths are relative to the file's folder."""
 
@@ -59,6 +92,8 @@ class Pipeline:
     ranking: Ranking | None = None
     explode: bool = False
     event_id: str | None = None
+    window: WindowOptions | None = None
+    schema: str | None = None  # of the subscriptions of a window
     rejects: Path | None = None
     every: str = "0 seconds"
     metrics: Path | None = None
@@ -112,6 +147,8 @@ def _pipeline(says: Mapping[str, Table], folder: Path, faults: Faults) -> Pipeli
         ranking=_ranking(matching.get("ranking"), faults),
         explode=matching.get("explode", False),
         event_id=matching.get("event_id"),
+        window=_window(says.get(WINDOW)),
+        schema=subscriptions.get("schema"),
         rejects=_path(says.get("rejects", {}), "path", folder),
         every=run.get("every", "0 seconds"),
         metrics=_path(run, "metrics", folder),
@@ -119,12 +156,15 @@ def _pipeline(says: Mapping[str, Table], folder: Path, faults: Faults) -> Pipeli
         master=says.get("spark", {}).get("master", "local[*]"),
         conf={key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in spark.items()},
     )
+    if pipeline.window is not None and "match" in says:
+        faults.add("match", "", "a pipeline has [match] or [window], not both")
     _check_together(pipeline, faults)
     return pipeline
 
 
 def _check_together(pipeline: Pipeline, faults: Faults) -> None:
     """Report keys that are valid on their own but contradict each other."""
+    _check_window(pipeline, faults)
     try:
         choose(pipeline.structure)
     except TocsinError as error:
@@ -143,7 +183,7 @@ def _check_together(pipeline: Pipeline, faults: Faults) -> None:
             "match", "attributes", "these events are JSON, so that everything in them is an attribute; leave it out"
         )
     form = format_at(pipeline.sink)
-    if form is not None and form.is_untyped and not pipeline.explode:
+    if form is not None and form.is_untyped and not pipeline.explode and pipeline.window is None:
         others = either(words_of(lambda row: row.in_spark and not row.is_untyped))
         what = f"{form.word} cannot hold lists of matches; set explode = true, or write {others}"
         faults.add("sink", "format", what)
@@ -193,6 +233,32 @@ def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
         taken.setdefault(place, f"{key} of [{table}]")
 
 
+def _check_window(pipeline: Pipeline, faults: Faults) -> None:
+    """Report what contradicts a window, and what only a window can have."""
+    if (window := pipeline.window) is None:
+        for name, end in (("events", pipeline.events), (CHANGES, pipeline.changes)):
+            if end is not None and end.kind == "kafka" and "schema" in end.says:
+                faults.add(name, "schema", f"only a pipeline with [{WINDOW}] has a schema for Kafka; leave it out")
+        return
+    try:
+        window.check()
+    except TocsinError as error:
+        faults.add(WINDOW, "", str(error))
+    form = format_at(pipeline.sink)
+    if form is not None and form.is_untyped and window.lists:
+        faults.add("sink", "format", f"{form.word} cannot hold lists; set lists = false in [{WINDOW}]")
+    for name, end in (("events", pipeline.events), (CHANGES, pipeline.changes)):
+        if end is None:
+            continue
+        if end.kind == "rate":
+            faults.add(name, "kind", "messages of a window come from files or kafka")
+        elif "schema" not in end.says:
+            what = "a window needs a schema: columns with Spark's types, as in 'n bigint, words array<string>'"
+            faults.add(name, "schema", what)
+        if (form := format_at(end)) is not None and form.is_untyped:
+            faults.add(name, "format", f"a window reads {JSON.word} or {PARQUET.word}, not {form.word}")
+
+
 def format_at(end: End) -> Format | None:
     """The file format of a source or sink; None if it has no files."""
     return FORMATS.get(end.get("format", "")) if end.kind == "files" else None
@@ -212,6 +278,13 @@ def _end(table: Table, folder: Path) -> End:
 
 def _path(table: Table, key: str, folder: Path) -> Path | None:
     return folder / table[key] if key in table else None
+
+
+def _window(table: Table | None) -> WindowOptions | None:
+    if table is None:
+        return None
+    known: dict[str, Any] = {"size": None, "seconds": None, "bounds": [], "order": []}
+    return WindowOptions(**{**known, **table})
 
 
 def _points(given: Any, faults: Faults) -> Points:

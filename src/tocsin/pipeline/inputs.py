@@ -36,6 +36,10 @@ def missing_inputs(pipeline: Pipeline) -> Iterator[tuple[str, str, str]]:
                 fault = _fault_of_columns(Path(end["path"]))
             if fault is not None:
                 yield table, "path", fault
+    if pipeline.window is not None:
+        if pipeline.subscriptions is not None and (fault := _fault_of_files(pipeline.subscriptions)) is not None:
+            yield "subscriptions", "path", fault
+        return
     is_of_store = (pipeline.index / STORE).exists()
     if is_of_store and pipeline.changes is not None:
         what = "belongs to a durable engine, which alone changes it; leave the table out, or name another index"

@@ -22,6 +22,7 @@ from tocsin.pipeline.sinks import Write, files, rejects_of, writer_of
 from tocsin.pipeline.sources import Stream, changes_of, events_of
 from tocsin.pipeline.streams import Streams
 from tocsin.pipeline.subscriptions import Compiled, prepare
+from tocsin.pipeline.windows import start_window
 from tocsin.spark import Metrics, UpdateReport, local_session, warm
 from tocsin.spark.asking import asked_of
 from tocsin.spark.changing import amender_of, followed
@@ -71,7 +72,7 @@ def run(
         if lock.waited:
             raise InvalidInput(f"{pipeline.checkpoint} is in use: this pipeline is already running, here or elsewhere")
         say("reading subscriptions")
-        compiled = prepare(pipeline)
+        compiled = None if pipeline.window is not None else prepare(pipeline)
         if compiled is not None:
             tell(compiled)
         return _run(pipeline, compiled, stop, look, say, once=once)
@@ -92,22 +93,12 @@ def _run(
     session = _session(pipeline, stop)
     streams = Streams(session, metrics, stop)
 
-    def take(report: UpdateReport) -> None:
-        metrics.count(_changes_of(pipeline), {"rejected": report.rejected, "index_version": report.version})
-
     try:
         with streams.ending():
-            if pipeline.changes is not None:
-                say("applying changes of subscriptions")
-                streams.add(_follow(session, pipeline, take, once=once))
-                if once:
-                    streams.wait(lambda: None)
-            if not stop.is_set():
-                say("loading the index and its kernels")
-                warm(session, pipeline.index, pipeline.ranking)
-                say("matching")
-                streams.add(_start(session, pipeline, metrics, once=once))
-                streams.wait(lambda: _tell(look, metrics, pipeline.name))
+            run_streams = _match if pipeline.window is None else _keep
+            run_streams(
+                streams, session, pipeline, metrics, lambda: _tell(look, metrics, pipeline.name), say, once=once
+            )
     finally:
         metrics.write()
     _tell(look, metrics, pipeline.name)
@@ -116,12 +107,57 @@ def _run(
     return Outcome(matched or Progress(pipeline.name), compiled, refused)
 
 
+def _match(
+    streams: Streams,
+    session: SparkSession,
+    pipeline: Pipeline,
+    metrics: Metrics,
+    look: Callable[[], None],
+    say: Callable[[str], None],
+    *,
+    once: bool,
+) -> None:
+    """Follow changes, and match."""
+
+    def take(report: UpdateReport) -> None:
+        metrics.count(_changes_of(pipeline), {"rejected": report.rejected, "index_version": report.version})
+
+    if pipeline.changes is not None:
+        say("applying changes of subscriptions")
+        streams.add(_follow(session, pipeline, take, once=once))
+        if once:
+            streams.wait(lambda: None)
+    if not streams.are_stopped:
+        say("loading the index and its kernels")
+        warm(session, pipeline.index, pipeline.ranking)
+        say("matching")
+        streams.add(_start(session, pipeline, metrics, once=once))
+        streams.wait(look)
+
+
+def _keep(
+    streams: Streams,
+    session: SparkSession,
+    pipeline: Pipeline,
+    metrics: Metrics,
+    look: Callable[[], None],
+    say: Callable[[str], None],
+    *,
+    once: bool,
+) -> None:
+    """Keep the best messages of a window."""
+    assert pipeline.window is not None
+    say("keeping the window")
+    streams.add(start_window(session, pipeline, pipeline.window, metrics, _trigger(pipeline, once=once)))
+    streams.wait(look)
+
+
 def _metrics_of(pipeline: Pipeline, compiled: Compiled | None) -> Metrics:
     """The metrics, with zeros for all that no micro-batch has counted yet."""
     metrics = Metrics(pipeline.metrics)
     refused = 0 if compiled is None else len(compiled.rejects)
     metrics.begin(pipeline.name, {**dict.fromkeys((*WORK_FIELDS, "batches"), 0), "subscriptions_rejected": refused})
-    if pipeline.changes is not None:
+    if pipeline.changes is not None and pipeline.window is None:
         metrics.begin(_changes_of(pipeline), {"rejected": 0, "batches": 0})
     metrics.write()
     return metrics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -60,18 +61,33 @@ def events_of(session: SparkSession, source: End) -> Stream:
 def changes_of(session: SparkSession, source: End) -> DataFrame:
     """The stream of a source of changes, with the columns for `spark.follow`."""
     if source.kind == "kafka":
-        from pyspark.sql import functions
-
-        schema, how = f"{CHANGE_SCHEMA}, {CORRUPT} string", {"columnNameOfCorruptRecord": CORRUPT}
-        parsed = functions.from_json(VALUE, schema, how).alias("change")
-        found = _kafka(session, source).select(parsed, BAD).select("change.*", BAD)
-        return found.withColumn(CORRUPT, functions.coalesce(CORRUPT, BAD)).drop(BAD)
+        return _parsed(_kafka(session, source), CHANGE_SCHEMA)
     if format_at(source) is PARQUET:
         return _reader(session, source).schema(source.get("schema") or CHANGE_SCHEMA).parquet(_folder(source))
     if (read := _reader_of_texts(source)) is not None:
         files = files_of(_reader(session, source), _folder(source))
         return rows_of_texts(files, session.createDataFrame([], source["schema"]).schema, read, CORRUPT)
     return _typed(session, source, source.get("schema") or CHANGE_SCHEMA)
+
+
+def typed_rows(session: SparkSession, source: End) -> DataFrame:
+    """The stream of a source in the columns of its schema. A message of Kafka also has `partition` and `offset`."""
+    if source.kind == "kafka":
+        return _parsed(_kafka(session, source), source["schema"], ("partition", "offset", "timestamp"))
+    if format_at(source) is PARQUET:
+        return _reader(session, source).schema(source["schema"]).parquet(_folder(source))
+    return _typed(session, source, source["schema"])
+
+
+def _parsed(messages: DataFrame, schema: str, others: Sequence[str] = ()) -> DataFrame:
+    """Messages of Kafka that are JSON in columns, with the text of those that are not, and with other columns."""
+    from pyspark.sql import functions
+
+    parsed = functions.from_json(VALUE, f"{schema}, {CORRUPT} string", {"columnNameOfCorruptRecord": CORRUPT})
+    names = set(messages.sparkSession.createDataFrame([], schema).columns)
+    others = [name for name in others if name not in names]
+    found = messages.select(parsed.alias("record"), BAD, *others).select("record.*", BAD, *others)
+    return found.withColumn(CORRUPT, functions.coalesce(CORRUPT, BAD)).drop(BAD)
 
 
 def _schema_of(folder: str) -> StructType:

@@ -31,6 +31,11 @@ class Streams:
         self._stop = stop
         self._queries: list[StreamingQuery] = []
 
+    @property
+    def are_stopped(self) -> bool:
+        """Whether the streams are asked to end."""
+        return self._stop.is_set()
+
     def add(self, query: StreamingQuery) -> None:
         """Add a running stream."""
         self._queries.append(query)

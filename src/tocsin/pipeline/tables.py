@@ -11,11 +11,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.pipeline.faults import Faults
 from tocsin.records.formats import words_of
+from tocsin.spark.windows.copies import PLACEMENTS
 
 Table: TypeAlias = Mapping[str, Any]
 """A table's values by their keys."""
 
 CHANGES: Final = "subscriptions.changes"
+WINDOW: Final = "window"
 
 
 class Key(NamedTuple):
@@ -45,6 +47,7 @@ _SOURCES: Final[dict[str, dict[str, Key]]] = {
         "topic": _PATH,
         "starting": Key(str, choices=lambda: ("earliest", "latest")),
         "events_per_batch": _COUNT,
+        "schema": _TEXT,
         "options": Key(dict),
     },
 }
@@ -70,10 +73,24 @@ _TABLES: Final[dict[str, dict[str, Key]]] = {
         "explode": Key(bool),
         "event_id": _TEXT,
     },
+    "window": {
+        "size": _COUNT,
+        "seconds": Key((int, float), least=0),
+        "bounds": Key(list, is_required=True),
+        "order": Key(list, is_required=True),
+        "placement": Key(str, choices=lambda: PLACEMENTS),
+        "partitions": _COUNT,
+        "weights": Key(dict),
+        "text": _TEXT,
+        "structure": _TEXT,
+        "lists": Key(bool),
+    },
     "rejects": {"path": _PATH},
     "run": {"checkpoint": _PATH, "every": _TEXT, "metrics": _TEXT, "name": _TEXT},
     "spark": {"master": _TEXT},
 }
+_OF_WINDOWS: Final = {"subscriptions": {"path": _PATH, "schema": _TEXT}}
+"""Tables that have other keys if there is a window: it has no index."""
 _KINDS: Final = {"events": _SOURCES, CHANGES: _SOURCES, "sink": _SINKS}
 _REQUIRED: Final = ("events", "subscriptions", "sink", "run")
 _STAND_INS: Final[Mapping[object, Any]] = {str: "", bool: True}
@@ -100,12 +117,12 @@ def valid_tables(says: Table, faults: Faults) -> dict[str, Table]:
             tables[CHANGES] = changes
         else:
             faults.add("subscriptions", "changes", f"changes must be a table: write [{CHANGES}], and its keys below it")
-    return {name: _valid(name, table, faults) for name, table in tables.items()}
+    keys = _TABLES | _OF_WINDOWS if WINDOW in tables else _TABLES
+    return {name: _valid(name, table, keys.get(name), faults) for name, table in tables.items()}
 
 
-def _valid(name: str, table: Table, faults: Faults) -> Table:
-    """A table with what is valid in it."""
-    keys = _TABLES.get(name)
+def _valid(name: str, table: Table, keys: dict[str, Key] | None, faults: Faults) -> Table:
+    """A table with what is valid in it; without `keys` its kind decides which it has."""
     kind = {} if keys is not None else {"kind": _kind(name, table, faults)}
     if keys is None:
         keys = {"kind": Key(str), **_keys_of(_KINDS[name], kind["kind"])}
