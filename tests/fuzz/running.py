@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.fuzz.mutating import mutated
 from tests.fuzz.targets import TARGETS
 from tocsin.errors import TocsinError
 
@@ -63,7 +62,7 @@ def fuzz(name: str, seed: int, count: int | None = None, until: float = float("i
         assert tried(name, data) == "", data  # compiles every kernel before the forks
     left = count if count is not None else 1 << 62
     while left > 0 and time.monotonic() < until:
-        inputs = [mutated(dice, seeds) for _ in range(min(_BATCH, left))]
+        inputs = [TARGETS[name].mutated(dice, seeds) for _ in range(min(_BATCH, left))]
         left -= len(inputs)
         yield from faults(name, inputs)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -16,6 +17,8 @@ import pyarrow.parquet as pq
 
 import tocsin
 from tests.columns.events.test_json_lines import agrees
+from tests.fuzz.mutating import mutated
+from tests.fuzz.rules import mutated_rule, rule_seeds, try_rule
 from tests.naive.flatten import flatten
 from tests.naive.truth import truth
 from tests.segment.samples import EVENTS, SUBSCRIPTIONS, asked, build
@@ -30,6 +33,7 @@ class Target(NamedTuple):
 
     tried: Callable[[bytes], None]
     seeds: Callable[[], Sequence[bytes]]
+    mutated: Callable[[random.Random, Sequence[bytes]], bytes] = mutated
 
 
 EXPRESSIONS: Final = [
@@ -265,6 +269,7 @@ TARGETS: Final[dict[str, Target]] = {
     "records": Target(try_records, _records),
     "manifest": Target(try_manifest, _manifests),
     "service_lines": Target(try_service_lines, lambda: [*_lines(), *SERVED_LINES]),
+    "rules": Target(try_rule, rule_seeds, mutated_rule),
     "service_arrow": Target(try_service_arrow, served_streams),
 }
 np.seterr(all="ignore")

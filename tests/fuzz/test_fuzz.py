@@ -20,7 +20,7 @@ from tests.fuzz.running import fuzz
 for name, count in json.load(sys.stdin).items():
     print(json.dumps([name, [repr(data[:300]) + what for data, what in fuzz(name, 1, count=count)]]), flush=True)
 """
-COUNTS = {"manifest": 40, "subscription": 60, "records": 60}
+COUNTS = {"manifest": 40, "subscription": 60, "records": 60, "rules": 900}
 
 
 @pytest.fixture(scope="module")

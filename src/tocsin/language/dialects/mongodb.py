@@ -267,6 +267,8 @@ def _is_list(path: Sequence[str]) -> Expression:
 def _type(path: Sequence[str], kinds: Json, reader: Reader) -> Expression:
     parts = []
     for kind in kinds if isinstance(kinds, list) else [kinds]:
+        if not isinstance(kind, str | int | float) or isinstance(kind, bool):
+            reader.fail(f"$type needs the name or the number of a type, or a list of these, not {shown(kind)}")
         if kind in ("array", 4):
             parts.append(reader.some(path[:-1], _is_list(path)))
         elif kind in _TYPES:

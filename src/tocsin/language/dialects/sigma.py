@@ -222,12 +222,14 @@ def _of_value(value: Any, reader: Reader) -> Expression:
         return Comparison(_COMPARED[value.op.name], VALUE, reader.constant(value.number.number))
     if kind == "SigmaRegularExpression":
         options = "".join(one.name[0].lower() if one.name != "DOTALL" else "s" for one in value.flags)
-        pattern = re2_of(_regex_text(value), options, reader)
+        pattern = re2_of(_regex_text(value, reader), options, reader)
         return reader.made(lambda: call("MATCHES", VALUE, Constant(pattern)))
     return reader.refuse(f"a value of the kind {kind}", "tocsin has no condition for it")
 
 
-def _regex_text(value: Any) -> str:
+def _regex_text(value: Any, reader: Reader) -> str:
+    if not hasattr(value.regexp, "s"):
+        reader.fail(f"re needs a text, not {shown(value.regexp)}")
     signs = {"WILDCARD_MULTI": "*", "WILDCARD_SINGLE": "?"}
     return "".join([one if isinstance(one, str) else signs[one.name] for one in value.regexp.s])
 

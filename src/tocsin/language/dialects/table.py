@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.errors import ExpressionError, InvalidInput, TocsinError
 from tocsin.language import parse_any, rules
 from tocsin.language.dialects.dialect import Dialect, Reader
 from tocsin.language.dialects.elasticsearch import Elasticsearch
@@ -48,8 +48,22 @@ def dialect_named(name: object) -> Dialect:
 
 
 def read_rule(rule: Any, language: str) -> Read:
-    """Read a rule of another system, decoded or as text. Raises `ExpressionError` or `UnsupportedError`."""
+    """Read a rule of another system, decoded or as text. Raises `ExpressionError` or `UnsupportedError`.
+
+    A rule that trips a fault of a dialect, or of a library that parses for it, costs itself and not its batch.
+    """
     dialect = dialect_named(language)
+    try:
+        return tree_of(rule, dialect)
+    except (TocsinError, MemoryError):
+        raise
+    except Exception as error:
+        fault = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise ExpressionError(f"{dialect.title}: the rule cannot be read ({fault}); please report it") from error
+
+
+def tree_of(rule: Any, dialect: Dialect) -> Read:
+    """Read a rule by its dialect alone. An error other than `TocsinError` is a fault of the dialect."""
     reader = Reader(dialect)
     try:
         tree = rules.whole(dialect.read(dialect.decode(rule), reader))
@@ -64,6 +78,9 @@ def tagged(rule: Any, language: object) -> str:
     name = dialect_named(language).name
     try:
         text = rule if isinstance(rule, str) else json.dumps(rule, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except UnicodeEncodeError:
+        raise ExpressionError("half of a surrogate pair is not a character; the rule is not valid Unicode") from None
     except (TypeError, ValueError, RecursionError) as error:
         raise ExpressionError(f"the rule is not JSON: {error}") from None
     return f"{MARK}{name} {text}"

@@ -20,6 +20,8 @@ _METRES: Final = {
     "nmi": 1852.0, "nm": 1852.0, "nauticalmiles": 1852.0, "": 1.0,
 }  # fmt: skip
 
+_PAIR: Final = re.compile(r"\s*(-?[0-9]+\.?[0-9]*)\s*,\s*(-?[0-9]+\.?[0-9]*)\s*")
+
 
 def _field_in(inner: Json, reader: Reader) -> tuple[str, Json]:
     if not isinstance(inner, Mapping):
@@ -44,7 +46,7 @@ def point_of(given: Json, reader: Reader) -> tuple[float, float]:
             return reader.number(members.get("lon"), "lon"), reader.number(members["lat"], "lat")
     if isinstance(given, list) and len(given) == 2:
         return reader.number(given[0], "a longitude"), reader.number(given[1], "a latitude")
-    if isinstance(given, str) and (found := re.fullmatch(r"\s*(-?[0-9.]+)\s*,\s*(-?[0-9.]+)\s*", given)):
+    if isinstance(given, str) and (found := _PAIR.fullmatch(given)):
         return float(found[2]), float(found[1])
     if isinstance(given, str):
         reader.refuse("a geohash or well-known text as a point", 'write {"lat": 52.5, "lon": 13.4}')
@@ -86,7 +88,7 @@ def _distance(inner: Json, reader: Reader, fields: Fields) -> Expression:
 
 
 def _metres(given: Json, reader: Reader) -> float:
-    found = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*", str(given))
+    found = re.fullmatch(r"\s*([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*", str(given))
     if found is None or found[2].lower() not in _METRES:
         reader.fail(f'a distance such as "200km" is needed, not {shown(given)}')
     return float(found[1]) * _METRES[found[2].lower()]

@@ -47,7 +47,11 @@ def members_of(inner: Json, reader: Reader, allowed: Sequence[str], *, needed: s
 def field_of(
     inner: Json, reader: Reader, value: str | Sequence[str], allowed: Sequence[str] = ()
 ) -> tuple[str, Mapping[str, Json]]:
-    """The field of a query on one field, and its parameters. Anything but an object is the parameter `value`."""
+    """The field of a query on one field, and its parameters.
+
+    `value` is the name, or the names, of the parameter that must be there; anything but an object is this parameter.
+    Without a name, only an object will do.
+    """
     names = [value] if isinstance(value, str) else list(value)
     if not isinstance(inner, Mapping):
         reader.fail(f"an object with a field is needed, not {shown(inner)}")
@@ -56,10 +60,15 @@ def field_of(
         reader.fail(f"one field is needed, not {len(fields)}")
     ((field, given),) = fields.items()
     if not isinstance(given, Mapping):
+        if not names:
+            with reader.at(field):
+                reader.fail(f"an object with {', '.join(allowed[:4])} is needed, not {shown(given)}")
         return field, {names[0]: given}
     with reader.at(field):
         members_of(given, reader, (*names, *allowed, "boost", "_name"))
         found = [name for name in names if name in given]
+        if not names:
+            return field, given
         if not found:
             reader.fail(f"{names[0]} is missing")
         return field, {**given, names[0]: given[found[0]]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from tocsin.language.dialects.dialect import (
@@ -61,10 +61,11 @@ def _ids(inner: Json, reader: Reader, fields: Fields) -> Expression:
 
 
 _BOUNDS: Final[dict[str, ComparisonOperator]] = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_OLD_BOUNDS: Final = ("from", "to", "include_lower", "include_upper")
 
 
 def _range(inner: Json, reader: Reader, fields: Fields) -> Expression:
-    field, given = field_of(inner, reader, tuple(_BOUNDS), ("relation", "format", "time_zone"))
+    field, given = field_of(inner, reader, (), (*_BOUNDS, *_OLD_BOUNDS, "relation", "format", "time_zone"))
     with reader.at(field):
         for name, reason in (
             ("format", "write dates in the form of ISO 8601"),
@@ -72,14 +73,24 @@ def _range(inner: Json, reader: Reader, fields: Fields) -> Expression:
         ):
             if name in given:
                 reader.refuse(name, reason)
-        if given.get("relation", "INTERSECTS").upper() != "INTERSECTS":
-            reader.refuse(f"the relation {given['relation']}", "values are numbers, strings and dates, not ranges")
+        if str(given.get("relation") or "INTERSECTS").upper() != "INTERSECTS":
+            reader.refuse(f"the relation {shown(given['relation'])}", "values are not ranges")
         parts = []
-        for name, op in _BOUNDS.items():
-            if given.get(name) is not None and name in inner[field]:
-                with reader.at(name):
-                    parts.append(as_bound(op, given[name], reader))
-        return reader.some(fields.path_of(field, reader), all_of(parts))
+        for name, op, bound in _bounds_of(given):
+            with reader.at(name):
+                parts.append(as_bound(op, bound, reader))
+        path = fields.path_of(field, reader)
+        return reader.some(path, all_of(parts)) if parts else reader.has_value(path)
+
+
+def _bounds_of(given: Mapping[str, Json]) -> Iterator[tuple[str, ComparisonOperator, Json]]:
+    """The bounds of a range: `gte` and the like, or `from` and `to`, as clients for Java write them."""
+    for name, op in _BOUNDS.items():
+        if given.get(name) is not None:
+            yield name, op, given[name]
+    for name, includes, closed, opened in (("from", "include_lower", ">=", ">"), ("to", "include_upper", "<=", "<")):
+        if given.get(name) is not None:
+            yield name, closed if given.get(includes, True) is True else opened, given[name]  # type: ignore[misc]
 
 
 def _prefix(inner: Json, reader: Reader, fields: Fields) -> Expression:

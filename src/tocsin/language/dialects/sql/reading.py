@@ -196,7 +196,8 @@ class _Reading(Values):
         """IS NULL, IS TRUE and IS FALSE."""
         what = node.expression
         if type(what).__name__ == "Null":
-            return IsNull(self._any(node.this)) if type(node.this).__name__ != "Null" else Constant(True)
+            value = self._any(node.this)
+            return Constant(True) if value is None else IsNull(value)
         if type(what).__name__ != "Boolean":
             self._refuse(node)
         held = self.condition(node.this)

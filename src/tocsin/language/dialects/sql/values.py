@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
+from tocsin.errors import ExpressionError
 from tocsin.language.dialects.dialect import PRESENT, Reader, later
 from tocsin.model.expression import Arithmetic, ArithmeticOperator, Attribute, ComparisonOperator, Constant, Expression
 from tocsin.model.instants import read_instant
@@ -125,12 +126,13 @@ class Values:
         return Arithmetic(_SIGNS[name], left, right)
 
     def _constant(self, text: str) -> Constant:
+        """A number. sqlglot takes more for a number than there are: `1e` is none."""
         try:
-            return self._reader.constant(int(text))
-        except ValueError:
-            if not text.lstrip("-").isdigit():
-                return self._reader.constant(float(text))
-            raise
+            return self._reader.constant(int(text) if text.isdigit() else float(text))
+        except ValueError as error:
+            if isinstance(error, ExpressionError):
+                raise
+            self._reader.fail(f"{shown(text)} is not a number")
 
     def _present(self, node: Node) -> Expression | None:
         """The present, or it and intervals; None if it is something else."""
@@ -179,7 +181,10 @@ class Values:
         amount = node.this.name if type(node.this).__name__ == "Literal" else ""
         if unit not in _SECONDS or not amount.lstrip("-").isdigit():
             self._reader.refuse("INTERVAL")
-        return dt.timedelta(seconds=int(amount) * _SECONDS[unit])
+        try:
+            return dt.timedelta(seconds=int(amount) * _SECONDS[unit])
+        except (OverflowError, ValueError):
+            self._reader.fail("the interval is out of range")
 
     # ---- refusals
 
