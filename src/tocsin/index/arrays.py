@@ -36,16 +36,19 @@ def with_arrays(batch: EventBatch, wanted: Wanted) -> EventBatch:
     if not asked or not len(batch):
         return batch
     added = Additions(batch)
-    known: dict[str, _Scalars | None] = {}
+    known = _Known(batch)
     parts = [
         part
         for block in blocks_of(wanted, "arrays of attributes", asked, _Block.of)
-        for part in block.lists(batch, known, added)
+        for part in block.lists(known, added)
     ]
     if not parts:
         return batch
     entries = Entries(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
     return with_entries(added.batch(), wanted, "arrays", asked, entries)
+
+
+_NO_NUMBERS = np.empty(0, np.int64)
 
 
 @lru_cache(1 << 14)
@@ -64,12 +67,23 @@ class _Scalars(NamedTuple):
     payloads: NDArray[np.int64]  # (E,)
 
 
-def _scalars_of(batch: EventBatch, name: str) -> _Scalars | None:
+class _Known(dict[str, "_Scalars | None"]):
+    """The scalars of a batch under the attributes that were asked for so far."""
+
+    def __init__(self, batch: EventBatch) -> None:
+        super().__init__()
+        self._batch, self.numbers = batch, batch.present()
+
+    def __missing__(self, name: str) -> _Scalars | None:
+        number = self.numbers.get(name)
+        scalars = self[name] = None if number is None else _scalars_of(self._batch, number)
+        return scalars
+
+
+def _scalars_of(batch: EventBatch, number: int) -> _Scalars | None:
     """The scalars under an attribute; None if no event has any."""
-    if name not in batch.attributes:
-        return None
     arrays, count = batch.arrays, len(batch)
-    own = np.flatnonzero((arrays.attributes == batch.attributes.index(name)) & (arrays.types <= codes.INSTANT))
+    own = np.flatnonzero((arrays.attributes == number) & (arrays.types <= codes.INSTANT))
     if not len(own):
         return None
     found = _Scalars(np.zeros(count, bool), np.zeros(count, np.uint8), np.zeros(count, np.int64))
@@ -93,7 +107,7 @@ class _Block:
 
     first: int
     stop: int
-    forms: tuple[_Form, ...]
+    forms: Mapping[str, Sequence[_Form]]  # by the first of their attributes
     strings: tuple[str, ...]
 
     @classmethod
@@ -105,16 +119,16 @@ class _Block:
             attributes = tuple(sorted({item.name for item in items if isinstance(item, Attribute)}))
             constants = [_constant(item, strings) for item in items if not isinstance(item, Attribute)]
             forms.setdefault((attributes, len(constants)), []).append((number, constants))
-        made = [_form(attributes, given) for (attributes, _), given in forms.items()]
-        return cls(first, first + len(names), tuple(made), tuple(strings))
+        by_first: dict[str, list[_Form]] = {}
+        for (attributes, _), given in forms.items():
+            by_first.setdefault(attributes[0], []).append(_form(attributes, given))
+        return cls(first, first + len(names), by_first, tuple(strings))
 
-    def lists(self, batch: EventBatch, known: dict[str, _Scalars | None], added: Additions) -> Iterator[Entries]:
+    def lists(self, known: _Known, added: Additions) -> Iterator[Entries]:
         """The lists of all events that have them, in chunks."""
-        numbers = added.strings(self.strings)
-        for form in self.forms:
-            for name in form.attributes:
-                if name not in known:
-                    known[name] = _scalars_of(batch, name)
+        forms = [form for name in known.numbers for form in self.forms.get(name, ())]
+        numbers = added.strings(self.strings) if forms else _NO_NUMBERS
+        for form in forms:
             yield from _lists_of(form, known, numbers, added)
 
 
@@ -133,9 +147,7 @@ def _constant(value: Scalar, strings: dict[str, int]) -> tuple[int, int]:
     return (codes.INSTANT, value.microseconds) if isinstance(value, Instant) else (codes.NUMBER, key_of(value))
 
 
-def _lists_of(
-    form: _Form, known: Mapping[str, _Scalars | None], numbers: NDArray[np.int64], added: Additions
-) -> Iterator[Entries]:
+def _lists_of(form: _Form, known: _Known, numbers: NDArray[np.int64], added: Additions) -> Iterator[Entries]:
     """The lists of each array of a form, for each event that has all its attributes."""
     own = [known[name] for name in form.attributes]
     scalars = [one for one in own if one is not None]

@@ -31,7 +31,7 @@ def with_clock(batch: EventBatch, wanted: Wanted) -> EventBatch:
     if not asked or not len(batch):
         return batch
     now = np.broadcast_to(np.int64(present().microseconds) if batch.now is None else batch.now, len(batch))
-    numbers = {name: number for number, name in enumerate(batch.attributes)}
+    numbers = batch.present()
     arrays = batch.arrays
     owners, payloads = [], []
     for name in asked:

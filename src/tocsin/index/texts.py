@@ -30,8 +30,11 @@ from tocsin.model.texts import Text
 
 def with_texts(batch: EventBatch, wanted: Wanted) -> EventBatch:
     """The batch with the words of its texts that are asked for. Cost: nothing if none are."""
-    for name in {**wanted.texts, **batch.texts}:
-        batch = _with_words(batch, wanted, name)
+    if not wanted.texts and not batch.texts:
+        return batch
+    for name in batch.present():
+        if name in wanted.texts or name in batch.texts:
+            batch = _with_words(batch, wanted, name)
     return replace(batch, texts={}) if batch.texts else batch
 
 
@@ -76,9 +79,10 @@ def _key(name: str) -> str:
 
 def _few_with_words(batch: EventBatch, wanted: Wanted, name: str, asked: list[str], typed: Text | None) -> EventBatch:
     """`_with_words` for a few events, value by value."""
-    if name not in batch.attributes:
+    own = batch.present().get(name)
+    if own is None:
         return batch
-    few, own, numbering = FewEvents(batch), batch.attributes.index(name), numbering_of(batch, wanted)
+    few, numbering = FewEvents(batch), numbering_of(batch, wanted)
     numbers = numbering.of(_key(name), asked).tolist()
     for event, place in few.values():
         kind = few.types[place]

@@ -6,7 +6,8 @@ compiled against. Cost: some microseconds for each distinct value of the attribu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from tocsin.columns.events.decoding import value_at
 from tocsin.columns.events.texts import Additions
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of, keys_of
-from tocsin.index.conditions import Entries, with_entries
+from tocsin.index.conditions import Entries, blocks_of, with_entries
 from tocsin.kernels import codes
 from tocsin.language.evaluate import value_of
 from tocsin.language.operators.function_value import function_of
@@ -36,23 +37,46 @@ def with_values(batch: EventBatch, wanted: Wanted, lists: Mapping[str, ListEleme
     asked = wanted.values[:]
     if not asked or not len(batch):
         return batch
-    numbers = {name: number for number, name in enumerate(batch.attributes)}
+    numbers = batch.present()
     added = Additions(batch)
     parts = []
-    for number, name in enumerate(asked):
-        reading = reading_of(name)
-        function, own = function_of(reading), lists.get(reading.attribute)
+    for name, number, function in _functions_of({**numbers, **lists}, wanted, asked):
+        own, attribute = lists.get(name), numbers.get(name)
         if own is not None and isinstance(function, ElementAt):
             parts.append(_at(function, own, number, added))
         elif own is not None and isinstance(function, Call) and function.name == LENGTH:
             parts.append(_lengths(own, number, len(batch)))
-        if (attribute := numbers.get(reading.attribute)) is not None and not isinstance(function, ElementAt):
-            parts.append(_entries(batch, attribute, number, function, reading.attribute, added))
+        if attribute is not None and not isinstance(function, ElementAt):
+            parts.append(_entries(batch, attribute, number, function, name, added))
     parts = [one for one in parts if len(one.owners)]
     if not parts:
         return batch
     entries = Entries(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
     return with_entries(added.batch(), wanted, "values of functions", asked, entries)
+
+
+def _functions_of(names: Iterable[str], wanted: Wanted, asked: Sequence[str]) -> Iterator[tuple[str, int, Expression]]:
+    """The functions of some attributes: attribute, number among those asked for, and function."""
+    for block in blocks_of(wanted, "functions", asked, _Block.of):
+        for name in names:
+            for number, function in block.functions.get(name, ()):
+                yield name, number, function
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Functions `first` to `stop`, by the attribute that they are of."""
+
+    first: int
+    stop: int
+    functions: Mapping[str, Sequence[tuple[int, Expression]]]
+
+    @classmethod
+    def of(cls, names: Sequence[str], first: int) -> _Block:
+        functions: dict[str, list[tuple[int, Expression]]] = {}
+        for number, reading in enumerate(map(reading_of, names), first):
+            functions.setdefault(reading.attribute, []).append((number, function_of(reading)))
+        return cls(first, first + len(names), functions)
 
 
 def _entries(
@@ -87,7 +111,7 @@ def _at(function: ElementAt, lists: ListElements, number: int, added: Additions)
     there = (at >= starts) & (at < stops)
     owners, elements = lists.events[there], own[at[there]]
     name = cast(Path, classify(function.of)).attribute
-    attribute = inner.attributes.index(name) if name in inner.attributes else -1
+    attribute = inner.present().get(name, -1)
     entries = np.flatnonzero(inner.arrays.attributes == attribute)
     by_element = np.full(len(lists.owners), -1)
     by_element[inner.rows[np.searchsorted(inner.arrays.starts, entries, side="right") - 1]] = entries
@@ -123,7 +147,7 @@ def with_outer_values(batch: EventBatch, wanted: Wanted, outside: Outside | None
     if not asked or not len(batch):
         return batch
     source, owners = (batch, np.arange(len(batch))) if outside is None else outside
-    numbers = {name: number for number, name in enumerate(source.attributes)}
+    numbers = source.present()
     added = Additions(batch)
     parts = []
     for number, name in enumerate(asked):

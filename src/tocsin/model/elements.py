@@ -7,7 +7,7 @@ that cannot be read satisfies no condition, and no condition is FALSE for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
@@ -201,7 +201,33 @@ def elements_in(record: Mapping[str, Any], name: str) -> list[Any] | None:
     return None
 
 
-_NO_LISTS: Final = frozenset((str, int, float, bool, dict, type(None)))
+def lists_in(record: Mapping[str, Any], is_asked: Callable[[str], bool], leads_on: Callable[[str], bool]) -> set[str]:
+    """The dotted names of an event's lists that are asked for. Cost: by what the event has, not by what is asked.
+
+    `leads_on` says whether a name that is asked for lies below an object's name.
+
+    >>> sorted(lists_in({"tags": [1], "order": {"items": [2], "id": 3}}, {"tags", "order.items"}.__contains__, bool))
+    ['order.items', 'tags']
+    """
+    names: set[str] = set()
+    objects: list[tuple[str, Mapping[str, Any]]] = [("", record)]
+    while objects:
+        prefix, members = objects.pop()
+        for key, value in members.items():
+            kind = type(value)
+            if kind in _SCALARS or not isinstance(key, str):
+                continue
+            name = prefix + key
+            if kind is list or not isinstance(value, Mapping):
+                if is_asked(name):
+                    names.add(name)
+            elif leads_on(name) and not is_geometry(value):
+                objects.append((f"{name}.", value))
+    return names
+
+
+_SCALARS: Final = frozenset((str, int, float, bool, type(None)))
+_NO_LISTS: Final = _SCALARS | {dict}
 """The usual types of values that are no lists."""
 
 

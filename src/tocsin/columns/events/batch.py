@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import Text
+
+_FEW: Final = 256
+"""Up to this many numbers, a set is faster than NumPy's sort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,15 @@ class EventBatch:
         """Whether it needs derived values, which `index.elements.with_conditions` adds."""
         derived = wanted.texts or wanted.places or wanted.arrays or wanted.values
         return bool(derived or wanted.clock or wanted.outer_values or self.elements or self.texts)
+
+    def present(self) -> dict[str, int]:
+        """The numbers of the attributes of which some event has a value, by name. Cost: linear in the values.
+
+        The list of names may be that of all subscriptions.
+        """
+        entries = self.arrays.attributes
+        numbers = set(entries.tolist()) if len(entries) <= _FEW else np.unique(entries).tolist()
+        return {self.attributes[number]: number for number in numbers}
 
     @property
     def may_have_extents(self) -> bool:

@@ -20,6 +20,7 @@ from tocsin.columns.events.store import Dictionary, ValueStore, build_events
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of
 from tocsin.kernels import codes
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.values import LARGEST_INTEGER
 
 _MOST: Final = 1024
@@ -66,7 +67,7 @@ def encode_one(row: int, record: Mapping[str, Any], wanted: Wanted) -> EventBatc
 
 def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> EventBatch | None:
     """One event as a batch; None if its form is new, or a value needs a closer look."""
-    if type(record) is not dict or len(record) > _WIDEST or wanted.names is None or wanted.elements:
+    if type(record) is not dict or len(record) > _WIDEST or wanted.names is None:
         return None
     values = (*record.values(),)
     form = _form(record, values, wanted)
@@ -114,11 +115,15 @@ def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _F
 
 
 def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
-    """The wanted values of a form; None unless they may be plain, and no null is asked for."""
+    """The wanted values of a form; None unless they may be plain, and no null and no element is asked for."""
+    if EVERYTHING in wanted.elements:
+        return None
     places, kinds = [], []
     for place, (name, value) in enumerate(zip(record, values, strict=True)):
         kind, is_wanted = type(value), name in wanted
         if type(name) is not str or (not is_wanted and (kind is list or wanted.inside(name))):
+            return None
+        if kind is list and wanted.leads_to_list(name):
             return None
         if kind is type(None):
             if name in wanted.nulls:

@@ -20,8 +20,9 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of, keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
-from tocsin.model.elements import elements_in, is_given
+from tocsin.model.elements import elements_in, is_given, lists_in
 from tocsin.model.event import Problem, flatten, is_geometry, is_list_of_objects, object_itself, value_of
+from tocsin.model.expression import EVERYTHING
 from tocsin.model.subscription import Reject
 from tocsin.model.values import LARGEST_INTEGER, Value
 
@@ -126,7 +127,7 @@ class _ObjectEncoder:
         self.rejects: list[Reject] = []
         nulls = wanted.nulls.copy() if tells_nulls else {}
         self.nulls = {wanted.numbers[name]: number for name, number in nulls.items()}
-        self.lists = {name: GatheredLists(inner) for name, inner in wanted.elements.copy().items()}
+        self.lists: dict[str, GatheredLists] = {}  # by attribute; those that some event has
 
     def add(self, row: int, record: Mapping[str, Any]) -> None:
         """Add one event value by value, or through `flatten` if it may name an attribute twice."""
@@ -139,10 +140,8 @@ class _ObjectEncoder:
         for problem in self.problems:
             if self.wanted.inside(problem.field):
                 self.rejects.append(Reject(row, None, problem.field, problem.reason))
-        for name, lists in self.lists.items():
-            elements = elements_in(record, name)
-            if elements is not None:
-                lists.add(len(self.rows), elements)
+        if self.wanted.elements:
+            self._add_lists(record)
         self.rows.append(row)
         self.ends.append(len(self.attributes))
 
@@ -250,6 +249,20 @@ class _ObjectEncoder:
             number = self.wanted.numbers[name]
             if name not in values and is_given(record, name):
                 self._add_null(number)
+
+    def _add_lists(self, record: Mapping[str, Any]) -> None:
+        """Gather the elements of the event's lists, as far as they are asked for."""
+        asked = self.wanted.elements
+        names = lists_in(record, asked.__contains__, self.wanted.leads_to_list)
+        if EVERYTHING in asked:
+            names.add(EVERYTHING)
+        for name in names:
+            elements = elements_in(record, name)
+            if elements is None:
+                continue
+            if name not in self.lists:
+                self.lists[name] = GatheredLists(asked[name])
+            self.lists[name].add(len(self.rows), elements)
 
     def _all_payloads(self) -> list[int] | NDArray[np.int64]:
         """The payloads of all values, in order."""

@@ -39,9 +39,10 @@ class Texts(NamedTuple):
 def texts_of(batch: EventBatch, attribute: str, how: Text) -> Texts | None:
     """The texts under an attribute; None if there are none. Each distinct string is segmented once."""
     arrays = batch.arrays
-    if attribute not in batch.attributes:
+    number = batch.present().get(attribute)
+    if number is None:
         return None
-    own = np.flatnonzero(arrays.attributes == batch.attributes.index(attribute))
+    own = np.flatnonzero(arrays.attributes == number)
     entries = own[np.isin(arrays.types[own], (codes.STRING, codes.LIST))]
     if not len(entries):
         return None

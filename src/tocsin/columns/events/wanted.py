@@ -139,6 +139,10 @@ class Wanted:
         """Whether the attribute itself, one nested in it, or an element of a list in it is wanted."""
         return self.holds(name) or name in self._lists or EVERYTHING in self.elements
 
+    def leads_to_list(self, name: str) -> bool:
+        """Whether the elements of a list under this name, or within an object of this name, are wanted."""
+        return name in self._lists
+
     def holds(self, name: str) -> bool:
         """Whether the attribute itself, or one nested in it, is wanted."""
         return name in self or name in self._prefixes

@@ -30,8 +30,11 @@ def with_places(batch: EventBatch, wanted: Wanted, gates: Gates | None = None) -
 
     With `gates`, the truth of conditions that cannot make a subscription hold may be left out.
     """
-    for name in wanted.places.copy():
-        batch = _answered(batch, wanted, name, gates)
+    if not wanted.places:
+        return batch
+    for name in batch.present():
+        if name in wanted.places:
+            batch = _answered(batch, wanted, name, gates)
     return batch
 
 

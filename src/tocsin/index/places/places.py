@@ -24,7 +24,7 @@ class Places(NamedTuple):
     @classmethod
     def of(cls, batch: EventBatch, name: str) -> Places:
         arrays = batch.arrays
-        number = batch.attributes.index(name) if name in batch.attributes else -1
+        number = batch.present().get(name, -1)
         entries = np.flatnonzero(arrays.attributes == number)
         types, payloads = arrays.types[entries], arrays.payloads[entries]
         boxes = box_numbers(types, payloads, arrays.list_boxes)
