@@ -106,3 +106,23 @@ def test_a_dataset_keeps_the_unit_that_the_user_gave(far: Path) -> None:
     form = ds.ParquetFileFormat(ds.ParquetReadOptions(coerce_int96_timestamp_unit="ms"))
     answer = tocsin.match({"id": "a", "where": "t > DATE('9000-01-01')"}, ds.dataset(far, format=form))
     assert answer.table["event"].to_pylist() == [0]
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(4)])
+def test_bytes_are_texts_if_a_schema_says_so(kind: pa.DataType) -> None:
+    """Hive and Impala write texts as bytes."""
+    values = [b"os\xc3\xa9", b"\xff123", b"2024", None]
+    table = pa.table({"v": pa.array(values, kind)})
+    wheres = ["v LIKE 'os_'", "v = '2024'", "v = 2024", "v IS NULL", "TEXT(v, '2024')"]
+    asked = [{"id": where, "where": where} for where in wheres]
+    for type_, expected in {
+        "string": {(0, wheres[0]), (2, wheres[1]), (3, wheres[3])},
+        "number": {(2, wheres[2]), (3, wheres[3])},
+        "text": {(2, wheres[4]), (3, wheres[3])},
+    }.items():
+        for source in (table, table.to_pylist()):
+            answer = tocsin.match(asked, source, schema={"v": type_})
+            found = {(row["event"], row["subscription"]) for row in answer.table.to_pylist()}
+            assert expected <= found, (type_, found)
+            assert 1 in {reject.row for reject in answer.errors}
+    assert any("a schema" in reject.reason for reject in tocsin.match(asked, table).errors)

@@ -12,7 +12,7 @@ from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.sparse import encode_sparse
 from tocsin.columns.events.tables import encode_table
 from tocsin.columns.events.wanted import Wanted
-from tocsin.encoding.nanoseconds import counted_columns, counted_records
+from tocsin.encoding.converting import converted_columns, converted_records
 from tocsin.encoding.points import Points, with_points
 from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, ObjectChunk, SparseChunk, TableChunk, parse_lines
@@ -33,16 +33,16 @@ def encode_chunk(
 
 def _encoded(chunk: Chunk, wanted: Wanted, schema: Mapping[str, Any] | None) -> tuple[list[EventBatch], list[Reject]]:
     if isinstance(chunk, TableChunk):
-        table = counted_columns(chunk.table, schema) if schema else chunk.table
+        table = converted_columns(chunk.table, schema) if schema else chunk.table
         return [encode_table(table, wanted, chunk.rows, chunk.misfits)], chunk.rejects
     if isinstance(chunk, SparseChunk):
         return [encode_sparse(chunk.names, chunk.values, chunk.rows, wanted)], []
     if isinstance(chunk, ObjectChunk):
-        records = counted_records(chunk.records, schema) if schema else chunk.records
+        records = converted_records(chunk.records, schema) if schema else chunk.records
         return [_objects(records, wanted)], chunk.rejects
     plain, left = encode_lines(chunk.text, chunk.starts, chunk.stops, chunk.rows, wanted)
     parsed = parse_lines(chunk, left.tolist())
-    records = counted_records(parsed.records, schema) if schema else parsed.records
+    records = converted_records(parsed.records, schema) if schema else parsed.records
     batches = [plain, _objects(records, wanted)] if records else [plain]
     return batches, parsed.rejects
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import RecordError, UnsupportedError
+from tocsin.model.reading_shapes import BYTES
 from tocsin.model.shapes import place_of, shape_of_geojson, shape_of_geometry, shape_of_wkb
 from tocsin.model.subscription import shown
 from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Scalar, Shape, Value, class_of
@@ -284,7 +285,7 @@ def _of_bytes(raw: bytes) -> Point | Shape:
     try:
         return _shape(lambda: shape_of_wkb(raw))
     except _Unrepresentable as error:
-        raise _Unrepresentable(f"bytes are read as well-known binary, so decode texts: {error}") from None
+        raise _Unrepresentable(f"{BYTES}: {error}") from None
 
 
 def _shape(read: Callable[[], Shape]) -> Point | Shape:

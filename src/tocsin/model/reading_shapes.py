@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+BYTES: Final = "bytes are read as well-known binary, unless a schema says that they are a string"
 CURVES: Final = "curves have no type here; convert them to lines, for example by ST_CurveToLine"
 
 _COLLECTION: Final = 7

@@ -14,7 +14,7 @@ from tocsin.columns.events.scalars import ScalarColumn
 from tocsin.columns.events.store import ValueStore
 from tocsin.errors import UnsupportedError
 from tocsin.kernels import codes
-from tocsin.model.reading_shapes import plain_reason, read_binary
+from tocsin.model.reading_shapes import BYTES, plain_reason, read_binary
 from tocsin.model.shapes import shapely
 
 EXTENSIONS: Final = ("geoarrow.wkb", "ogc.wkb")
@@ -60,7 +60,7 @@ def _problems(library: Any, read: NDArray[Any], unread: Mapping[int, str]) -> ND
     """The reason why each geometry is wrong; empty if it is valid."""
     reasons = np.full(len(read), "", object)
     for place, reason in unread.items():
-        reasons[place] = f"bytes are read as well-known binary, but these are not a geometry: {reason}"
+        reasons[place] = f"{BYTES}: {reason}"
     there = np.flatnonzero(~library.is_missing(read))
     reasons[there[library.is_empty(read[there])]] = "this is not a geometry: the geometry is empty"
     there = np.flatnonzero(reasons == "")
