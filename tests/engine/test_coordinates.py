@@ -103,3 +103,78 @@ def test_points_beyond_the_globe_are_told(where: str, events: Any, told: str) ->
 
     for notices in (tocsin.match([{"id": "s", "where": where}], events).warnings, engine.warnings(events)):
         assert [str(one) for one in notices] == [told] * bool(told)
+
+
+POINT = shapely.Point(1, 1)
+EWKB = shapely.to_wkb(shapely.set_srid(POINT, 25832), include_srid=True)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        EWKB,
+        EWKB.hex(),
+        "SRID=25832;POINT(1 1)",
+        (25832).to_bytes(4, "little") + shapely.to_wkb(POINT),
+        {"wkb": shapely.to_wkb(POINT), "srid": 25832},
+        {"type": "Point", "coordinates": [1, 1], "crs": {"type": "name", "properties": {"name": "EPSG:25832"}}},
+        shapely.set_srid(POINT, 25832),
+    ],
+)
+def test_a_value_that_names_its_system_is_told(place: Any) -> None:
+    schema = {"geometry": "geometry"} if isinstance(place, str) else None
+    answer = tocsin.match(ASKED, [{"geometry": [1, 1], "n": 1}, {"geometry": place, "n": 1}], schema=schema)
+    assert answer.table["event"].to_pylist() == [0, 1]
+    (notice,) = answer.warnings
+    assert "EPSG:25832 and used as they are" in str(notice)
+
+
+@pytest.mark.parametrize(
+    "place", ["SRID=4326;POINT(1 1)", "SRID=0;POINT(1 1)", "POINT(1 1)", shapely.to_wkb(POINT).hex()]
+)
+def test_a_value_in_degrees_is_not_told(place: str) -> None:
+    assert not tocsin.match(ASKED, [{"geometry": place, "n": 1}], schema={"geometry": "geometry"}).warnings
+
+
+@pytest.mark.parametrize(
+    ("name", "system"),
+    [
+        ("urn:ogc:def:crs:EPSG::25832", "EPSG:25832"),
+        ("urn:ogc:def:crs:EPSG:8.5:25832", "EPSG:25832"),
+        ("http://www.opengis.net/def/crs/EPSG/0/25832", "EPSG:25832"),
+        ("EPSG:25832", "EPSG:25832"),
+        ("epsg:25832", "EPSG:25832"),
+        ("Our grid", "Our grid"),
+        ("urn:ogc:def:crs:OGC:1.3:CRS84", ""),
+        ("urn:ogc:def:crs:EPSG::4326", ""),
+        ("http://www.opengis.net/def/crs/OGC/1.3/CRS84", ""),
+    ],
+)
+def test_a_collection_that_names_its_system_is_told(name: str, system: str, tmp_path: Path) -> None:
+    """As GeoJSON of 2008 has it, and ogr2ogr writes it. The system holds for all features."""
+    feature = {"type": "Feature", "properties": {"n": 1}, "geometry": {"type": "Point", "coordinates": [1, 1]}}
+    crs = {"type": "name", "properties": {"name": name}}
+    path = tmp_path / "places.geojson"
+    empty = {"type": "Feature", "properties": {"n": 1}, "geometry": None}
+    path.write_text(json.dumps({"type": "FeatureCollection", "crs": crs, "features": [empty, feature]}))
+    answer = tocsin.match(ASKED, path)
+    assert answer.table["event"].to_pylist() == [1]
+    assert [system in str(notice) for notice in answer.warnings] == ([True] if system else [])
+
+
+@pytest.mark.parametrize(
+    "crs",
+    [
+        json.dumps({"type": "GeographicCRS", "name": "WGS 84", "id": {"authority": "EPSG", "code": 4326}}),
+        json.dumps({"type": "GeographicCRS", "name": "WGS 84 (CRS84)"}),
+        'GEOGCRS["WGS 84",ENSEMBLE["World Geodetic System 1984 ensemble",ID["EPSG",6326]],ID["EPSG",4326]]',
+        'GEOGCS["WGS 84",DATUM["WGS_1984",AUTHORITY["EPSG","6326"]],AUTHORITY["EPSG","4326"]]',
+        "OGC:CRS84",
+    ],
+)
+def test_degrees_in_any_notation_are_not_told(crs: str) -> None:
+    """PROJJSON in a string and well-known text of systems, as GeoArrow has them."""
+    own = {"ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": json.dumps({"crs": crs})}
+    fields = [pa.field("geometry", pa.binary(), metadata=own), pa.field("n", pa.int64())]
+    table = pa.table([[shapely.to_wkb(POINT)], [1]], schema=pa.schema(fields))
+    assert not tocsin.match(ASKED, table).warnings

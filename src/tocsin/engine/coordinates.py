@@ -1,13 +1,15 @@
 """Warnings about coordinates that are not longitude and latitude; tocsin takes them as they are.
 
-A file may name another reference system: GeoParquet in the file's metadata, GeoArrow in the column's metadata. Points
-that DISTANCE_M measures may lie beyond the globe, often because x and y were exchanged. Names tell that, too.
+Data may name another reference system: GeoParquet in the file's metadata, GeoArrow in the column's metadata, PostGIS
+and MySQL in each value, and GeoJSON before it was a standard in its member `crs`. Points that DISTANCE_M measures may
+lie beyond the globe, often because x and y were exchanged. Names tell that, too.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,8 +18,11 @@ import pyarrow as pa
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.meeting import box_numbers
+from tocsin.model.shapes import shapely, srid_of
 
-_DEGREES: Final = frozenset(("OGC:CRS84", "OGC:CRS84H", "EPSG:4326", "EPSG:4979"))
+_DEGREES: Final = frozenset(
+    ("OGC:CRS84", "OGC:CRS84H", "EPSG:4326", "EPSG:4979", "CRS84", "WGS84", "WGS 84", "WGS 84 (CRS84)")
+)
 _OF_FILE: Final = b"geo"
 _OF_COLUMN: Final = b"ARROW:extension:metadata"
 
@@ -52,13 +57,49 @@ def _object(text: bytes) -> dict[str, Any]:
 
 
 def _named(system: Any) -> str:
-    """The identifier of a reference system, otherwise its name; empty if it has neither."""
+    """The identifier of a reference system, otherwise its name; empty if it has neither.
+
+    >>> _named({"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::25832"}})
+    'EPSG:25832'
+    >>> _named('{"type": "GeographicCRS", "name": "WGS 84", "id": {"authority": "EPSG", "code": 4326}}')
+    'EPSG:4326'
+    """
+    if isinstance(system, str):
+        if system.lstrip().startswith("{"):
+            return _named(_object(system.encode()))
+        found = _IDENTIFIER.search(system)
+        return f"{found[1]}:{found[2]}".upper() if found else system
     if not isinstance(system, dict):
-        return system if isinstance(system, str) else ""
+        return ""
     own = system.get("id")
     if isinstance(own, dict) and "authority" in own and "code" in own:
         return f"{own['authority']}:{own['code']}"
-    return str(system.get("name", ""))
+    properties = system.get("properties")
+    return _named(properties.get("name", "") if isinstance(properties, dict) else str(system.get("name", "")))
+
+
+_IDENTIFIER: Final = re.compile(
+    r"(?:urn:(?:x-)?ogc:def:crs:|opengis\.net/def/crs/|\b(?:ID|AUTHORITY)\[\s*\"|^)"
+    r"(EPSG|OGC)(?::|/|\"\s*,\s*\"?)(?:[\d.]*[:/])?(\w+)\"?(?:\s*\]\s*\])?\s*$",
+    re.IGNORECASE,
+)
+"""A system's identifier: as it is, or at the end of a URN, a URL or well-known text."""
+
+
+def system_of(value: Any) -> str:
+    """The reference system that a value of an event names, if it is not longitude and latitude; otherwise empty."""
+    found = ""
+    if isinstance(value, Mapping):
+        found = _named(value.get("crs")) if "crs" in value else _coded(value.get("srid"))
+    elif isinstance(value, str | bytes):
+        found = _coded(srid_of(value))
+    elif type(value).__module__.partition(".")[0] == "shapely":
+        found = _coded(int(shapely().get_srid(value)))
+    return "" if found.upper() in _DEGREES else found
+
+
+def _coded(srid: Any) -> str:
+    return f"EPSG:{srid}" if isinstance(srid, int) and srid > 0 else ""
 
 
 def beyond_globe(batch: EventBatch) -> dict[str, int]:

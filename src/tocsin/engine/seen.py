@@ -15,7 +15,7 @@ from tocsin.columns.events.decoding import values_of
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of
 from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates
-from tocsin.engine.coordinates import beyond_globe, systems_of
+from tocsin.engine.coordinates import beyond_globe, system_of, systems_of
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import LARGE, note_types
 from tocsin.model.elements import Values, within
@@ -30,6 +30,7 @@ from tocsin.records.csv_values import convert_column
 
 _FIRST: Final = 256
 _LEAST, _MOST = key_of(-float(LARGEST_INTEGER)), key_of(float(LARGEST_INTEGER))
+_PLACES = 1 << codes.GEOMETRY | 1 << codes.SHAPE
 _STRING, _WORDS = np.uint32(1 << codes.STRING), np.uint32(1 << codes.LIST)
 """A string, and the list of words that it becomes if it is said to be a text."""
 
@@ -121,9 +122,14 @@ class Seen:
         self._pending = [], np.empty(0, np.uint32)
 
     def finish(self) -> None:
-        """Update `types` with all batches."""
+        """Update `types` with all batches, and `systems` with what the first geometries name."""
         with self._lock:
             self._fold()
+        places = [name for name, bits in self.types.items() if bits & _PLACES and name not in self.systems]
+        if places and self.first is not None and not isinstance(self.first, SparseChunk):
+            records = self._first_records()
+            named = {name: {system_of(within(record, name)) for record in records} for name in places}
+            self.systems.update({name: max(systems) for name, systems in named.items() if any(systems)})
         for own in self.elements.values():
             own.finish()
 
@@ -164,13 +170,19 @@ class Seen:
         """What the values of an attribute are that have no type, in words, by the first events."""
         if self.first is None or isinstance(self.first, SparseChunk):
             return "an object or unreadable"
-        first = as_records(self.first.part(0, min(len(self.first), _FIRST)))
-        records = python_rows(first.table) if isinstance(first, TableChunk) else [record for _, record in first.records]
-        values = [within(record, attribute) for record in records]
+        values = [within(record, attribute) for record in self._first_records()]
         found = {"an object": Mapping, "a list of objects or lists": list}
         return " or ".join(word for word, kind in found.items() if any(isinstance(one, kind) for one in values)) or (
             "unreadable"
         )
+
+    def _first_records(self) -> list[Mapping[str, Any]]:
+        """The first events as objects."""
+        assert self.first is not None
+        first = as_records(self.first.part(0, min(len(self.first), _FIRST)))
+        if isinstance(first, TableChunk):
+            return [*python_rows(first.table)]
+        return [record for _, record in first.records]
 
 
 def _texts_of(batch: EventBatch, attribute: str) -> list[str]:

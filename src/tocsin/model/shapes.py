@@ -81,8 +81,25 @@ def shape_of_text(text: str) -> Shape:
     return shape_of(_SRID.sub("", plain))
 
 
+def srid_of(value: str | bytes) -> int:
+    """The number of the reference system in a geometry as PostGIS or MySQL writes it; 0 if it has none."""
+    if isinstance(value, str):
+        plain = value.strip()
+        if found := _SRID.match(plain):
+            return int(found[1])
+        if not _HEX.fullmatch(plain):
+            return 0
+        value = bytes.fromhex(plain)
+    try:
+        library = shapely()
+    except UnsupportedError:
+        return 0
+    read, reasons = read_binary(library, np.array([value], object))
+    return 0 if reasons else int(library.get_srid(read[0]))
+
+
 _HEX: Final = re.compile(r"0[01](?:[0-9A-Fa-f]{2}){8,}")
-_SRID: Final = re.compile(r"SRID\s*=\s*\d+\s*;", re.IGNORECASE)
+_SRID: Final = re.compile(r"SRID\s*=\s*(\d+)\s*;", re.IGNORECASE)
 
 
 def _read(read: Callable[[ModuleType], Any]) -> Any:

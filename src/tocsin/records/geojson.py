@@ -20,6 +20,17 @@ def is_collection(document: object) -> bool:
     )
 
 
+def in_one_system(collection: Mapping[str, Any]) -> list[Any]:
+    """The features of a collection. If it names a reference system, their geometries name it too (GeoJSON of 2008)."""
+    features: list[Any] = collection["features"]
+    if (system := collection.get("crs")) is not None:
+        for feature in features:
+            geometry = feature.get("geometry") if isinstance(feature, Mapping) else None
+            if isinstance(geometry, dict):
+                geometry.setdefault("crs", system)
+    return features
+
+
 def is_area(record: object) -> bool:
     """Whether a record, made from a feature, has a geometry and nothing that a subscription is about."""
     return isinstance(record, Mapping) and isinstance(record.get("geometry"), Mapping) and "where" not in record

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import Chunk, read_objects
 from tocsin.records.files import STANDARD, Opened
-from tocsin.records.geojson import SEPARATOR, as_record, is_collection
+from tocsin.records.geojson import SEPARATOR, as_record, in_one_system, is_collection
 from tocsin.records.json_lines import decode_records, read_json_lines
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -86,5 +86,5 @@ def _document_records(text: bytes, name: str) -> list[Any] | None:
     if isinstance(document, list):
         return [as_record(one) for one in document]
     if is_collection(document):
-        return [as_record(one) for one in document["features"]]
+        return [as_record(one) for one in in_one_system(document)]
     return [as_record(document)] if isinstance(document, dict) else None
