@@ -1,7 +1,8 @@
 """Queries of MongoDB: the filter documents of `find`.
 
 An operator on a field asks about the field's value or, if that is a list, about any of its elements. Each operator
-finds its own element; `$elemMatch` asks for one that satisfies all.
+finds its own element; `$elemMatch` asks for one that satisfies all. Its operators compare the element as it is: they do
+not enter a list in the list. There the path is empty.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final, cast
 
-from tocsin.language import geometry_rules, rules
+from tocsin.language import rules
 from tocsin.language.dialects.dialect import (
     IS_BOOLEAN,
     IS_NUMBER,
@@ -24,10 +25,10 @@ from tocsin.language.dialects.dialect import (
     call,
     compared,
     equal,
-    in_polygon,
     is_given_null,
     not_true,
 )
+from tocsin.language.dialects.mongodb.places import geo_within
 from tocsin.language.dialects.regexes import re2_of
 from tocsin.model.expression import (
     AnyElement,
@@ -41,10 +42,9 @@ from tocsin.model.expression import (
     Not,
 )
 from tocsin.model.subscription import shown
-from tocsin.model.values import Point
+from tocsin.model.values import Instant
 
 _COMPARISONS: Final[dict[str, ComparisonOperator]] = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-_EARTH_RADIUS_M: Final = 6_371_008.8  # of DISTANCE_M, which so gets the angle that MongoDB gets
 
 
 class MongoDB(Dialect):
@@ -64,8 +64,9 @@ class MongoDB(Dialect):
         "$mod": "the remainder of the number without its decimals",
         "$size": "LENGTH of a list",
         "$all": "an AND of $eq, or of $elemMatch",
-        "$elemMatch": "ANY",
-        "$geoWithin": "with $box and $polygon, which lie on a plane, and $centerSphere, by DISTANCE_M",
+        "$elemMatch": "ANY; fields are those of an object, and operators compare the element itself",
+        "$geoWithin": "wholly within $box or $polygon (on the plane), or $centerSphere (DISTANCE_M; for lines and "
+        "areas its edge is right to 0.1 %); in $box, a legacy pair may be an object",
         "$comment": "left out",
     }
     refused: ClassVar[Mapping[str, str]] = {
@@ -95,7 +96,25 @@ class MongoDB(Dialect):
     def read(self, rule: Json, reader: Reader) -> Expression:
         if not isinstance(rule, Mapping):
             reader.fail(f"a query is an object, not {shown(rule)}")
-        return _of_query(rule, reader)
+        return _of_query(_decoded(rule, reader), reader)
+
+
+_WRAPPED: Final = ("$numberInt", "$numberLong", "$numberDouble")
+
+
+def _decoded(value: Json, reader: Reader) -> Json:
+    """A part of a query with the numbers, dates and regular expressions of extended JSON as plain ones."""
+    if isinstance(value, list):
+        return [_decoded(one, reader) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    if len(value) == 1:
+        ((name, inner),) = value.items()
+        if name in _WRAPPED:
+            return _number_in(inner, reader).value
+        if name == "$regularExpression" and isinstance(inner, Mapping):
+            return {"$regex": inner.get("pattern"), "$options": inner.get("options", "")}
+    return {name: _decoded(inner, reader) for name, inner in value.items()}
 
 
 def _of_query(query: Mapping[str, Json], reader: Reader) -> Expression:
@@ -167,8 +186,6 @@ def _has_operators(inner: Json, reader: Reader) -> bool:
     for name in ("$oid", "$numberDecimal"):
         if name in inner:
             reader.refuse(name)
-    if "$numberLong" in inner or "$numberInt" in inner or "$numberDouble" in inner:
-        return False
     if not all(name.startswith("$") for name in inner):
         reader.fail(f"operators and fields are mixed: {shown(inner)}")
     return True
@@ -180,15 +197,28 @@ def _constant(value: Json, reader: Reader) -> Constant:
         if len(value) == 1:
             ((name, inner),) = value.items()
             if name == "$date":
-                return cast(Constant, reader.made(lambda: rules.timestamp(reader.string(inner, "$date"))))
-            if name in ("$numberLong", "$numberInt", "$numberDouble"):
-                return _number_in(inner, reader)
+                return _date(inner, reader)
             if name in reader.dialect.refused:
                 reader.refuse(name)
         reader.refuse("an object as a value")
     if isinstance(value, list):
         reader.refuse("a list as a value")
     return reader.constant(value)
+
+
+_FIRST_MS: Final = -62_135_596_800_000
+_LAST_MS: Final = 253_402_300_799_999
+"""The first and the last millisecond of the years 1 to 9999."""
+
+
+def _date(value: Json, reader: Reader) -> Constant:
+    """An instant: a text, or milliseconds since 1970."""
+    if isinstance(value, str):
+        return cast(Constant, reader.made(lambda: rules.timestamp(reader.string(value, "$date"))))
+    milliseconds = reader.number(value, "$date")
+    if not _FIRST_MS <= milliseconds <= _LAST_MS:
+        reader.fail(f"{shown(value)} milliseconds are out of the range of dates")
+    return Constant(Instant(round(milliseconds * 1000)))
 
 
 def _number_in(text: Json, reader: Reader) -> Constant:
@@ -211,6 +241,8 @@ def _among(path: Sequence[str], values: Sequence[Json], reader: Reader) -> Expre
             constants.append(_constant(value, reader))
         elif len(path) > 1:
             reader.refuse("null in a nested path")
+        elif not path:
+            parts.append(is_given_null())
         elif not parts:
             parts += [Not(_exists(path, reader)), reader.some(path, is_given_null())]
     if constants:
@@ -220,6 +252,8 @@ def _among(path: Sequence[str], values: Sequence[Json], reader: Reader) -> Expre
 
 def _exists(path: Sequence[str], reader: Reader) -> Expression:
     """Whether there is a value, or null, under a path."""
+    if not path:
+        return Constant(True)
     given: Expression = call("GIVEN", Attribute(path[-1]))
     return reader.some(path[:-1], given)
 
@@ -261,7 +295,12 @@ def _exists_or_not(path: Sequence[str], wanted: Json, reader: Reader) -> Express
 
 
 def _is_list(path: Sequence[str]) -> Expression:
-    return Not(IsNull(AnyElement(Attribute(path[-1]), Constant(True))))
+    return Not(IsNull(AnyElement(_last(path), Constant(True))))
+
+
+def _last(path: Sequence[str]) -> Attribute:
+    """The attribute at the end of a path; the element itself, if the path is empty."""
+    return Attribute(path[-1]) if path else VALUE
 
 
 def _type(path: Sequence[str], kinds: Json, reader: Reader) -> Expression:
@@ -290,7 +329,7 @@ def _mod(path: Sequence[str], argument: Json, reader: Reader) -> Expression:
 
 def _size(path: Sequence[str], size: Json, reader: Reader) -> Expression:
     count = Constant(reader.number(size, "$size"))
-    length = call("LENGTH", Attribute(path[-1]))
+    length = call("LENGTH", _last(path))
     return reader.some(path[:-1], all_of([_is_list(path), Comparison("=", length, count)]))
 
 
@@ -308,51 +347,17 @@ def _all(path: Sequence[str], values: Json, reader: Reader) -> Expression:
 def _elem_match(path: Sequence[str], inner: Json, reader: Reader) -> Expression:
     """Whether one element of a list satisfies a query of its fields, or operators on itself."""
     members = reader.members(inner, "$elemMatch")
-    on_itself = _has_operators(members, reader) and not any(name in _LOGICAL for name in members)
-    condition = _of_value(["element"], members, reader) if on_itself else _of_query(members, reader)
-    found = AnyElement(Attribute(path[-1]), condition)
+    first = next(iter(members))
+    if first.startswith("$") and first not in _LOGICAL:
+        condition = _of_value([], members, reader)
+    else:
+        condition = all_of([_IS_OBJECT, _of_query(members, reader)])
+    found = AnyElement(_last(path), condition)
     return reader.some(path[:-1], found) if path[:-1] else call("HOLDS", found)
 
 
-# ---- places
-
-
-def _geo_within(path: Sequence[str], shape: Json, reader: Reader) -> Expression:
-    members = reader.members(shape, "$geoWithin")
-    name = next(iter(members))
-    place = Attribute(".".join(path))
-    with reader.at(name):
-        if name in reader.dialect.refused:
-            reader.refuse(name)
-        if name == "$box":
-            low, high = _points(members[name], reader, 2)
-            box = reader.made(lambda: geometry_rules.box([*low, *high]))
-            return call("HOLDS", call("S_INTERSECTS", place, box))
-        if name == "$polygon":
-            return in_polygon(place, _points(members[name], reader, 3), reader)
-        if name == "$centerSphere":
-            return _circle(place, members[name], reader)
-    return reader.fail(f"$geoWithin takes $box, $polygon and $centerSphere, not {shown(name)}")
-
-
-def _points(values: Json, reader: Reader, fewest: int) -> list[tuple[float, float]]:
-    if not isinstance(values, list) or len(values) < fewest:
-        reader.fail(f"at least {fewest} points are needed, each a list of two numbers")
-    return [_point(value, reader) for value in values]
-
-
-def _point(value: Json, reader: Reader) -> tuple[float, float]:
-    if not isinstance(value, list) or len(value) != 2:
-        reader.fail(f"a point is a list of two numbers, not {shown(value)}")
-    return reader.number(value[0], "a point"), reader.number(value[1], "a point")
-
-
-def _circle(place: Attribute, argument: Json, reader: Reader) -> Expression:
-    if not isinstance(argument, list) or len(argument) != 2:
-        reader.fail("$centerSphere needs a list of a point and a radius in radians")
-    centre, radius = Constant(Point(*_point(argument[0], reader))), reader.number(argument[1], "$centerSphere")
-    distance = reader.made(lambda: call("DISTANCE_M", place, centre))
-    return call("HOLDS", compared(distance, "<=", Constant(radius * _EARTH_RADIUS_M)))
+_IS_OBJECT: Final = any_of([all_of([IsNull(VALUE), Not(call("GIVEN", VALUE))]), _is_list([])])
+"""Whether an element is an object. A list counts, since it is an object with numbers for names in MongoDB."""
 
 
 _TYPES: Final[dict[object, Expression]] = {
@@ -374,5 +379,5 @@ _OPERATORS: Final[dict[str, Callable[[Sequence[str], Json, Reader], Expression]]
     "$size": _size,
     "$all": _all,
     "$elemMatch": _elem_match,
-    "$geoWithin": _geo_within,
+    "$geoWithin": geo_within,
 }
