@@ -2,7 +2,8 @@
 
 An event is flattened to leaves: a path of names, a value, and for each list of objects on the way which element it came
 through. A pattern matches if one leaf can be chosen for each of its paths, so that no two came through different
-elements of the same list; and if there is no leaf for each path that must not exist.
+elements of the same list. Paths come in the order of their names; one that must not exist has no leaf in the elements
+that were chosen before.
 """
 
 from __future__ import annotations
@@ -39,34 +40,49 @@ def matches(pattern: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
     return any(_matches(needs, found) for needs in _rules(pattern, ()))
 
 
-def _rules(pattern: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[list[tuple[tuple[str, ...], list[Any]]]]:
-    """What a pattern needs, of each path some values; one list for each choice of `$or`."""
-    choices = []
+Needs = dict[tuple[str, ...], list[Any]]
+"""The values that fit, by path."""
+
+
+def _rules(pattern: Mapping[str, Any], path: tuple[str, ...]) -> list[Needs]:
+    """What a pattern needs; one for each choice of `$or`. What comes later replaces what was needed of a path."""
+    rules: list[Needs] = [{}]
     for name, inner in pattern.items():
         if name == "$or":
-            choices.append([rule for one in inner for rule in _rules(one, path)])
+            options = [rule for one in inner for rule in _rules(one, path)]
         elif isinstance(inner, Mapping):
-            choices.append(list(_rules(inner, (*path, name))))
+            options = _rules(inner, (*path, name))
         else:
-            choices.append([[((*path, name), inner)]])
-    for chosen in itertools.product(*choices):
-        yield [need for rule in chosen for need in rule]
+            options = [{(*path, name): inner}]
+        rules = [{**rule, **option} for rule in rules for option in options]
+    return rules
 
 
-def _matches(needs: list[tuple[tuple[str, ...], list[Any]]], found: list[Leaf]) -> bool:
-    candidates: list[list[Leaf | object]] = []
-    for path, values in needs:
-        there = [leaf for leaf in found if leaf.path == path]
-        fitting: list[Leaf | object] = [leaf for leaf in there if any(_fits(value, leaf.value) for value in values)]
-        if {"exists": False} in values and not there:
-            fitting.append(_ABSENT)
-        candidates.append(fitting)
-    return any(_agree([leaf for leaf in chosen if isinstance(leaf, Leaf)]) for chosen in itertools.product(*candidates))
+def _matches(needs: Needs, found: list[Leaf]) -> bool:
+    return _match_next(sorted(needs.items()), found, {})
 
 
-def _agree(chosen: list[Leaf]) -> bool:
-    elements: dict[tuple[str, ...], int] = {}
-    return all(elements.setdefault(path, number) == number for leaf in chosen for path, number in leaf.through)
+def _match_next(needs: list[tuple[tuple[str, ...], list[Any]]], found: list[Leaf], elements: Elements) -> bool:
+    """Whether what is needed is there, path by path, in the elements of lists that were chosen before."""
+    if not needs:
+        return True
+    (path, values), *others = needs
+    there = [leaf for leaf in found if leaf.path == path and _agrees(leaf, elements)]
+    if {"exists": False} in values and not there and _match_next(others, found, elements):
+        return True
+    return any(
+        _match_next(others, found, {**elements, **dict(leaf.through)})
+        for leaf in there
+        if any(_fits(value, leaf.value) for value in values)
+    )
+
+
+Elements = dict[tuple[str, ...], int]
+"""The elements that were chosen, by the path of the list."""
+
+
+def _agrees(leaf: Leaf, elements: Elements) -> bool:
+    return all(elements.get(path, number) == number for path, number in leaf.through)
 
 
 def _fits(wanted: object, value: object) -> bool:

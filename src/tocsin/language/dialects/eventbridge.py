@@ -6,6 +6,7 @@ matches if any of its elements does, and objects in a list match one by one. `de
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final, NamedTuple
@@ -51,6 +52,8 @@ class Alternative(NamedTuple):
 
     condition: Expression | None
     absent: tuple[tuple[str, ...], ...] = ()
+    present: frozenset[tuple[str, ...]] = frozenset()
+    """The paths of the values that the condition is about."""
 
 
 class EventBridge(Dialect):
@@ -59,7 +62,8 @@ class EventBridge(Dialect):
         '["a", 1, true]': "a value, or an element of a list, is one of these; numbers are compared by value",
         "[null]": "null; a value that is absent is not null",
         '[{"exists": true}]': "there is a value (or null)",
-        '[{"exists": false}]': "there is no value under this name, in no element of a list either",
+        '[{"exists": false}]': "there is no value under this name; once a name before it has chosen an "
+        "object of a list, none in this object",
         '[{"prefix": "a"}]': "LIKE 'a%'",
         '[{"prefix": {"equals-ignore-case": "a"}}]': "LIKE without case",
         '[{"suffix": "a"}]': "LIKE '%a'",
@@ -67,10 +71,10 @@ class EventBridge(Dialect):
         '[{"equals-ignore-case": "a"}]': "CASEI, by Unicode's case folding",
         '[{"wildcard": "a*b"}]': "LIKE 'a%b'; a backslash takes the next letter as it is",
         '[{"numeric": [">", 0, "<=", 5]}]': "comparisons with numbers",
-        '[{"cidr": "10.0.0.0/8"}]': "IP_IN",
+        '[{"cidr": "10.0.0.0/8"}]': "IP_IN; bits behind the prefix do not count",
         '[{"anything-but": ["a"]}]': "a value (or null) that is not one of these; also prefix, suffix, "
         "equals-ignore-case and wildcard",
-        '"$or": [...]': "OR of patterns",
+        '"$or": [...]': "OR of two patterns or more; a name in it and beside it: the one that comes later counts",
     }
 
     def read(self, rule: Json, reader: Reader) -> Expression:
@@ -87,7 +91,10 @@ class EventBridge(Dialect):
 def _of_object(pattern: Json, reader: Reader, path: tuple[str, ...], is_nested: bool) -> list[Alternative]:
     """The alternatives of an object. Names are relative to it if it is nested, and to the event if not."""
     parts: list[list[Alternative]] = []
-    for name, inner in reader.members(pattern, "a pattern").items():
+    members = reader.members(pattern, "a pattern")
+    if (choices := _overlapping(members, reader)) is not None:
+        return _together([one for choice in choices for one in _of_object(choice, reader, path, is_nested)])
+    for name, inner in members.items():
         with reader.at(name):
             if name == "$or":
                 parts.append(_either(inner, reader, path, is_nested))
@@ -102,11 +109,52 @@ def _of_member(name: str, inner: Json, reader: Reader, path: tuple[str, ...], is
     if path == _OBJECTS:
         return _of_object(inner, reader, path, is_nested)
     attribute = Attribute(name if is_nested else ".".join(path))
-    found = _of_object(inner, reader, path, is_nested=True)
+    found = [_without_absent_in(path, one, reader) for one in _of_object(inner, reader, path, is_nested=True)]
     return [
         one if one.condition is None else one._replace(condition=_some(attribute, one.condition, reader))
         for one in found
     ]
+
+
+def _without_absent_in(path: tuple[str, ...], one: Alternative, reader: Reader) -> Alternative:
+    """An alternative of an object that itself says which of its values are absent.
+
+    Event Ruler looks at the paths of a pattern in the order of their names. Once it has chosen an object of a list, a
+    value of another object does not count.
+    """
+    within = [absent for absent in one.absent if any(present < absent for present in one.present)]
+    if one.condition is None or not within:
+        return one
+    written = [(absent, Not(reader.some(absent[len(path) :], _IS_GIVEN))) for absent in within]
+    conditions = [reader.note(node, f'{".".join(absent)}: [{{"exists": false}}]') for absent, node in written]
+    left = tuple(absent for absent in one.absent if absent not in within)
+    return one._replace(condition=conjunction([one.condition, *conditions]), absent=left)
+
+
+def _overlapping(members: Mapping[str, Json], reader: Reader) -> list[Mapping[str, Json]] | None:
+    """The choices of an object whose `$or` names what stands beside it; None if it names other values.
+
+    What comes later replaces the values of the same path.
+    """
+    patterns = members.get("$or")
+    if not isinstance(patterns, list) or not any(isinstance(one, Mapping) and one.keys() & members for one in patterns):
+        return None
+    _check_choices(patterns, reader)
+    choices: list[Mapping[str, Json]] = [{}]
+    for name, inner in members.items():
+        options = [reader.members(one, "a pattern") for one in patterns] if name == "$or" else [{name: inner}]
+        choices = [_merged(choice, option) for choice in choices for option in options]
+    return choices
+
+
+def _merged(first: Mapping[str, Json], second: Mapping[str, Json]) -> Mapping[str, Json]:
+    """A pattern with the values of another. Where both have a path, the second one's stay."""
+    merged = dict(first)
+    for name, inner in second.items():
+        before = merged.get(name)
+        both = isinstance(before, Mapping) and isinstance(inner, Mapping)
+        merged[name] = _merged(before, inner) if both else inner  # type: ignore[arg-type]
+    return merged
 
 
 def _some(attribute: Attribute, condition: Expression, reader: Reader) -> Expression:
@@ -129,18 +177,30 @@ def _of_values(name: str, values: Json, reader: Reader, path: tuple[str, ...], i
         conditions.insert(0, one_of(VALUE, exact))
     if conditions:
         condition = call("SOME", attribute, any_of(conditions))
-        alternatives.insert(0, Alternative(reader.note_member(condition, values)))
+        alternatives.insert(0, Alternative(reader.note_member(condition, values), present=frozenset((path,))))
     return alternatives
 
 
 def _either(patterns: Json, reader: Reader, path: tuple[str, ...], is_nested: bool) -> list[Alternative]:
-    """The alternatives of `$or`; those without absent values are one."""
+    """The alternatives of `$or`."""
+    _check_choices(reader.items(patterns, "$or"), reader)
     found = []
-    for place, pattern in enumerate(reader.items(patterns, "$or")):
+    for place, pattern in enumerate(patterns):
         with reader.at(place):
             found += _of_object(pattern, reader, path, is_nested)
-    present = [one.condition for one in found if one.condition is not None and not one.absent]
-    merged = [Alternative(disjunction(present))] if present else []
+    return _together(found)
+
+
+def _check_choices(patterns: Sequence[Json], reader: Reader) -> None:
+    if len(patterns) < 2:
+        reader.fail("$or needs two patterns at least, as in Event Ruler")
+
+
+def _together(found: Sequence[Alternative]) -> list[Alternative]:
+    """Alternatives, with those without absent values as one."""
+    conditions = [one.condition for one in found if one.condition is not None and not one.absent]
+    shared = [one.present for one in found if one.condition is not None and not one.absent]
+    merged = [Alternative(disjunction(conditions), present=frozenset.intersection(*shared))] if conditions else []
     return [*merged, *(one for one in found if one.absent)]
 
 
@@ -155,7 +215,8 @@ def _product(parts: Sequence[list[Alternative]], reader: Reader) -> list[Alterna
     for chosen in itertools.product(*parts):
         conditions = [one.condition for one in chosen if one.condition is not None]
         absent = tuple(dict.fromkeys(path for one in chosen for path in one.absent))
-        choices.append(Alternative(conjunction(conditions) if conditions else None, absent))
+        present = frozenset(path for one in chosen for path in one.present)
+        choices.append(Alternative(conjunction(conditions) if conditions else None, absent, present))
     return choices
 
 
@@ -231,19 +292,28 @@ def _numeric(argument: Json, reader: Reader) -> Expression:
     pairs = reader.items(argument, "numeric")
     if len(pairs) not in (2, 4):
         reader.fail('numeric needs one or two comparisons, as in [">", 0, "<=", 5]')
-    parts = []
+    limits: list[tuple[ComparisonOperator, float]] = []
     for at in range(0, len(pairs), 2):
         with reader.at(at):
             op = _OPERATORS.get(pairs[at]) if isinstance(pairs[at], str) else None
             if op is None:
                 reader.fail(f"numeric compares by = < <= > >=, not by {shown(pairs[at])}")
         with reader.at(at + 1):
-            parts.append(compared(VALUE, op, Constant(reader.number(pairs[at + 1], "numeric"))))
-    return all_of(parts)
+            limits.append((op, reader.number(pairs[at + 1], "numeric")))
+    if len(limits) == 2:
+        (first, low), (second, high) = limits
+        if not (first.startswith(">") and second.startswith("<") and low < high):
+            reader.fail('a range of numeric has a lower bound and then a higher one, as in [">", 0, "<=", 5]')
+    return all_of([compared(VALUE, op, Constant(limit)) for op, limit in limits])
 
 
 def _cidr(argument: Json, reader: Reader) -> Expression:
-    network = Constant(reader.string(argument, "cidr"))
+    """A network. The bits behind its prefix do not count, as in Event Ruler."""
+    text = reader.string(argument, "cidr")
+    try:
+        network = Constant(str(ipaddress.ip_network(text, strict=False)))
+    except ValueError:
+        network = Constant(text)
     return reader.made(lambda: call("IP_IN", VALUE, network))
 
 
@@ -254,6 +324,8 @@ def _anything_but(argument: Json, reader: Reader) -> Expression:
     values = [reader.constant(one) for one in (argument if isinstance(argument, list) else [argument])]
     strings = [one for one in values if isinstance(one.value, str)]
     numbers = [one for one in values if type(one.value) is float]
+    if strings and numbers:
+        reader.fail("anything-but has strings or numbers, and not both, as in Event Ruler")
     if not values or len(strings) + len(numbers) < len(values):
         reader.fail(f"anything-but needs strings or numbers, not {shown(argument)}")
     return any_of(
