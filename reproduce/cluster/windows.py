@@ -14,7 +14,7 @@ import argparse
 import heapq
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ from tocsin.spark.windows.merging import Home, Reported, by_home
 from tocsin.spark.windows.numbering import Numbering
 from tocsin.spark.windows.packets import Packet, bytes_of
 from tocsin.spark.windows.placing import Counting, Counts, Dealing, checked, placing_of
-from tocsin.spark.windows.routing import Routes
+from tocsin.spark.windows.routing import MOST, Routes
 from tocsin.spark.windows.settings import Settings
 from tocsin.window.parts import COPIES
 
@@ -63,11 +63,11 @@ class Work(NamedTuple):
     parts: list[float]  # (P,)
     homes: list[float]  # (P,) or empty
 
-    def seconds(self, executors: int) -> float:
-        """The time of a micro-batch on executors of one core."""
+    def seconds(self, executors: int, fixed_s: float = SPARK_S) -> float:
+        """The time of a micro-batch on executors of one core; each stateful operator takes `fixed_s` besides."""
         operators = 2 if self.homes else 1
         work = busiest(self.parts, executors) + busiest(self.homes, executors)
-        return operators * SPARK_S + self.numbering + work
+        return operators * fixed_s + self.numbering + work
 
 
 def busiest(times: list[float], executors: int) -> float:
@@ -152,9 +152,9 @@ def measured(placement: str, partitions: int, subscriptions: int, size: int) -> 
     return min(works, key=lambda work: sum(work.parts) + sum(work.homes))
 
 
-def lines(subscriptions: int, size: int) -> Iterator[str]:
-    """A table of loads, and a table of simulated throughputs."""
-    works = {(name, count): measured(name, count, subscriptions, size) for name in PLACEMENTS for count in PARTITIONS}
+def lines(placements: Sequence[str], partitions: Sequence[int], subscriptions: int, size: int) -> Iterator[str]:
+    """A table of loads, and tables of simulated throughputs: of small micro-batches, and of ever larger ones."""
+    works = {(name, count): measured(name, count, subscriptions, size) for name in placements for count in partitions}
     times = "numbering | parts | busiest | homes"
     yield f"| placement | partitions | copies | messages per partition | busiest / mean | {times} |"
     yield "|---|---|---|---|---|---|---|---|---|"
@@ -163,20 +163,27 @@ def lines(subscriptions: int, size: int) -> Iterator[str]:
             f"| {name} | {count} | {work.copies:.2f} | {work.visits / count:.0%} | {work.balance:.2f} | "
             f"{work.numbering:.3f} | {sum(work.parts):.2f} | {max(work.parts):.2f} | {sum(work.homes):.2f} |"
         )
-    yield ""
-    yield f"| placement | partitions | {' | '.join(f'{count} executors' for count in EXECUTORS)} |"
-    yield f"|---|---|{'---|' * len(EXECUTORS)}"
-    for (name, count), work in works.items():
-        rates = [f"{BATCH / work.seconds(executors):,.0f}" for executors in EXECUTORS]
-        yield f"| {name} | {count} | {' | '.join(rates)} |"
+    for fixed_s in (SPARK_S, 0.0):
+        yield ""
+        yield f"Messages a second, with {fixed_s} s of Spark for each stateful operator:"
+        yield ""
+        yield f"| placement | partitions | {' | '.join(f'{count} executors' for count in EXECUTORS)} |"
+        yield f"|---|---|{'---|' * len(EXECUTORS)}"
+        for (name, count), work in works.items():
+            rates = [f"{BATCH / work.seconds(executors, fixed_s):,.0f}" for executors in EXECUTORS]
+            yield f"| {name} | {count} | {' | '.join(rates)} |"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m reproduce.cluster.windows", description=__doc__)
     parser.add_argument("--subscriptions", type=int, default=20_000)
     parser.add_argument("--size", type=int, default=10_000)
+    parser.add_argument("--placements", nargs="+", choices=PLACEMENTS, default=PLACEMENTS)
+    parser.add_argument(
+        "--partitions", nargs="+", type=int, choices=range(1, MOST + 1), default=PARTITIONS, metavar="N"
+    )
     options = parser.parse_args()
-    for line in lines(options.subscriptions, options.size):
+    for line in lines(options.placements, options.partitions, options.subscriptions, options.size):
         print(line, flush=True)
     return 0
 

@@ -21,6 +21,7 @@ def test_homes_cost_a_second_operator() -> None:
 
     assert one.seconds(2) == SPARK_S + 2.5
     assert two.seconds(2) == 2 * SPARK_S + 3.5
+    assert two.seconds(2, 0.0) == 3.5
 
 
 def test_placements_differ_as_they_say() -> None:
