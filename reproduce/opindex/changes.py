@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.opindex.kernels import FIRST_ROOM, LISTS, NEEDS, PIVOTS, Form, Lists, Runs, delete_all, insert_all
 from tocsin.columns.arrays import frozen, frozen_table, starts_of
 from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
@@ -26,8 +25,9 @@ from tocsin.errors import DuplicateSubscription, UnknownSubscription
 from tocsin.index.alive import everyone
 from tocsin.index.found import Found
 from tocsin.index.statistics import Statistics
+from tocsin.papers.opindex.opindex.changing import ChangingLists
 from tocsin.papers.opindex.opindex.index import SEGMENTS, SIGNATURE_BITS, check_options
-from tocsin.papers.opindex.opindex.kernels.building import Simples
+from tocsin.papers.opindex.opindex.kernels.changing import Form, Runs
 from tocsin.papers.opindex.opindex.kernels.layouts import WIDTH, Counters, Directory, Entries, OpLists
 from tocsin.papers.opindex.opindex.matching import Matching
 from tocsin.papers.opindex.opindex.rewriting import rewrite
@@ -50,17 +50,11 @@ class OpIndexLists:
         self._binder = Binder(compiled)
         self._compiled = compiled
         self._is_held = np.zeros(len(compiled), bool)
-        self._needed = np.zeros(NEEDS, np.int64)
-        self._lists = Lists(
-            pivots=np.full(len(self._rewriting.fields.kinds), -1, np.int32),
-            rows=np.empty(0, np.int32),
-            signatures=np.empty(0, np.uint64),
-            counts=np.zeros(2, np.int64),
-            options=np.array([segments, signature_bits]),
-            entries=_no_runs(),
-            counted=_form(self._rewriting.counted, len(compiled)),
-            clauses=_form(self._rewriting.clauses, len(compiled)),
-        )
+        forms = frozen_table(self._rewriting.counted), frozen_table(self._rewriting.clauses)
+        numbers = np.arange(len(compiled) + 1)
+        firsts = [frozen(np.searchsorted(simples.owners, numbers), np.int64) for simples in forms]
+        self._lists = ChangingLists(segments, signature_bits, *forms)
+        self._lists.provide(len(self._rewriting.fields.kinds), list(zip(forms, firsts, strict=True)))
 
     def __len__(self) -> int:
         """The number of subscriptions held."""
@@ -80,10 +74,10 @@ class OpIndexLists:
             raise DuplicateSubscription(f"subscription {again[0]} is there already; delete it first")
         done = 0
         while done < len(own):
-            before, done = done, insert_all(self._lists, own, done, self._needed)
+            before, done = done, self._lists.insert(own, done)
             self._is_held[own[before:done]] = True
             if done < len(own):
-                self._lists = _with_room(self._lists, self._needed)
+                self._lists.make_room()
 
     def delete(self, number: int) -> None:
         """Delete an inserted expression. Raises `UnknownSubscription` if it is not held."""
@@ -95,7 +89,7 @@ class OpIndexLists:
         missing = own[~self._is_held[own]]
         if len(missing):
             raise UnknownSubscription(f"no subscription {missing[0]} is here; {len(self):,} are")
-        delete_all(self._lists, own)
+        self._lists.delete(own)
         self._is_held[own] = False
 
     def match(self, batch: EventBatch) -> Found:
@@ -105,24 +99,29 @@ class OpIndexLists:
 
     def packed(self) -> OpLists:
         """A copy without gaps. It equals a new build if nothing was deleted and numbers were inserted in order."""
-        lists, segments = self._lists, self._options[0]
-        lengths = sum(_lengths(form.counters) for form in (lists.counted, lists.clauses))
+        lists, segments = self._lists.now, self._options[0]
+        lengths = _lengths(lists.counted.runs) + _lengths(lists.clauses.runs)
         fields = np.flatnonzero(lists.pivots >= 0)
-        fields = fields[np.asarray(lengths)[lists.pivots[fields]] > 0]
+        fields = fields[lengths[lists.pivots[fields]] > 0]
         chosen = lists.pivots[fields].astype(np.int64)
         pivots = np.full(len(lists.pivots), -1, np.int32)
         pivots[fields] = np.arange(len(fields))
         rows = lists.rows.reshape(-1, WIDTH)[chosen].reshape(-1).copy()
-        sizes = _lengths(lists.entries)[: len(lists.entries.starts) // segments * segments].reshape(-1, segments)
+        sizes = _lengths(lists.runs)[: len(lists.runs.starts) // segments * segments].reshape(-1, segments)
         kept = rows >= 0
         kept[kept] = sizes.sum(axis=1)[rows[kept]] > 0
         runs = (rows[kept].astype(np.int64)[:, None] * segments + np.arange(segments)).reshape(-1)
         rows[:] = -1
         rows[kept] = np.arange(kept.sum())
-        starts, keys, pointers = _packed(lists.entries, runs)
-        directory = frozen_table(Directory(pivots, rows, starts, lists.signatures[runs]))
-        counters = [_counters(lists.counted, chosen, np.int32), _counters(lists.clauses, chosen, np.uint64)]
-        return OpLists(*self._rewriting[:2], directory, Entries(keys, pointers), *counters)
+        starts, keys, pointers = _packed(lists.runs, runs, lists.keys, lists.pointers)
+        directory = frozen_table(Directory(pivots, rows, starts, starts[1:], lists.signatures[runs]))
+        return OpLists(
+            *self._rewriting[:2],
+            directory,
+            Entries(keys, pointers),
+            _counters(lists.counted, chosen),
+            _counters(lists.clauses, chosen),
+        )
 
     def _compiled_ones(self, numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers as an array; raises `UnknownSubscription` for one that was not compiled."""
@@ -133,60 +132,19 @@ class OpIndexLists:
         return own
 
 
-def _form(simples: Simples, subscriptions: int) -> Form:
-    """The subscriptions of a form, none of them inserted."""
-    firsts = np.searchsorted(simples.owners, np.arange(subscriptions + 1))
-    return Form(simples, firsts, _no_runs(), np.zeros(len(simples.owners), np.int64))
-
-
-def _no_runs() -> Runs:
-    starts, stops, rooms, keys = (np.zeros(0, np.int64) for _ in range(4))
-    return Runs(starts, stops, rooms, keys, np.zeros(0, np.uint32), np.zeros(1, np.int64))
-
-
-def _with_room(lists: Lists, needed: NDArray[np.int64]) -> Lists:
-    """The lists with more room; arrays at least double. Copies all before anything is replaced."""
-    pivots, count = (lists.counts + needed[[PIVOTS, LISTS]]).tolist()
-    segments = int(lists.options[0]) * count
-    entries, counted, clauses = needed[LISTS + 1 :].tolist()
-    return lists._replace(
-        rows=_grown(lists.rows, WIDTH * pivots, -1),
-        signatures=_grown(lists.signatures, segments),
-        entries=_grown_runs(lists.entries, segments, entries),
-        counted=lists.counted._replace(counters=_grown_runs(lists.counted.counters, pivots, counted)),
-        clauses=lists.clauses._replace(counters=_grown_runs(lists.clauses.counters, pivots, clauses)),
-    )
-
-
-def _grown_runs(runs: Runs, count: int, rows: int) -> Runs:
-    """Room for so many runs, and so many more rows."""
-    starts, stops, rooms = (_grown(column, count) for column in (runs.starts, runs.stops, runs.rooms))
-    size = int(runs.used[0]) + rows
-    return Runs(starts, stops, rooms, _grown(runs.keys, size), _grown(runs.pointers, size), runs.used)
-
-
-def _grown(array: NDArray[Any], size: int, fill: int = 0) -> NDArray[Any]:
-    """A longer copy of an array, if it is shorter than a size."""
-    if size <= len(array):
-        return array
-    larger = np.full(max(size, 2 * len(array), FIRST_ROOM), fill, array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
 def _lengths(runs: Runs) -> NDArray[np.int64]:
-    return runs.stops - runs.starts
+    return (runs.stops - runs.starts).astype(np.int64)
 
 
-def _packed(runs: Runs, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint32]]:
-    """Offsets, keys and pointers of the chosen runs, one after the other."""
+def _packed(runs: Runs, chosen: NDArray[np.int64], *columns: NDArray[Any]) -> list[NDArray[Any]]:
+    """Offsets and columns of the chosen runs, one after the other."""
     lengths = _lengths(runs)[chosen]
     starts = starts_of(lengths, len(chosen))
     at = np.repeat(runs.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
-    return frozen(starts, np.int32), frozen(runs.keys[at], np.int64), frozen(runs.pointers[at], np.uint32)
+    return [frozen(starts, np.int32), *(frozen(column[at], column.dtype) for column in columns)]
 
 
-def _counters(form: Form, chosen: NDArray[np.int64], kind: type) -> Counters:
+def _counters(form: Form, chosen: NDArray[np.int64]) -> Counters:
     """The counter arrays of some pivots."""
-    starts, keys, rows = _packed(form.counters, chosen)
-    return Counters(starts, frozen(keys.view(np.uint64), kind), frozen(form.simples.owners[rows], np.int32))
+    starts, needed, owners = _packed(form.runs, chosen, form.needed, form.owners)
+    return Counters(starts, starts[1:], needed, owners)

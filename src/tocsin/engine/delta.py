@@ -17,7 +17,7 @@ from tocsin.columns.expressions.growing import Growing
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.engine.blocks import SMALLEST, Blocks, spans_below
 from tocsin.engine.sources import Source
-from tocsin.index import Found, Part, Plan, Question, Structure
+from tocsin.index import Found, Part, Plan, Question, Recent, RecentMatcher, Structure
 from tocsin.index.alive import everyone, living
 from tocsin.index.boolean.chains.chains import ChainedExpressions, ChainedView
 from tocsin.index.gates import Gate
@@ -43,9 +43,12 @@ class Delta(Source):
     Chains by attribute index rectangles, regions and patterns poorly, so an event examines most of those. The delta
     counts this cost, and is ripe for merging once the cost exceeds that of a merge. A delta that is rarely matched is
     therefore not merged early.
+
+    `recent` is a structure that changes in place, if the index has one. It finds the matches; chains then match only
+    events with ranges or shapes.
     """
 
-    def __init__(self, book: RecipeBook, wanted: Wanted) -> None:
+    def __init__(self, book: RecipeBook, wanted: Wanted, recent: Recent | None = None) -> None:
         super().__init__(everyone(0))
         self.is_ripe = False  # examining its subscriptions has cost more than merging them will
         self._spent = 0  # in candidates; concurrent threads may lose some of it
@@ -59,6 +62,8 @@ class Delta(Source):
         self._has_shared_scores = False  # a snapshot may hold them
         self._numbers: dict[SubscriptionId, int] = {}
         self._chains = ChainedExpressions(book, wanted)
+        self._recent = recent
+        self._matched: list[Version] = []  # of snapshots that may be in use, and that `recent` matches
 
     @property
     def numbered(self) -> int:
@@ -105,7 +110,19 @@ class Delta(Source):
         self._has_shared_scores = True
         version = Version(self._scores.view())
         view = self._chains.frozen()
-        return DeltaSnapshot(self._shared_bits(), version, len(self), None, self, len(view), view.expressions, view)
+        recent = self._matching(view)
+        if recent is not None:
+            self._matched.append(version)
+        return DeltaSnapshot(
+            self._shared_bits(), version, len(self), None, self, len(view), view.expressions, view, recent
+        )
+
+    def _matching(self, view: ChainedView) -> RecentMatcher | None:
+        """The structure that changes in place, with all changes up to now."""
+        if self._recent is None:
+            return None
+        self._matched = [version for version in self._matched if version.users]
+        return self._recent.matching(view.expressions(), self._chains.pools, self.alive, is_read=bool(self._matched))
 
     def snapshot_to_merge(self) -> DeltaSnapshot:
         self._has_shared_scores = True
@@ -161,6 +178,7 @@ class DeltaSnapshot(Snapshot):
     numbered: int
     expressions: Callable[[], CompiledExpressions]
     chains: ChainedView | None = None  # None for a merge, which needs none
+    recent: RecentMatcher | None = None  # finds the matches of events without ranges and shapes
 
     def __len__(self) -> int:
         return self.numbered
@@ -168,6 +186,10 @@ class DeltaSnapshot(Snapshot):
     def match(self, batch: EventBatch, k: int | None = None) -> Found:
         """All matches, whatever `k` is: a delta is too small to search for the best only."""
         assert self.alive is not None and self.chains is not None
+        if self.recent is not None and not batch.with_extents().any():
+            matches = self.recent.match(batch, self.chains.bind(batch), self.alive)
+            self.delta.spend(matches.candidates_examined)
+            return matches
         found, tested = self.chains.walk(batch, self.alive)
         self.delta.spend(found.candidates_examined, tested)
         return found

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tocsin.engine.questions import Questions
 from tocsin.engine.saving import open_sources, save_sources, texts_of
-from tocsin.engine.store import Store
 from tocsin.engine.subscription_set import DELTA_LIMIT
 from tocsin.index import Statistics
 from tocsin.model.texts import Text
@@ -140,7 +139,7 @@ class Engine(Questions):
         of_events = texts_of(folder, checked_texts(texts))
         known = saved_statistics(folder, statistics)
         engine = cls(chosen, statistics=known, delta_limit=delta_limit, texts=of_events)
-        engine._begin(Store(sources))
+        engine._begin(engine._new_store(sources))
         return engine
 
     @classmethod

@@ -8,7 +8,7 @@ result.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +22,7 @@ from tocsin.engine.delta import Delta
 from tocsin.engine.sources import SegmentSource, Source
 from tocsin.errors import DuplicateSubscription, RecordError, UnknownSubscription
 from tocsin.forking import awaited, renewed
+from tocsin.index import Recent
 from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.records import Parsed
 from tocsin.segment import Segment, Snapshot, Snapshots
@@ -59,10 +60,16 @@ class Reading:
 class Store:
     """The sources of an engine. Every public method is thread-safe.
 
-    `most_changed` is an option of its segments' `Scores`.
+    `most_changed` is an option of its segments' `Scores`. `recent` makes a delta's structure that changes in place.
     """
 
-    def __init__(self, segments: Sequence[SegmentSource] = (), *, most_changed: int = MOST_CHANGED) -> None:
+    def __init__(
+        self,
+        segments: Sequence[SegmentSource] = (),
+        *,
+        most_changed: int = MOST_CHANGED,
+        recent: Callable[[], Recent | None] = lambda: None,
+    ) -> None:
         self.lock = awaited(threading.Lock())
         self.book = RecipeBook()
         self.wanted = Wanted(name for source in segments for name in source.segment.matcher.attributes)
@@ -70,7 +77,8 @@ class Store:
         self.segments: list[SegmentSource] = list(segments)
         self._most_changed = most_changed
         self.sealed: list[Delta] = []
-        self.delta = Delta(self.book, self.wanted)
+        self._recent = recent
+        self.delta = Delta(self.book, self.wanted, recent())
         self.kind: type | None = _kind_of(segments)  # type of the ids: str or int; None while there are none
         self._put_ranks(self.segments, _ranks(segments))
         self._now: Moment | None = None
@@ -260,7 +268,8 @@ class Store:
         with self.lock:
             if self.delta.numbered:
                 self._changed()
-                self.sealed, self.delta = [*self.sealed, self.delta], Delta(self.book, self.wanted)
+                following = Delta(self.book, self.wanted, self._recent())
+                self.sealed, self.delta = [*self.sealed, self.delta], following
 
     def begin_merge(self, chosen: Sequence[Source]) -> list[Snapshot]:
         """Snapshots of the chosen sources. `install` replays all later changes."""

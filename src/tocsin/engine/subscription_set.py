@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -11,9 +12,10 @@ import pyarrow as pa
 from tocsin.engine.holdings import Holdings
 from tocsin.engine.loading import checked_rejects, collect, extras_of
 from tocsin.engine.merging import Merger
+from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
-from tocsin.index import Statistics, choose, find_index
+from tocsin.index import Statistics, choose, find_index, recent_structure
 from tocsin.language import Templates
 from tocsin.model.subscription import Reject, Report, SubscriptionId, checked_score
 from tocsin.model.texts import Text
@@ -43,7 +45,11 @@ class SubscriptionSet(Holdings):
         self._texts = checked_texts(texts)
         self._templates = Templates(self._texts)
         self._delta_limit = delta_limit
-        self._begin(Store())
+        self._begin(self._new_store())
+
+    def _new_store(self, sources: Sequence[SegmentSource] = ()) -> Store:
+        """A store of some sources, with the structure of the engine's index for what comes later."""
+        return Store(sources, recent=partial(recent_structure, self._plan))
 
     def _begin(self, store: Store) -> None:
         self._store = store

@@ -3,7 +3,7 @@
 from tocsin.index.clock import at_moment
 from tocsin.index.found import Found
 from tocsin.index.plan import Chosen, Plan
-from tocsin.index.protocols import Best, Matcher, Registration
+from tocsin.index.protocols import Best, Matcher, Recent, RecentMatcher, Registration
 from tocsin.index.question import Part, Question, Structure
 from tocsin.index.registry import (
     build_structure,
@@ -17,6 +17,7 @@ from tocsin.index.registry import (
     question_of,
     questions,
     ranker_builder,
+    recent_structure,
     registrations,
 )
 from tocsin.index.scored.ranker import BestPlaces, Ranker
@@ -32,6 +33,8 @@ __all__ = [
     "Plan",
     "Question",
     "Ranker",
+    "Recent",
+    "RecentMatcher",
     "Registration",
     "Statistics",
     "Structure",
@@ -47,6 +50,7 @@ __all__ = [
     "question_of",
     "questions",
     "ranker_builder",
+    "recent_structure",
     "registrations",
     "sampled",
 ]

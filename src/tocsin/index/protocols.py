@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.pools import Pools
 from tocsin.index.alive import Alive
 from tocsin.index.found import Found
 from tocsin.index.statistics import Statistics
+from tocsin.kernels.programs.layouts import Bound
 
 ALL_MATCHES: Final = "all matches"
 THE_BEST_FIRST: Final = "the best first"
@@ -106,6 +108,26 @@ class Builder(Protocol):
         """Restore the index from its `arrays`; raises `ValueError` if an offset or a number is out of range."""
 
 
+class RecentMatcher(Protocol):
+    """Recent expressions at some moment. Threads may share it until it is released."""
+
+    def match(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64]) -> Found:
+        """All matches of a batch without ranges and shapes among live expressions; exact."""
+
+
+class Recent(Protocol):
+    """Recent expressions of an engine in a structure that changes in place. One thread at a time changes it."""
+
+    def matching(
+        self, compiled: CompiledExpressions, pools: Pools, alive: NDArray[np.uint64], *, is_read: bool
+    ) -> RecentMatcher | None:
+        """How to match the live expressions; None if the structure cannot hold one of them.
+
+        `compiled` and `pools` only grow from one call to the next, and `alive` loses bits. `is_read` says that somebody
+        may use an earlier result, which must then stay as it is. After an error the next call makes all anew.
+        """
+
+
 class Disseminator(Protocol):
     """Finds the subscriptions in slots whose threshold a message reaches. Changes in place.
 
@@ -157,7 +179,8 @@ class Registration:
 
     `builder` makes a `Builder` for "all matches", a `RankerBuilder` for "the best first". `options` are its options
     with their defaults. `also` maps other questions that the index answers to their builders. An option in `words` is
-    written as one of some words; its number is the position of the word.
+    written as one of some words; its number is the position of the word. `recent` makes a structure for the recent
+    subscriptions of an engine, from statistics and the options.
     """
 
     name: str
@@ -169,6 +192,7 @@ class Registration:
     options: Mapping[str, int] = field(default_factory=dict)
     also: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    recent: Callable[..., Recent] | None = None
 
     @property
     def takes_all(self) -> bool:

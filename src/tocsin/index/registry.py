@@ -23,6 +23,7 @@ from tocsin.index.protocols import (
     THE_BEST_FIRST,
     Arrays,
     Builder,
+    Recent,
     Registration,
 )
 from tocsin.index.published import all_published, published, published_names
@@ -146,6 +147,12 @@ def _known(names: list[str], for_windows: bool) -> str:
 def matcher_builder(name: str, options: Mapping[str, int]) -> Builder:
     """The builder of a Matcher; raises `UnknownIndex`."""
     return cast(Builder, _find(name, ALL_MATCHES)(**options))
+
+
+def recent_structure(plan: Plan) -> Recent | None:
+    """A structure for recent subscriptions that changes in place, if the plan's index has one."""
+    make = find_index(plan.index).recent
+    return None if make is None else make(plan.statistics, **plan.options)
 
 
 def ranker_builder(name: str, options: Mapping[str, int]) -> RankerBuilder:

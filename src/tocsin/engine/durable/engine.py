@@ -18,7 +18,6 @@ from tocsin.engine.engine import Engine
 from tocsin.engine.holdings import optional_parts
 from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.sources import SegmentSource
-from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError, SegmentError, StoreError
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.texts import Text
@@ -95,7 +94,7 @@ class DurableEngine(Engine):
             self._identity, newest, floor = database.identity, database.sequence, int(database.meta("floor"))
             self._checkpoints.identity = self._identity
             sources, begin = self._mapped(floor, newest) if database.count() else ([], 0)
-            self._begin(Store(sources))
+            self._begin(self._new_store(sources))
             self._saved = begin
             self._take(database.removed(begin) if begin else (), database.rows(begin))
         self._sequence = newest

@@ -29,7 +29,7 @@ from tocsin.columns.expressions.growing import Growing
 from tocsin.columns.expressions.instances import compile_instances
 from tocsin.columns.expressions.joining import joined
 from tocsin.columns.expressions.patterns import PatternFinder
-from tocsin.columns.expressions.pools import Leaf
+from tocsin.columns.expressions.pools import Leaf, Pools
 from tocsin.columns.expressions.programs import leaf_places
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.columns.expressions.writer import ExpressionWriter
@@ -39,7 +39,7 @@ from tocsin.index.found import Found, collect
 from tocsin.kernels import codes
 from tocsin.kernels.codes import LANES
 from tocsin.kernels.programs.blocks import widest_block
-from tocsin.kernels.programs.layouts import Verifier
+from tocsin.kernels.programs.layouts import Bound, Verifier
 from tocsin.kernels.programs.memory import new_block, new_verifier
 from tocsin.language import Instance
 from tocsin.model.expression import Expression
@@ -107,6 +107,11 @@ class ChainedExpressions:
             self._wanted.add(names)
             self._heads.extend([-1] * (len(self._places) + len(names) - len(self._heads)))
             self._places.extend([self._wanted.number(name) for name in names])
+
+    @property
+    def pools(self) -> Pools:
+        """The strings, sets and leaves of the expressions, as far as they are compiled; read-only."""
+        return self._writer.pools
 
     @property
     def attributes(self) -> list[str]:
@@ -270,6 +275,10 @@ class ChainedView:
             ),
         )
         return Found(starts, found, int(counts[0]), int(counts[1])), int(counts[2])
+
+    def bind(self, batch: EventBatch) -> Bound:
+        """Map a batch's attributes and strings to those of the expressions."""
+        return self._binder.bind(batch)
 
     def expressions(self) -> CompiledExpressions:
         """The expressions, with the attributes known at that moment."""

@@ -1,9 +1,10 @@
 """OpIndex: predicate lists by pivot attribute and operator, and counters.
 
 `index` is the Matcher, `cost` the paper's cost model. `rewriting` turns expressions into simple subscriptions,
-`building` turns these into lists.
+`building` turns these into lists. `recent` has lists that change in place.
 """
 
 from tocsin.papers.opindex.opindex.index import SEGMENTS, SIGNATURE_BITS, OpIndex, OpIndexBuilder
+from tocsin.papers.opindex.opindex.recent import RecentOpIndex
 
-__all__ = ["SEGMENTS", "SIGNATURE_BITS", "OpIndex", "OpIndexBuilder"]
+__all__ = ["SEGMENTS", "SIGNATURE_BITS", "OpIndex", "OpIndexBuilder", "RecentOpIndex"]

@@ -52,7 +52,7 @@ def build_lists(rewriting: Rewriting, segments: int, signature_bits: int) -> OpL
     return OpLists(
         fields=rewriting.fields,
         prefixes=rewriting.prefixes,
-        directory=frozen_table(Directory(pivots, rows, segment_starts, signatures)),
+        directory=frozen_table(Directory(pivots, rows, segment_starts, segment_starts[1:], signatures)),
         entries=frozen_table(entries),
         counted=_counters(*parts[0][:2], len(chosen), np.int32),
         clauses=_counters(*parts[1][:2], len(chosen), np.uint64),
@@ -72,4 +72,5 @@ def _counters(simples: Simples, order: Order, pivots: int, kind: DTypeLike) -> C
     """The counter arrays of a form, pivot by pivot."""
     starts = starts_of(np.bincount(order.pivots, minlength=pivots), pivots)
     needed, owners = simples.needed[order.rows], simples.owners[order.rows]
-    return Counters(frozen(starts, np.int32), frozen(needed, kind), frozen(owners, np.int32))
+    first = frozen(starts, np.int32)
+    return Counters(first, first[1:], frozen(needed, kind), frozen(owners, np.int32))

@@ -138,8 +138,9 @@ class OpIndexBuilder:
         return self.build(compiled, Statistics(dict(named), "saved"))
 
 
-def _nbytes(tables: Iterable[tuple[NDArray[Any], ...]]) -> int:
-    return sum(array.nbytes for table in tables for array in table)
+def _nbytes(tables: Iterable[Any]) -> int:
+    """The bytes of tables. `stops` is a part of `starts`."""
+    return sum(array.nbytes for table in tables for name, array in table._asdict().items() if name != "stops")
 
 
 def check_options(segments: int, signature_bits: int) -> None:

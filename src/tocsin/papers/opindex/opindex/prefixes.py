@@ -11,7 +11,7 @@ Paper: Zhang, Chan, Tan 2014, section 6.2.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +33,21 @@ def make_prefixes(leaves: Expressions, present: NDArray[np.int32], fields: int) 
     numbers = np.full(len(leaves.leaf_kinds), -1, np.int32)
     found: dict[Affix, list[int]] = {}
     for leaf in np.flatnonzero(leaves.leaf_kinds == codes.LIKE).tolist():
-        affix = _affix(leaves, int(leaves.leaf_others[leaf]))
+        affix = affix_of(_tokens(leaves, int(leaves.leaf_others[leaf])))
         if affix is not None:
             found.setdefault((int(present[leaf]), int(leaves.leaf_transforms[leaf]), *affix), []).append(leaf)
     ordered = sorted(found)
     for number, key in enumerate(ordered):
         numbers[found[key]] = number
-    return _table(ordered, fields), numbers
+    return prefix_table(ordered, fields), numbers
 
 
-def _affix(leaves: Expressions, pattern: int) -> tuple[int, bytes] | None:
+def _tokens(leaves: Expressions, pattern: int) -> NDArray[Any]:
+    return leaves.pattern_tokens[leaves.pattern_starts[pattern] : leaves.pattern_starts[pattern + 1]]
+
+
+def affix_of(tokens: NDArray[Any]) -> tuple[int, bytes] | None:
     """The direction, and the text before or behind the only `%` of a pattern at its end; None for other patterns."""
-    tokens = leaves.pattern_tokens[leaves.pattern_starts[pattern] : leaves.pattern_starts[pattern + 1]]
     wild = np.flatnonzero(tokens >= codes.ANY_RUN)
     if len(wild) != 1 or tokens[wild[0]] != codes.ANY_RUN:
         return None
@@ -53,7 +56,8 @@ def _affix(leaves: Expressions, pattern: int) -> tuple[int, bytes] | None:
     return (-1, tokens[:0:-1].astype(np.uint8).tobytes()) if wild[0] == 0 else None
 
 
-def _table(ordered: list[Affix], fields: int) -> Prefixes:
+def prefix_table(ordered: Sequence[Affix], fields: int, numbers: Sequence[int] | None = None) -> Prefixes:
+    """The tries of some prefixes and suffixes in order; `numbers` are their operands, by default their places."""
     groups = sorted({key[:3] for key in ordered})
     places = {group: place for place, group in enumerate(groups)}
     sizes = np.bincount([places[key[:3]] for key in ordered], minlength=len(groups)) if ordered else np.empty(0, int)
@@ -67,6 +71,7 @@ def _table(ordered: list[Affix], fields: int) -> Prefixes:
         text_starts=starts_of([len(text) for *_, text in ordered], len(ordered)),
         text=frozen(np.frombuffer(b"".join(text for *_, text in ordered), np.uint8), np.uint8),
         parents=frozen(parents_of([(key[:3], key[3]) for key in ordered]), np.int32),
+        numbers=frozen(np.arange(len(ordered)) if numbers is None else numbers, np.int32),
     )
 
 

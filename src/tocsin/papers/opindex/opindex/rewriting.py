@@ -78,11 +78,15 @@ def rewrite(compiled: CompiledExpressions, statistics: Statistics | None) -> Rew
     fields, keys = fields_and_keys(compiled, shares)
     prefixes, numbers = make_prefixes(compiled.arrays, keys.present, len(fields.kinds))
     by_field = shares[np.repeat(np.arange(len(compiled.attributes)), np.diff(fields.starts))]
-    return _Rewriter(compiled, keys, numbers, by_field).rewritten(fields, prefixes)
+    counted, clauses = Rewriter(compiled, keys, numbers, by_field).rewritten()
+    return Rewriting(fields, prefixes, counted, clauses)
 
 
-class _Rewriter:
-    """The inputs of rewriting. `shares` are the shares of events that have each field."""
+class Rewriter:
+    """The inputs of rewriting. `shares` are the shares of events that have each field.
+
+    `keys` are those of all leaves, and `prefixes` the number of each leaf's prefix or suffix, or -1.
+    """
 
     def __init__(
         self,
@@ -96,7 +100,8 @@ class _Rewriter:
         self._prefixes = prefixes
         self._shares = shares
 
-    def rewritten(self, fields: Fields, prefixes: Prefixes) -> Rewriting:
+    def rewritten(self) -> tuple[Simples, Simples]:
+        """The subscriptions of each form. Raises like `rewrite`."""
         plain = are_plain(self._compiled)
         own, clauses = self._general(np.flatnonzero(~plain))
         starts, literals = self._compiled.arrays.program_starts, self._compiled.arrays.program
@@ -107,7 +112,7 @@ class _Rewriter:
         owners = np.concatenate([owners, np.array([owner for owner, _ in own], np.int64)])
         order = np.argsort(owners, kind="stable")
         ordered_starts, literals = reordered(starts_of(sizes, len(sizes)), literals.astype(np.int32), order)
-        return Rewriting(fields, prefixes, self._counted(ordered_starts, literals, owners[order]), clauses)
+        return self._counted(ordered_starts, literals, owners[order]), clauses
 
     def _expanded(self, literals: NDArray[np.int32], owners: NDArray[np.int64]) -> tuple[Rewritten, NDArray[np.int32]]:
         """Literals as entries, and the number of units of each; `owners` are the literals' subscriptions."""

@@ -17,7 +17,16 @@ from tocsin.index.fields.kernels.layouts import PRESENT, Fields
 from tocsin.kernels import codes
 from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.programs.layouts import Bound, Events, Expressions
-from tocsin.papers.opindex.opindex.kernels.layouts import OpLists, Prefixes, field_bit, key_of, operand_bit, segment_of
+from tocsin.kernels.searching import first_at_least
+from tocsin.papers.opindex.opindex.kernels.layouts import (
+    Coding,
+    OpLists,
+    Prefixes,
+    field_bit,
+    key_of,
+    operand_bit,
+    segment_of,
+)
 
 
 class OpScratch(NamedTuple):
@@ -48,6 +57,7 @@ class OpQuestion(NamedTuple):
     lists: OpLists
     segments: int  # per list
     bits: int  # per signature; 0: no signatures
+    coding: Coding
     leaves: Expressions  # to test patterns
     events: Events
     bound: Bound
@@ -57,17 +67,21 @@ class OpQuestion(NamedTuple):
 
 @kernel
 def widest_event(
-    fields: Fields, depths: NDArray[np.int32], events: Events, numbers: NDArray[np.int32], first: int
+    fields: Fields,
+    order: NDArray[np.int32],
+    depths: NDArray[np.int32],
+    events: Events,
+    numbers: NDArray[np.int32],
 ) -> int:
-    """The largest number of pairs of an event from `first` on; `depths` limits the prefixes of a field's value."""
+    """The largest number of pairs of an event; `depths` limits the prefixes of a field's value."""
     widest = np.int64(0)
-    for event in range(first, len(events.starts) - 1):
+    for event in range(len(events.starts) - 1):
         count = np.int64(0)
         for i in range(events.starts[event], events.starts[event + 1]):
             attribute = numbers[events.attributes[i]]
             if attribute >= 0:
-                for field in range(fields.starts[attribute], fields.starts[attribute + 1]):
-                    count += 1 + depths[field]
+                for place in range(fields.starts[attribute], fields.starts[attribute + 1]):
+                    count += 1 + depths[order[place] if len(order) > 0 else place]
         widest = max(widest, count)
     return widest
 
@@ -76,19 +90,21 @@ def widest_event(
 def read_event(asked: OpQuestion, event: int) -> int:
     """Write an event's values; returns how many there are."""
     fields, events, bound, out = asked.lists.fields, asked.events, asked.bound, asked.scratch
+    order = asked.coding.order
     count = 0
     for i in range(events.starts[event], events.starts[event + 1]):
         attribute = bound.attributes[events.attributes[i]]
         if attribute < 0:
             continue
         kind = events.types[i]
-        for field in range(fields.starts[attribute], fields.starts[attribute + 1]):
+        for place in range(fields.starts[attribute], fields.starts[attribute + 1]):
+            field = np.int64(order[place]) if len(order) > 0 else np.int64(place)
             code = np.int64(0)
             if fields.kinds[field] == kind and kind <= codes.INSTANT:
                 payload = events.payloads[i]
                 if kind == codes.STRING:
                     payload = np.int64(bound.ranks[fields.transforms[field], payload])
-                code = code_of(fields.operands, fields.operand_starts[field], fields.operand_starts[field + 1], payload)
+                code = _code(asked, field, np.int64(kind), payload)
             elif fields.kinds[field] != PRESENT:
                 continue
             out.fields[count] = field
@@ -96,6 +112,19 @@ def read_event(asked: OpQuestion, event: int) -> int:
             _write_pair(asked, field, key_of(field, code), count)
             count += 1
     return count
+
+
+@inlined
+def _code(asked: OpQuestion, field: int, kind: int, payload: int) -> int:
+    """The code of a value among a field's operands: its rank, or its label in lists that change."""
+    fields, coding = asked.lists.fields, asked.coding
+    if len(coding.labels) == 0:
+        return code_of(fields.operands, fields.operand_starts[field], fields.operand_starts[field + 1], payload)
+    if kind == codes.STRING:
+        return np.int64(coding.strings[payload])
+    operands = coding.operands
+    at = np.int64(first_at_least(operands, np.int64(0), np.int64(len(operands)), payload))
+    return np.int64(coding.labels[at]) - np.int64(at == len(operands) or operands[at] != payload)
 
 
 @inlined
@@ -130,7 +159,7 @@ def read_prefixes(asked: OpQuestion, values: int) -> int:
             number = last_not_behind(prefixes, group, bound.text_bytes, first, step, length)
             while number >= 0:
                 if begins_with(bound.text_bytes, first, step, length, prefixes, number):
-                    _write_pair(asked, field, key_of(field, number), count)
+                    _write_pair(asked, field, key_of(field, prefixes.numbers[number]), count)
                     count += 1
                 number = np.int64(prefixes.parents[number])
     return count

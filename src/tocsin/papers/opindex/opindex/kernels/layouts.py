@@ -49,6 +49,19 @@ class Prefixes(NamedTuple):
     text_starts: NDArray[np.int64]  # (X + 1,)
     text: NDArray[np.uint8]  # UTF-8, ascending within a group
     parents: NDArray[np.int32]  # (X,) a lower number, or -1
+    numbers: NDArray[np.int32]  # (X,) its operand in the lists
+
+
+class Coding(NamedTuple):
+    """The codes of operands in lists that change in place: labels instead of ranks. D fields, O operands, V strings.
+
+    Rank codes would change with every new operand. Lists that never change have rank codes, and no arrays here.
+    """
+
+    order: NDArray[np.int32]  # (D,) the field at each place, by attribute; `Fields.starts` refers to places
+    operands: NDArray[np.int64]  # (O,) payloads other than those of strings, of all fields, ascending
+    labels: NDArray[np.int32]  # (O + 1,) a label for each; the last one is above all others
+    strings: NDArray[np.int32]  # (2 V + 1,) the label of each rank code of the vocabulary
 
 
 class Directory(NamedTuple):
@@ -56,7 +69,8 @@ class Directory(NamedTuple):
 
     pivots: NDArray[np.int32]  # (D,) the field's number as a pivot, or -1
     rows: NDArray[np.int32]  # (WIDTH P,) list of form f and operator o at f * OPERATORS + o, or -1
-    starts: NDArray[np.int32]  # (b L + 1,) segment s has entries [starts[s], starts[s + 1])
+    starts: NDArray[np.int32]  # (b L + 1,) segment s has entries [starts[s], stops[s])
+    stops: NDArray[np.int32]  # (b L,) the next start, unless lists change in place
     signatures: NDArray[np.uint64]  # (b L,) a bit for each entry's hash
 
 
@@ -70,7 +84,8 @@ class Entries(NamedTuple):
 class Counters(NamedTuple):
     """The counter arrays of a form, by pivot. P pivots, C counters."""
 
-    starts: NDArray[np.int32]  # (P + 1,) pivot p has counters [starts[p], starts[p + 1])
+    starts: NDArray[np.int32]  # (P + 1,) pivot p has counters [starts[p], stops[p])
+    stops: NDArray[np.int32]  # (P,) the next start, unless lists change in place
     needed: NDArray[np.int32] | NDArray[np.uint64]  # (C,) predicates to match; for CLAUSES, a bit for each clause
     owners: NDArray[np.int32]  # (C,) the subscription
 

@@ -106,7 +106,7 @@ def _search_form(
     asked: OpQuestion, form: int, counters: Counters, left: Any, pivot: int, values: int, pairs: int, found: int
 ) -> tuple[int, int, int]:
     """Search a pivot's lists of one form. Returns the hits so far, the number of counters, and of those touched."""
-    begin, end = np.uint64(counters.starts[pivot]), np.uint64(counters.starts[pivot + 1])
+    begin, end = np.uint64(counters.starts[pivot]), np.uint64(counters.stops[pivot])
     if begin == end:
         return found, np.int64(0), np.int64(0)
     size, needed, owners, hits = end - begin, counters.needed, counters.owners, asked.scratch.hits
@@ -153,10 +153,11 @@ def _surviving_segments(asked: OpQuestion, row: int, values: int, pairs: int) ->
 @inlined
 def _ask_for_entries(asked: OpQuestion, kept: int) -> None:
     """Prefetch all segments to be searched before searching the first, because most are not in the cache."""
-    starts, entries, searched = asked.lists.directory.starts, asked.lists.entries, asked.scratch.searched
-    keys, pointers = entries.keys, entries.pointers
+    directory, entries, searched = asked.lists.directory, asked.lists.entries, asked.scratch.searched
+    keys, pointers, starts, stops = entries.keys, entries.pointers, directory.starts, directory.stops
     for s in range(kept):
         prefetch(starts, searched[s])
+        prefetch(stops, searched[s])
     for s in range(kept):
         begin = starts[searched[s]]
         prefetch(keys, begin)
@@ -166,11 +167,11 @@ def _ask_for_entries(asked: OpQuestion, kept: int) -> None:
 @inlined
 def _search_segment(asked: OpQuestion, form: int, survivor: int, base: int, found: int) -> int:
     """Take the entries of a segment that an event's pair satisfies; returns the number of hits so far."""
-    scratch, starts, keys = asked.scratch, asked.lists.directory.starts, asked.lists.entries.keys
+    scratch, directory, keys = asked.scratch, asked.lists.directory, asked.lists.entries.keys
     i = np.uint64(scratch.survivors[survivor] >> 3)
     operator = scratch.survivors[survivor] & 7
     segment = scratch.searched[survivor]
-    begin, end = np.uint64(starts[segment]), np.uint64(starts[segment + _ONE])
+    begin, end = np.uint64(directory.starts[segment]), np.uint64(directory.stops[segment])
     key = scratch.keys[i]
     lowest = key >> 32 << 32
     low, high = lowest, lowest | _HIGHEST_OPERAND
