@@ -14,7 +14,7 @@ from typing import Final
 from tocsin.cli.options import Commands, new_command
 from tocsin.cli.parsing import Parser
 from tocsin.errors import InvalidInput, needing
-from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, SETTINGS, read_limits
+from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, SETTINGS, LiveLimits, read_limits
 
 _PREFIX: Final = "TOCSIN_SERVE_"
 """Of variables that give options. Kubernetes sets TOCSIN_PORT, and others, beside a Service with the name tocsin."""
@@ -130,7 +130,7 @@ def _serve(given: argparse.Namespace) -> int:
         from tocsin.service.webhooks.encryption import read_keys
     logs.configure(given.log_format, access=bool(given.access_log))
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
-    limits = read_limits(None if given.limits is None else Path(given.limits), set_here)
+    limits = read_limits(None, set_here) if given.limits is None else LiveLimits(Path(given.limits), set_here)
     proxies = tuple(filter(None, (one.strip() for one in given.trusted_proxies.split(","))))
     file, name = given.secrets_key_file, f"{_PREFIX}{_KEY}"
     keys = read_keys(None if file is None else Path(file), os.environ.pop(name, None), name)

@@ -60,7 +60,7 @@ class Room:
     """The bytes of bodies that may be in memory at once, given in the order of the requests."""
 
     def __init__(self, most: float) -> None:
-        self._most, self._held = most, 0
+        self.most, self._held = most, 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, size: int) -> None:
@@ -97,7 +97,7 @@ class Room:
 
     def _fits(self, size: int) -> bool:
         """Whether there is room. A body that is larger than all of it has room alone."""
-        return not self._held or self._held + size <= self._most
+        return not self._held or self._held + size <= self.most
 
 
 class Holding:

@@ -10,6 +10,7 @@ subscriptions = 10000
 
 from __future__ import annotations
 
+import logging
 import math
 import tomllib
 from collections.abc import Mapping
@@ -18,7 +19,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import InvalidInput
+from tocsin.newest import Newest, mark_of
 from tocsin.service.access.tokens import tenant_name
+
+_LOG: Final = logging.getLogger("tocsin.service")
+_SETTLED_S: Final = 2.0
+"""After so long, a file that changes again has another time of change, also on coarse file systems."""
 
 CONNECTIONS: Final = 10_000
 """Connections that a server has at once, of all tenants and of those without a token."""
@@ -126,13 +132,35 @@ class TenantLimits:
         return self.named.get(tenant, self.default)
 
 
+class LiveLimits:
+    """The limits of a file at any moment. While it cannot be read, those that were read last stay valid."""
+
+    def __init__(self, path: Path, options: Mapping[str, float]) -> None:
+        self._path = path
+        self.newest = Newest(
+            lambda: mark_of(path), lambda: read_limits(path, options), failed=self._failed, recovered=self._recovered,
+            settles_s=_SETTLED_S,
+        )  # fmt: skip
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the limits are those of the file."""
+        return self.newest.failure is None
+
+    def _failed(self, reason: str) -> None:
+        _LOG.error("the limits that were read last stay valid: %s", reason)
+
+    def _recovered(self) -> None:
+        _LOG.warning("%s is read again", self._path)
+
+
 def read_limits(path: Path | None, options: Mapping[str, float]) -> TenantLimits:
     """The limits of a file, if there is one. Options of the command replace its defaults, and not those of a tenant."""
     document: dict[str, Any] = {}
     if path is not None:
         try:
             document = tomllib.loads(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise InvalidInput(f"{path} cannot be read: {error}") from None
     for name, value in document.items():
         if name not in ("default", "tenants") or not isinstance(value, dict):

@@ -44,8 +44,7 @@ class Quotas:
 
     def __init__(self, limits: Limits, engine: DurableEngine) -> None:
         self._limits, self._engine = limits, engine
-        burst = limits.events_per_s * _BURST_S if math.isinf(limits.burst) else limits.burst
-        self._bucket = None if math.isinf(limits.events_per_s) else Bucket(limits.events_per_s, burst)
+        self._bucket = _bucket_of(limits)
         self.others: Callable[[], int] = lambda: 0  # subscriptions of windows
         self._coming = 0  # subscriptions whose commit is under way
         self._coming_bytes = 0  # of their payloads and conditions
@@ -54,6 +53,12 @@ class Quotas:
         self.others_bytes: Callable[[], int] = lambda: 0  # of payloads of windows
         self.store_bytes = 0  # as of the last look
         self.refused: Counter[str] = Counter()
+
+    def limit(self, limits: Limits) -> None:
+        """Use other limits from now on. What came before counts, but events only if their rate stays."""
+        if (limits.events_per_s, limits.burst) != (self._limits.events_per_s, self._limits.burst):
+            self._bucket = _bucket_of(limits)
+        self._limits = limits
 
     def events(self, count: int) -> None:
         """Raise a `Problem` if too many events came lately."""
@@ -119,6 +124,11 @@ class Quotas:
         self.refused[limit] += 1
         seconds = min(math.ceil(wait), _MOST_WAIT_S)
         return Problem(429, "quota", detail, headers={"Retry-After": str(seconds)}, limit=limit)
+
+
+def _bucket_of(limits: Limits) -> Bucket | None:
+    burst = limits.events_per_s * _BURST_S if math.isinf(limits.burst) else limits.burst
+    return None if math.isinf(limits.events_per_s) else Bucket(limits.events_per_s, burst)
 
 
 def require_small(payload: Any, limits: Limits) -> int:

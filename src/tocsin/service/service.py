@@ -99,7 +99,17 @@ class Service:
                 loop.call_soon_threadsafe(self.hub.told, stored)
 
         submit, read = self.transactions.submit, self.transactions.read
-        return Hosting(self.outbox, submit, read, told, sync, self.limits.window_messages, self.clock, lambda *_: None)
+        return Hosting(
+            self.outbox, submit, read, told, sync, lambda: self.limits.window_messages, self.clock, lambda *_: None
+        )
+
+    def limit(self, limits: Limits) -> None:
+        """Use other limits from now on. What is beyond them stays; nothing more is taken."""
+        self.limits = limits
+        self.quotas.limit(limits)
+        self.room.most = limits.bodies_bytes
+        self.webhooks.most, self.webhooks.most_bytes = limits.outbox, limits.outbox_bytes
+        self.windows.most_bytes = limits.window_bytes
 
     async def in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """The result of a call that may take long."""

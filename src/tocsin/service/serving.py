@@ -27,7 +27,7 @@ from tocsin.service.app import make_app
 from tocsin.service.clock import Mark, RememberClock
 from tocsin.service.connections import Connections, room_for
 from tocsin.service.guard import LOOPBACK
-from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, TenantLimits
+from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, LiveLimits, TenantLimits
 from tocsin.service.protocol import BoundedConnection
 from tocsin.service.service import Service
 from tocsin.service.tables import RememberTokens, had_tokens
@@ -53,7 +53,7 @@ class Options(NamedTuple):
     host: str = "127.0.0.1"
     port: int = PORT  # 0: any that is free
     sync: str = "full"
-    limits: TenantLimits = TenantLimits()
+    limits: TenantLimits | LiveLimits = TenantLimits()
     public_hosts: tuple[str, ...] = ()  # names under which a proxy passes requests on
     trusted_proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded headers count
     connections: int = CONNECTIONS  # that are open at once
@@ -105,9 +105,11 @@ class Server(uvicorn.Server):
 @asynccontextmanager
 async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
     """The tenants of a server, in the running event loop."""
-    tenants = Tenants(engine, options.limits, options.sync, options.secret_keys)
+    live = options.limits if isinstance(options.limits, LiveLimits) else None
+    limits = options.limits if isinstance(options.limits, TenantLimits) else options.limits.newest()
+    tenants = Tenants(engine, limits, options.sync, options.secret_keys, live)
     tokens = _remember_tokens(tenants.default, authentication)
-    work = (_note_uses(authentication), tenants.resume(), tokens, _remember_clock(tenants))
+    work = (_note_uses(authentication), tenants.resume(), tokens, _remember_clock(tenants), tenants.follow_limits())
     beside = [asyncio.create_task(one) for one in work]
     try:
         yield tenants

@@ -22,13 +22,15 @@ from tocsin.errors import TocsinError
 from tocsin.service.access.tokens import TENANTS, tenant_folder
 from tocsin.service.bodies import MOST_AT_ONCE, Room
 from tocsin.service.clock import Clock, stored_mark
-from tocsin.service.limits import TenantLimits
+from tocsin.service.limits import LiveLimits, TenantLimits
 from tocsin.service.problems import Problem
 from tocsin.service.retention import keep
 from tocsin.service.service import Service
 from tocsin.service.webhooks.encryption import Keys
 
 _LOG: Final = logging.getLogger("tocsin.service")
+_LIMITS_S: Final = 1.0
+"""How often to look whether limits changed."""
 
 
 class _Open(NamedTuple):
@@ -39,7 +41,15 @@ class _Open(NamedTuple):
 class Tenants:
     """The services of all tenants. Made in the event loop that serves them, with the engine of the default tenant."""
 
-    def __init__(self, engine: DurableEngine, limits: TenantLimits, sync: str = "full", keys: Keys = Keys()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        engine: DurableEngine,
+        limits: TenantLimits,
+        sync: str = "full",
+        keys: Keys = Keys(),  # noqa: B008
+        live: LiveLimits | None = None,
+    ) -> None:
+        self.live_limits = live  # of a file
         self._folder, self._limits, self._sync, self._keys = engine.folder, limits, sync, keys
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
@@ -96,7 +106,9 @@ class Tenants:
                 raise
 
         try:
-            return self._keep(tenant, await asyncio.to_thread(begun))
+            service = await asyncio.to_thread(begun)
+            service.limit(self._limits.of(tenant))  # which may have changed meanwhile
+            return self._keep(tenant, service)
         except Exception as error:  # whatever is stored, the other tenants are served
             known = isinstance(error, TocsinError | OSError | MemoryError)
             self.left_out[tenant] = str(error) or type(error).__name__
@@ -110,6 +122,21 @@ class Tenants:
         self.left_out.pop(tenant, None)
         self._open[tenant] = _Open(service, asyncio.create_task(keep(service, self._turn)))
         return service
+
+    async def follow_limits(self) -> None:
+        """Look each second whether the file of the limits changed."""
+        while self.live_limits is not None:
+            limits = await asyncio.to_thread(self.live_limits.newest)
+            if limits != self._limits:
+                self.limit(limits)
+                _LOG.warning("the limits of tenants changed, and hold from now on")
+            await asyncio.sleep(_LIMITS_S)
+
+    def limit(self, limits: TenantLimits) -> None:
+        """Use other limits from now on."""
+        self._limits = limits
+        for name, service in self:
+            service.limit(limits.of(name))
 
     def troubled(self) -> list[str]:
         """The names of the tenants, besides the default one, that take no changes or could not be opened."""

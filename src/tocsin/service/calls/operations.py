@@ -50,6 +50,9 @@ def _warnings(shared: Shared) -> Iterator[str]:
     if left_s := shared.authentication.tokens.left_s:
         valid = f"those that were read last stay valid for {left_s:.0f} s"
         yield f"the file of the tokens cannot be read; {valid}, and the log has the reason"
+    limits = shared.tenants.live_limits
+    if limits is not None and not limits.is_readable:
+        yield "the file of the limits cannot be read; those that were read last stay valid, and the log has the reason"
     if troubled := shared.tenants.troubled():
         yield f"{len(troubled)} tenants take no changes; the log has the reasons, and /metrics the names"
     if windows := shared.tenants.default.readiness.troubled_windows():

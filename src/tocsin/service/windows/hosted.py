@@ -56,7 +56,7 @@ class Hosting(NamedTuple):
     read: Callable[[Callable[[Any], Any]], Any]
     told: Callable[[list[Stored]], None]
     sync: str
-    most_messages: float
+    most_messages: Callable[[], float]
     clock: Clock
     require_memory: Callable[[str, int], None]  # raises a `Problem` if windows have no room for so many more bytes
 
@@ -181,7 +181,7 @@ class Hosted:
 
     def _is_new(self, asked: Asked) -> bool:
         """Whether messages are to be pushed. They are not if they came before, or if there is no room."""
-        most, key = self._host.most_messages, asked.unit.key
+        most, key = self._host.most_messages(), asked.unit.key
         try:
             before = None if key is None else self._answered(key)
             if before is None and self.window.size is None and self.window.held >= most:

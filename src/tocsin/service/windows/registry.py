@@ -38,7 +38,7 @@ class Windows:
     """All of them by name. A window that cannot be opened is known by the reason."""
 
     def __init__(self, folder: Path, host: Hosting, most_bytes: float) -> None:
-        self._folder, self._most_bytes = folder / FOLDER, most_bytes
+        self._folder, self.most_bytes = folder / FOLDER, most_bytes
         self._host = host._replace(require_memory=self._require_memory)
         self._known: dict[str, Hosted | str] = {}
         self._reserved = Counter[int]()  # destinations of subscriptions that are being made
@@ -104,12 +104,12 @@ class Windows:
     def _require_memory(self, part: str, more: int) -> None:
         """Raise a `Problem` if subscriptions, or messages, of all windows have no room for so many more bytes."""
         held = sum(one.bytes[part] for one in self)
-        if held + more > self._most_bytes:
+        if held + more > self.most_bytes:
             detail = (
                 f"the {part} of windows take {held >> 20:,} MB of memory, and these {more >> 20:,} MB more; "
-                f"{self._most_bytes / 2**20:,.0f} MB are allowed"
+                f"{self.most_bytes / 2**20:,.0f} MB are allowed"
             )
-            if more > self._most_bytes:
+            if more > self.most_bytes:
                 raise invalid(detail, field="k", limit="window_mb")
             headers = {"Retry-After": "60"}
             raise Problem(429, "quota", detail, headers=headers, limit="window_mb")
