@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput
 from tocsin.records import parsed_record
 from tocsin.service import retention
 from tocsin.service.limits import SETTINGS, Limits, TenantLimits, read_limits
-from tocsin.service.pricing import UNINDEXED, exceeds, may_exceed, price
+from tocsin.service.pricing import UNINDEXED, may_exceed, price, price_beyond
 from tocsin.service.quotas import Bucket
 
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -126,7 +126,7 @@ def test_a_short_text_is_never_costly(where: str, times: int) -> None:
     cost = price(parsed)
 
     assert may_exceed({"where": parsed.source}, cost - 1)
-    assert exceeds(parsed, cost - 1) and not exceeds(parsed, cost)
+    assert price_beyond(parsed, cost - 1) == cost and price_beyond(parsed, cost) is None
     assert may_exceed({"where": {"op": "=", "args": []}}, math.inf) and may_exceed(
         {"where": "{}", "language": "sql"}, 9**9
     )

@@ -92,7 +92,7 @@ def test_parts_have_everything_once_and_in_order(fragments: list[str], most: int
         assert further_parts(len(fragments), len(parts) - 1) == len(parts) - 1
 
 
-def test_deliveries_of_older_releases_are_read(server: Served) -> None:
+def test_deliveries_of_older_releases_are_read() -> None:
     """Their rows do not say how many parts there are: a part has 1,000 subscriptions."""
     assert [further_parts(count, 0) for count in (1, 1000, 1001, 2000, 2001)] == [0, 0, 1, 1, 2]
 

@@ -58,10 +58,13 @@ def price(parsed: Parsed) -> int:
     return _parts(parsed) + (UNINDEXED if is_unindexed(tree_of(parsed)) else 0)
 
 
-def exceeds(parsed: Parsed, limit: float) -> bool:
-    """Whether a subscription costs more than a limit. Cost: ten microseconds a predicate, unless it is near it."""
+def price_beyond(parsed: Parsed, limit: float) -> int | None:
+    """The price of a subscription if it is above a limit. Cost: ten microseconds a predicate, unless it is near it."""
     parts = _parts(parsed)
-    return parts + UNINDEXED > limit and price(parsed) > limit
+    if parts + UNINDEXED <= limit:
+        return None
+    cost = parts + (UNINDEXED if is_unindexed(tree_of(parsed)) else 0)
+    return cost if cost > limit else None
 
 
 def _parts(parsed: Parsed) -> int:

@@ -35,7 +35,7 @@ from tocsin.service.calls.routing import FIELDS, members_of, route_of
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
 from tocsin.service.names import only, record_id, subscription_id
-from tocsin.service.pricing import exceeds, may_exceed, price, tree_of
+from tocsin.service.pricing import may_exceed, price_beyond, tree_of
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.quotas import require_cheap, require_small
@@ -167,8 +167,8 @@ def _change(service: Service, record: Mapping[str, Any]) -> tuple[Put, list[str]
     except RecordError as error:
         raise explained(error, where) from None
     most = service.limits.subscription_cost
-    if may_exceed(record, most) and exceeds(change.parsed, most):
-        require_cheap(price(change.parsed), service.limits)
+    if may_exceed(record, most) and (cost := price_beyond(change.parsed, most)) is not None:
+        require_cheap(cost, service.limits)
     is_text = isinstance(where, str) and where == change.parsed.source  # not a rule of another system
     advice = advice_on(tree_of(change.parsed), where) if is_text else []
     return change, [f"{one.condition}: {one.reason}" for one in advice]
@@ -257,8 +257,8 @@ def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any]
     if may_exceed(own, most):
         with suppress(RecordError):  # the change refuses it, with the reason
             parsed = service.transactions.put(own).parsed
-            if exceeds(parsed, most):
-                require_cheap(price(parsed), service.limits)
+            if (cost := price_beyond(parsed, most)) is not None:
+                require_cheap(cost, service.limits)
     return own, route, size
 
 
