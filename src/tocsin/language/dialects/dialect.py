@@ -231,6 +231,45 @@ def any_of(parts: Sequence[Expression]) -> Expression:
     return disjunction(parts) if parts else Constant(False)
 
 
+def alternatives(parts: Iterable[Expression]) -> Expression:
+    """The OR of conditions on one value, with one set of all constants that the same operand may be equal to.
+
+    >>> from tocsin.language import to_text
+    >>> to_text(alternatives([equal([Constant("a")]), like(VALUE, Wild.RUN, "b"), equal([Constant("c")])]))
+    "element IN ('a', 'c') OR element LIKE '%b'"
+    """
+    whole: list[Expression] = []
+    sets: dict[tuple[Expression, type | None], list[Expression]] = {}
+    for part in (operand for one in parts for operand in (one.operands if isinstance(one, Or) else (one,))):
+        operand, items = _set_of(part)
+        if items:
+            sets.setdefault((operand, _type_of(items[0])), []).extend(items)
+        else:
+            whole.append(part)
+    equated: list[Expression] = [
+        Comparison("=", operand, items[0]) if len(items) == 1 else In(operand, tuple(items))
+        for (operand, _), items in sets.items()
+    ]
+    return any_of(equated + whole)
+
+
+def _set_of(node: Expression) -> tuple[Expression, Sequence[Expression]]:
+    """An operand and the constants of which it must be equal to one; none for other conditions."""
+    operand, items = node, tuple[Expression, ...]()
+    if isinstance(node, In):
+        operand, items = node.operand, node.items
+    elif isinstance(node, Comparison) and node.op == "=":
+        operand, items = node.left, (node.right,)
+    is_plain = isinstance(operand, Attribute) or (isinstance(operand, Call) and operand.arguments == (VALUE,))
+    return operand, items if is_plain and all(map(_type_of, items)) else ()
+
+
+def _type_of(item: Expression) -> type | None:
+    """The type of a constant, also of one without case; None for anything else."""
+    constant = item.arguments[0] if isinstance(item, Call) and item.arguments else item
+    return type(constant.value) if isinstance(constant, Constant) else None
+
+
 def not_true(node: Expression) -> Expression:
     """TRUE where a condition is FALSE or UNKNOWN: the NOT of systems with two truths."""
     return Not(node if is_two_valued(node) else call("HOLDS", node))

@@ -6,7 +6,8 @@ before you match. A field that is a list has several values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from tocsin.errors import ExpressionError
@@ -17,6 +18,7 @@ from tocsin.language.dialects.dialect import (
     Reader,
     Wild,
     all_of,
+    alternatives,
     any_of,
     as_json,
     call,
@@ -118,42 +120,72 @@ def _parsed(rule: Mapping[str, Json], reader: Reader) -> tuple[Any, Any]:
         reader.fail(f"pySigma cannot read it: {' '.join(str(error).split())}")
 
 
-def _lines_in(detection: Any) -> Iterator[tuple[Any, Any]]:
-    """Every field of a detection, with its modifiers, and each of its values."""
-    for line in detection.detection_items:
-        if hasattr(line, "detection_items"):
-            yield from _lines_in(line)
+class _Line:
+    """A field of a detection, with its modifiers and values."""
+
+    def __init__(self, item: Any) -> None:
+        self._item = item
+
+    @cached_property
+    def text(self) -> str:
+        """The line as the rule writes it."""
+        names = {modifier: name for name, modifier in library("sigma.modifiers", "sigma").modifier_mapping.items()}
+        modifiers = [names.get(one, one.__name__) for one in self._item.modifiers]
+        values = [_plain(one) for one in self._item.original_value]
+        written = as_json(values[0] if len(values) == 1 else values)
+        return f"{'|'.join([self._item.field or 'keywords', *modifiers])}: {written}"
+
+
+def _lines_in(detection: Any) -> Iterator[tuple[_Line, Any]]:
+    """Every line of a detection, with each of its values."""
+    for item in detection.detection_items:
+        if hasattr(item, "detection_items"):
+            yield from _lines_in(item)
         else:
-            yield from ((line, value) for value in line.value)
+            line = _Line(item)
+            yield from ((line, value) for value in item.value)
 
 
-def _of_item(item: Any, lines: Mapping[int, Any], reader: Reader) -> Expression:
+def _of_item(item: Any, lines: Mapping[int, _Line], reader: Reader) -> Expression:
     """The condition of a node of pySigma's tree. Recurses to the depth of the tree."""
     kind = type(item).__name__
     if kind == "ConditionNOT":
         return not_true(_of_item(item.args[0], lines, reader))
-    if kind in ("ConditionAND", "ConditionOR"):
+    if kind == "ConditionAND":
         parts = [_of_item(one, lines, reader) for one in item.args]
-        condition = all_of(parts) if kind == "ConditionAND" else any_of(parts)
-        of_lines = {id(lines.get(id(getattr(one, "value", None)))): one for one in item.args}
-        line = lines.get(id(getattr(item.args[0], "value", None))) if len(of_lines) == 1 else None
-    else:
-        is_keyword = kind == "ConditionValueExpression"
-        condition = (
-            call("ANY_ATTRIBUTE", _contains(item.value, reader))
-            if is_keyword
-            else _of_field(item.field, item.value, reader)
-        )
-        line = lines.get(id(item.value))
-    return condition if line is None else reader.note(condition, _written(line))
+        line = _line_of(item.args[0], lines) if len({id(_line_of(one, lines)) for one in item.args}) == 1 else None
+        return _noted(all_of(parts), line, reader)
+    alike: dict[tuple[int, str | None], list[Any]] = {}  # values of one line and field, which are one condition
+    whole = []
+    for one in item.args if kind == "ConditionOR" else [item]:
+        line = _line_of(one, lines)
+        if line is None:
+            whole.append(_of_item(one, lines, reader))
+        else:
+            alike.setdefault((id(line), getattr(one, "field", None)), []).append(one)
+    conditions = [_noted(_of_values(some, reader), _line_of(some[0], lines), reader) for some in alike.values()]
+    return any_of([*conditions, *whole])
 
 
-def _written(line: Any) -> str:
-    """How a rule writes a field, its modifiers and its values."""
-    names = {modifier: name for name, modifier in library("sigma.modifiers", "sigma").modifier_mapping.items()}
-    field = "|".join([line.field or "keywords", *(names.get(one, one.__name__) for one in line.modifiers)])
-    values = [_plain(one) for one in line.original_value]
-    return f"{field}: {as_json(values[0] if len(values) == 1 else values)}"
+def _line_of(item: Any, lines: Mapping[int, _Line]) -> _Line | None:
+    """The field with modifiers and values that a value of pySigma's tree is from; None for other nodes."""
+    return lines.get(id(getattr(item, "value", None)))
+
+
+def _noted(condition: Expression, line: _Line | None, reader: Reader) -> Expression:
+    return condition if line is None else reader.note(condition, line.text)
+
+
+def _of_values(items: Sequence[Any], reader: Reader) -> Expression:
+    """The OR of values of one field, in one SOME as far as they are conditions on `element`; or of keywords."""
+    values = [item.value for item in items]
+    if type(items[0]).__name__ == "ConditionValueExpression":
+        return call("ANY_ATTRIBUTE", alternatives(_contains(value, reader) for value in values))
+    field = items[0].field
+    apart = [_of_field(field, value, reader) for value in values if type(value).__name__ in _OF_FIELDS]
+    conditions = [_of_value(value, reader) for value in values if type(value).__name__ not in _OF_FIELDS]
+    found = [reader.some(_path_of(field), alternatives(conditions))] if conditions else []
+    return any_of([*found, *apart])
 
 
 def _plain(value: Any) -> Json:
@@ -166,7 +198,12 @@ def _plain(value: Any) -> Json:
 # ---- one field
 
 
+_OF_FIELDS: Final = frozenset(("SigmaNull", "SigmaExists", "SigmaFieldReference", "SigmaTimestampPart"))
+"""The kinds of values that are conditions on a field as a whole."""
+
+
 def _of_field(field: str, value: Any, reader: Reader) -> Expression:
+    """The condition of a value of `_OF_FIELDS`."""
     kind = type(value).__name__
     if kind == "SigmaNull":
         return not_true(reader.has_value(_path_of(field)))
@@ -175,13 +212,11 @@ def _of_field(field: str, value: Any, reader: Reader) -> Expression:
         return found if value.exists else not_true(found)
     if kind == "SigmaFieldReference":
         return _of_other(field, value, reader)
-    if kind == "SigmaTimestampPart":
-        part = value.timestamp_part.name.lower()
-        if part != "hour":
-            reader.refuse(part)
-        hour = Comparison("=", call("HOUR", VALUE), Constant(float(value.number)))
-        return reader.some(_path_of(field), hour)
-    return reader.some(_path_of(field), _of_value(value, reader))
+    part = value.timestamp_part.name.lower()
+    if part != "hour":
+        reader.refuse(part)
+    hour = Comparison("=", call("HOUR", VALUE), Constant(float(value.number)))
+    return reader.some(_path_of(field), hour)
 
 
 def _path_of(field: str) -> list[str]:
