@@ -109,7 +109,7 @@ def test_every_figure_can_be_read(path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('measure = "memory"', 'measure = "luck"', "'luck' is none of match, build, memory"),
+        ('measure = "memory"', 'measure = "luck"', "'luck' is none of match, build, insert, memory"),
         ('beside = "scan"', 'beside = "skan"', "'skan' is none of scan, access"),
         ('kind = "rises"', 'kind = "sings"', "'sings' is none of"),
         (', than = ["scan"], factor', ", factor", "needs `than`"),
