@@ -83,7 +83,8 @@ def test_no_part_of_a_service_keeps_an_old_limit(server: Served) -> None:
     limits, service = Limits(*range(1_000, 1_000 + len(Limits._fields))), server.service
     service.limit(limits)
     used = {
-        "bodies_bytes": service.room.most, "outbox": service.webhooks.most, "outbox_bytes": service.webhooks.most_bytes,
+        "bodies_bytes": service.room.most, "answers_bytes": service.answer_room.most,
+        "outbox": service.webhooks.most, "outbox_bytes": service.webhooks.most_bytes,
         "window_bytes": service.windows.most_bytes, "window_messages": service.windows._host.most_messages(),
     }  # fmt: skip
     assert service.limits == service.quotas._limits == limits

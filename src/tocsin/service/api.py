@@ -136,6 +136,23 @@ class Exchange:
         """The body, within the limits."""
         return await bodies.read_body(self.request, int(self.service.limits.body_bytes), self.holding)
 
+    async def large(
+        self, most: int, make: Callable[[], Awaitable[bytes]], media_type: str = "application/json"
+    ) -> Response:
+        """An answer of at most about so many bytes, which is made when there is room for it; raises a `Problem`.
+
+        It takes room until the client has taken it.
+        """
+        holding = bodies.Holding((self.service.answer_room, self.shared.tenants.answer_room))
+        try:
+            await holding.take(most)
+            body = await make()
+        except BaseException:
+            holding.release()
+            raise
+        holding.shrink(len(body))
+        return _Large(holding, body, media_type)
+
     async def parsed(self, read: Callable[[bytes], Parsed], body: bytes) -> Parsed:
         """What `read` makes of a body. A long one is read on a thread, so that the event loop goes on."""
         return read(body) if len(body) <= _SHORT else await self.service.in_thread(read, body)
@@ -263,6 +280,22 @@ def versioned(exchange: Exchange, document: Any, tag: str) -> Response:
 def raw(body: bytes, status: int = 200, media_type: str = "application/json") -> Response:
     """An answer whose bytes are made already."""
     return Response(body, status, None, media_type)
+
+
+class _Large(Response):
+    """An answer that takes room in memory until the client has taken it, but for some kilobytes."""
+
+    def __init__(self, holding: bodies.Holding, body: bytes, media_type: str) -> None:
+        super().__init__(body, media_type=media_type)
+        self._holding = holding
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            await send({"type": "http.response.body", "body": self.body, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})  # once the connection can take more
+        finally:
+            self._holding.release()
 
 
 def named_page(

@@ -49,18 +49,20 @@ def media_type(request: Request, known: frozenset[str], default: str = JSON) -> 
 SMALL: Final = 1 << 16
 """Bytes of a body that take no room: a connection holds as many in any case."""
 MOST_AT_ONCE: Final = 512 << 20
-"""Bytes of the bodies of all tenants that are in memory at once."""
+"""Bytes of the bodies of all tenants that are in memory at once, and of their answers."""
 _PATIENCE_S: Final = 5.0
 """How long a body waits for room."""
+_ANSWER_PATIENCE_S: Final = 20.0
+"""How long an answer waits for room: that of several others may be made meanwhile."""
 _STEP: Final = 1 << 20
 """A body of unknown length takes room in steps of so many bytes."""
 
 
 class Room:
-    """The bytes of bodies that may be in memory at once, given in the order of the requests."""
+    """The bytes of bodies, or of answers, that may be in memory at once, given in the order of the requests."""
 
-    def __init__(self, most: float) -> None:
-        self.most, self._held = most, 0
+    def __init__(self, most: float, *, of_answers: bool = False) -> None:
+        self.most, self._held, self._of_answers = most, 0, of_answers
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, size: int) -> None:
@@ -71,7 +73,7 @@ class Room:
         given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((size, given))
         try:
-            await asyncio.wait((given,), timeout=_PATIENCE_S)
+            await asyncio.wait((given,), timeout=_ANSWER_PATIENCE_S if self._of_answers else _PATIENCE_S)
         except asyncio.CancelledError:
             if given.done():
                 self.give_back(size)
@@ -81,7 +83,8 @@ class Room:
                 self._waiting.remove((size, given))
                 self._serve()
         if not given.done():
-            detail = "the bodies of other requests fill the memory for them; send the request later"
+            what = "answers to" if self._of_answers else "bodies of"
+            detail = f"the {what} other requests fill the memory for them; send the request later"
             raise Problem(503, "busy", detail, headers={"Retry-After": "1"})
 
     def give_back(self, size: int) -> None:
@@ -96,12 +99,12 @@ class Room:
             given.set_result(None)
 
     def _fits(self, size: int) -> bool:
-        """Whether there is room. A body that is larger than all of it has room alone."""
+        """Whether there is room. What is larger than all of it has room alone."""
         return not self._held or self._held + size <= self.most
 
 
 class Holding:
-    """The room that the body of one request takes in each of some rooms, until it is released."""
+    """The room that the body of one request, or its answer, takes in each of some rooms, until it is released."""
 
     def __init__(self, rooms: Sequence[Room]) -> None:
         self._rooms, self._taken = rooms, [0] * len(rooms)
@@ -112,12 +115,16 @@ class Holding:
             await room.take(size)
             self._taken[place] += size
 
+    def shrink(self, size: int) -> None:
+        """Give back what is more than a size, or nothing."""
+        for place, room in enumerate(self._rooms):
+            if (rest := self._taken[place] - size) > 0:
+                self._taken[place] = size
+                room.give_back(rest)
+
     def release(self) -> None:
         """Give all room back."""
-        for place, room in enumerate(self._rooms):
-            if size := self._taken[place]:
-                self._taken[place] = 0
-                room.give_back(size)
+        self.shrink(0)
 
 
 async def read_body(request: Request, limit: int, holding: Holding) -> bytes:

@@ -36,6 +36,7 @@ class Limits(NamedTuple):
 
     body_bytes: float = 16 << 20
     bodies_bytes: float = 128 << 20  # of requests that are answered at once
+    answers_bytes: float = 128 << 20  # of large answers that are made and sent at once
     payload_bytes: float = 64 << 10
     streams: float = 10_000
     retain_s: float = 7 * 86_400
@@ -76,6 +77,13 @@ SETTINGS: Final = (
     Setting("body_mb", "body_bytes", 1 << 20, "the largest body of a request, in megabytes", 0.001),
     Setting(
         "bodies_mb", "bodies_bytes", 1 << 20, "the bodies of requests that are answered at once, in megabytes", 0.001
+    ),
+    Setting(
+        "answers_mb",
+        "answers_bytes",
+        1 << 20,
+        "the large answers of /v1/match that are made and sent at once, in megabytes",
+        0.001,
     ),
     Setting("payload_kb", "payload_bytes", 1 << 10, "the largest payload of a subscription, in kilobytes", 0),
     Setting("retain_days", "retain_s", 86_400, "how long events are kept", 0),

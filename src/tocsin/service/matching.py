@@ -17,6 +17,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records import Chunk, ObjectChunk
+from tocsin.service.bodies import SMALL
 from tocsin.service.fragments import fragments, lines_of_many
 from tocsin.service.names import Asked
 from tocsin.service.problems import Problem, invalid, printable
@@ -28,7 +29,7 @@ MOST_BYTES: Final = 16 << 20
 """Of the matches of an answer; it has one at least."""
 Result = TypeVar("Result")
 Found = tuple[list[Columns], list[Reject]]
-Waiting = tuple[Mapping[str, Any], Ranking | None, "asyncio.Future[str]"]
+Waiting = tuple[Mapping[str, Any], Ranking | None, "asyncio.Future[str | None]"]
 
 
 def ranking_of(asked: Asked) -> Ranking | None:
@@ -66,9 +67,9 @@ class Matcher:
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "tocsin-match")
 
-    async def match(self, event: Mapping[str, Any], ranking: Ranking | None) -> str:
-        """The matches of one event, as the members of a JSON document."""
-        done: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    async def match(self, event: Mapping[str, Any], ranking: Ranking | None) -> str | None:
+        """The matches of one event, as the members of a JSON document; None if they are large."""
+        done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((event, ranking, done))
         if self._task is None:
             self._task = asyncio.create_task(self._answer())
@@ -88,7 +89,7 @@ class Matcher:
             try:
                 answers = await self.run(self._matched, batch)
             except Exception as error:  # each caller gets it  # noqa: BLE001
-                answers = [error] * len(batch)
+                answers = [error for _ in batch]
             for (_, _, done), answer in zip(batch, answers, strict=True):
                 if done.done():
                     continue
@@ -98,20 +99,20 @@ class Matcher:
                     done.set_result(answer)
         self._task = None
 
-    def _matched(self, batch: Sequence[Waiting]) -> list[str | Exception]:
-        """The answers of a batch, those of each ranking together."""
-        answers: list[str | Exception] = [Problem(500, "internal", "not matched")] * len(batch)
+    def _matched(self, batch: Sequence[Waiting]) -> list[str | Exception | None]:
+        """The answers of a batch, those of each ranking together. A large one is None: it is not made here."""
+        answers: list[str | Exception | None] = [Problem(500, "internal", "not matched")] * len(batch)
         places: dict[Ranking | None, list[int]] = {}
         for place, (_, ranking, _) in enumerate(batch):
             places.setdefault(ranking, []).append(place)
         for ranking, own in places.items():
-            chunk, rooms = ObjectChunk([(place, batch[place][0]) for place in own]), Rooms(MOST_BYTES)
+            chunk, rooms = ObjectChunk([(place, batch[place][0]) for place in own]), Rooms(min(SMALL, MOST_BYTES))
             found, rejects = hits_of(self._engine, chunk, ranking, room=rooms)
             for place in own:
                 answers[place] = invalid(_reason(rejects, place))
             for hits in found:
                 for place, matches in zip(hits.rows, listed(hits), strict=True):
-                    answers[place] = members(matches, rooms.ends.get(place))
+                    answers[place] = None if place in rooms.ends else members(matches, None)
         return answers
 
     def close(self) -> None:

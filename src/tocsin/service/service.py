@@ -55,7 +55,7 @@ class Service:
         self.engine, self.limits, self.clock = engine, limits, clock or Clock()
         self.clock_returns = self.clock.returns  # as retention has seen them
         self.quotas = Quotas(limits, engine)
-        self.room = Room(limits.bodies_bytes)
+        self.room, self.answer_room = Room(limits.bodies_bytes), Room(limits.answers_bytes, of_answers=True)
         self.transactions = Transactions(engine)
         self.transactions.submit(Prepare()).result()
         identity = self.transactions.identity
@@ -107,7 +107,7 @@ class Service:
         """Use other limits from now on. What is beyond them stays; nothing more is taken."""
         self.limits = limits
         self.quotas.limit(limits)
-        self.room.most = limits.bodies_bytes
+        self.room.most, self.answer_room.most = limits.bodies_bytes, limits.answers_bytes
         self.webhooks.most, self.webhooks.most_bytes = limits.outbox, limits.outbox_bytes
         self.windows.most_bytes = limits.window_bytes
 

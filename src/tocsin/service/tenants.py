@@ -55,7 +55,7 @@ class Tenants:
         self._opening: dict[str, asyncio.Task[Service]] = {}
         self.left_out: dict[str, str] = {}  # why tenants could not be opened
         self._is_stopping = False
-        self.room = Room(MOST_AT_ONCE)  # for bodies
+        self.room, self.answer_room = Room(MOST_AT_ONCE), Room(MOST_AT_ONCE, of_answers=True)
         self._turn = asyncio.Lock()  # held while a store is checked
         self.clock = Clock()
         self.clock.resume(Transactions(engine).read(stored_mark))

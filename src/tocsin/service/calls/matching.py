@@ -50,22 +50,23 @@ async def match(exchange: Exchange) -> Response:
     if form == bodies.JSON:
         event = await exchange.parsed(bodies.event_object, body)
         quotas.events(1)
-        if named or only is not None or after is not None:
-            return raw(
-                await matcher.run(_one, exchange, event, ranking, _room(body, 1, after, named=named), named, only)
-            )
-        return raw(f"{{{await matcher.match(event, ranking)}}}".encode())
+        if not named and only is None and after is None and (small := await matcher.match(event, ranking)) is not None:
+            return raw(f"{{{small}}}".encode())
+        room = _room(body, 1, after, named=named)
+        return await exchange.large(MOST_BYTES, lambda: matcher.run(_one, exchange, event, ranking, room, named, only))
     if form == bodies.LINES:
         lines = await exchange.parsed(bodies.Lines, body)
         quotas.events(len(lines))
-        answer = await _of_lines(exchange, lines, ranking, _room(body, len(lines), after, named=False))
-        return raw(answer, media_type="application/x-ndjson")
+        room = _room(body, len(lines), after, named=False)
+        return await exchange.large(
+            MOST_BYTES, lambda: _of_lines(exchange, lines, ranking, room), "application/x-ndjson"
+        )
     table = await exchange.service.in_thread(arrow.read_table, body)
     quotas.events(len(table))
-    answer = await matcher.run(
-        _table, exchange, table, ranking, _room(body, len(table), after, named=named), named, only
+    room = _room(body, len(table), after, named=named)
+    return await exchange.large(
+        MOST_BYTES, lambda: matcher.run(_table, exchange, table, ranking, room, named, only), arrow.MEDIA_TYPE
     )
-    return raw(answer, media_type=arrow.MEDIA_TYPE)
 
 
 def _after(exchange: Exchange) -> SubscriptionId | None:
