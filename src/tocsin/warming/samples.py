@@ -153,6 +153,18 @@ def _matcher(registration: Registration) -> None:
     _all_of(registration.name, texts, [*_EVENTS, {"price": Range(5, 20), "color": "red"}])
     for ranking in _examples(registration.also):
         match(_subscriptions(_REGIONS), _EVENTS, index=registration.name, ranking=ranking)
+    if registration.recent is not None:
+        _changed_in_place(registration.name)
+
+
+def _changed_in_place(index: str) -> None:
+    """Recent subscriptions in a structure that inserts and deletes: each match finds one more, then one less."""
+    engine = Engine(index)
+    for number in range(3):
+        engine.subscribe(f"s{number}", f"price = {number} AND color = 'red'")
+        engine.match({"price": number, "color": "red"})
+    engine.unsubscribe("s0")
+    engine.match({"price": 1, "color": "red"})
 
 
 def _all_of(index: str, texts: tuple[str, ...], events: list[dict[str, Any]]) -> None:
