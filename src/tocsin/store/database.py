@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import time
 import uuid
@@ -36,11 +37,17 @@ _SEQUENCE: Final = """
 SELECT max(coalesce((SELECT max(sequence) FROM subscriptions), 0), coalesce((SELECT max(sequence) FROM tombstones), 0),
     (SELECT value FROM meta WHERE name = 'floor'))
 """
+_PUT_META: Final = """
+INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value IS NOT excluded.value
+"""
 _OLDEST_SQLITE: Final = (3, 37)  # it has strict tables
 SYNCS: Final = {"full": "FULL", "relaxed": "NORMAL"}
 _AT_ONCE: Final = 4096
 _FOLD_S: Final = 1.0
 _LARGE_WAL: Final = 64 << 20
+_SMALL_WAL: Final = 1 << 20
+_LITTLE_ROOM: Final = 4 * _LARGE_WAL
+"""On a disk with less room, the log is folded sooner. A full disk may have no room for what a large log would add."""
 ALARMING_LOG: Final = 4 * _LARGE_WAL
 """A log of so many bytes means that some reader keeps it from being folded."""
 _FREE_PAGES: Final = 256
@@ -62,7 +69,7 @@ class Database:
         self._connection = connection
         self._lock = lock
         self._window = WindowTables(folder, connection)
-        self._folded = time.monotonic()
+        self._folded, self._has_little_room = time.monotonic(), False
         self._is_to_begin = False  # within a transaction that has had no statement yet
         self.subscriptions = SubscriptionTable(connection, self._begin)
 
@@ -112,11 +119,11 @@ class Database:
         return one
 
     def _begin_to_write(self, sync: str) -> None:
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA wal_autocheckpoint = 0")
-        self._connection.execute(f"PRAGMA journal_size_limit = {_LARGE_WAL}")
-        self._connection.execute(f"PRAGMA synchronous = {SYNCS[sync]}")
+        log = ("journal_mode = WAL", "wal_autocheckpoint = 0", f"journal_size_limit = {_LARGE_WAL}")
+        for setting in (*log, f"synchronous = {SYNCS[sync]}"):
+            self._connection.execute(f"PRAGMA {setting}")
         self._upgrade()
+        self._look_for_room()
 
     def _require_known(self) -> None:
         if self._pragma("application_id") != APPLICATION:
@@ -154,8 +161,8 @@ class Database:
         return None if found is None else found[0]
 
     def put_meta(self, name: str, value: Any) -> None:
-        """Change a setting, within a transaction."""
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+        """Change a setting, within a transaction. Nothing is written if it has that value."""
+        self.connection.execute(_PUT_META, (name, value))
 
     @property
     def identity(self) -> Identity:
@@ -166,8 +173,7 @@ class Database:
     def sequence(self) -> int:
         """The number of the last change: that of a row, of a tombstone, or of the last one that is forgotten."""
         with connections.told(self.folder):
-            found: tuple[int] = self._connection.execute(_SEQUENCE).fetchone()
-        return found[0]
+            return int(self._connection.execute(_SEQUENCE).fetchone()[0])
 
     @property
     def texts(self) -> dict[str, Text]:
@@ -329,7 +335,7 @@ class Database:
                 (is_kept, *_) = self._connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
             finally:
                 self._connection.execute(f"PRAGMA busy_timeout = {connections.BUSY_MS}")
-            self._connection.execute(f"PRAGMA incremental_vacuum({_FREE_PAGES})").fetchall()
+            self._connection.executescript(f"PRAGMA incremental_vacuum({_FREE_PAGES})")  # `execute` frees one page
         if is_kept and size > ALARMING_LOG:
             raise StoreError(
                 f"the log of the store in {self.folder} has grown to {size >> 20:,} MB, because a process has been "
@@ -342,8 +348,14 @@ class Database:
         is_time = now - self._folded >= _FOLD_S
         if is_time:
             self._folded = now
+            self._look_for_room()
+        if is_time or (self._has_little_room and self.log_bytes > _SMALL_WAL):
             self.fold_log()
         return is_time
+
+    def _look_for_room(self) -> None:
+        with suppress(OSError):
+            self._has_little_room = shutil.disk_usage(self.folder).free < _LITTLE_ROOM
 
     def copy_to(self, folder: Path) -> None:
         """Write a copy of this moment as the store of another folder, with an epoch of its own."""
