@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import sqlite3
@@ -33,6 +34,7 @@ _FULL: Final = (
     sqlite3.SQLITE_IOERR_SHMSIZE,
 )  # fmt: skip
 """What SQLite says on a full disk, and not where a disk cannot be read."""
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def printable(text: str, most: int = _MOST_TEXT) -> str:
@@ -101,6 +103,11 @@ def conflict(detail: str, **more: Any) -> Problem:
     return Problem(409, "conflict", detail, **more)
 
 
+def disk_full() -> Problem:
+    """A change that the disk has no room for."""
+    return Problem(507, "full", "the disk is full; nothing of this request was stored, and nothing stored was lost")
+
+
 def of_expression(error: ExpressionError) -> Problem:
     """A condition that cannot be understood, with the place and what to write."""
     reason, _, hint = error.reason.partition("; ")
@@ -123,7 +130,7 @@ def of_error(error: Exception) -> Problem:
     if isinstance(error, InvalidInput | MissingExtra):  # such as for rules in a language whose package is missing
         return invalid(str(error))
     if is_full(error):
-        return Problem(507, "full", "the disk is full; nothing of this request was stored, and nothing stored was lost")
+        return disk_full()
     if isinstance(error, StoreError):
         _LOG.error("a request failed: %s", error)  # which names folders of the server
         return Problem(
@@ -137,17 +144,29 @@ def partly(error: Exception, stored: int, *, has_key: bool) -> Problem:
 
     With `has_key`, the request has a key or one for each line.
     """
+    again = "send it again with the same keys, which stores no line twice" if has_key else "send the others again"
+    what = f"the first {stored:,} lines of the request are stored, and the others are not"
+    return _stored(error, f"{what}: {again}", stored)
+
+
+def undelivered(error: Exception, what: str, *, has_key: bool, stored: int | None = None) -> Problem:
+    """The error of a request that is done, with so many lines that are `stored`, whose deliveries are made later."""
+    again = "send it again with the same key, or not at all" if has_key else "do not send it again"
+    return _stored(error, f"{what}, and its deliveries are made later: {again}", stored)
+
+
+def _stored(error: Exception, what: str, stored: int | None) -> Problem:
     problem = of_error(error)
     reason = problem.detail.partition("; nothing of this request was stored")[0]
-    again = "send it again with the same keys, which stores no line twice" if has_key else "send the others again"
-    detail = f"{reason}; the first {stored:,} lines of the request are stored, and the others are not: {again}"
     more = {**problem.more, "stored": stored}
-    return Problem(problem.status, problem.kind, detail, headers=problem.headers, **more)
+    return Problem(problem.status, problem.kind, f"{reason}; {what}", headers=problem.headers, **more)
 
 
 def is_full(error: BaseException | None) -> bool:
     """Whether a full disk, or a database at its limit, refused a change."""
     while error is not None:
+        if isinstance(error, OSError):
+            return error.errno in _NO_SPACE
         if isinstance(error, sqlite3.OperationalError):
             return getattr(error, "sqlite_errorcode", 0) in _FULL
         error = error.__cause__

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.service.bodies import json_text
 from tocsin.service.limits import Limits
-from tocsin.service.problems import Problem, invalid
+from tocsin.service.problems import Problem, disk_full, invalid
 
 _BURST_S: Final = 10.0
 """How many seconds of events may come at once, unless a burst is set."""
@@ -52,6 +52,7 @@ class Quotas:
         self._recent_bytes = 0  # of payloads and conditions that came since
         self.others_bytes: Callable[[], int] = lambda: 0  # of payloads of windows
         self.store_bytes = 0  # as of the last look
+        self.is_disk_full = False  # so that nothing may take the room that retention needs
         self.refused: Counter[str] = Counter()
 
     def limit(self, limits: Limits) -> None:
@@ -68,7 +69,9 @@ class Quotas:
             raise self._refused("events_per_s", limit, wait)
 
     def stored(self) -> None:
-        """Raise a `Problem` if the store is full."""
+        """Raise a `Problem` if the store, or the disk, is full."""
+        if self.is_disk_full:
+            raise disk_full()
         if self.store_bytes >= self._limits.store_bytes:
             limit = f"the store has the {self._limits.store_bytes / 2**30:g} GB that are allowed"
             raise self._refused("store_gb", f"{limit}; delete something, or wait until events are too old", _LATER_S)

@@ -59,6 +59,8 @@ class Readiness:
             return "SQLite's log is not folded, and grows: a reader holds it"
         if reason := self._why_idle(service.transactions.progress()):
             return reason
+        if service.quotas.is_disk_full:
+            return "the disk is full"
         check, time = self.checks.get(None, (None, 0))
         if check is not None and check.damage:
             return f"SQLite's check found the store damaged at {time_text(time)}; `tocsin doctor` examines it"

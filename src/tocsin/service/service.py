@@ -22,7 +22,7 @@ from tocsin.service.matching import Matcher
 from tocsin.service.metrics import Metrics
 from tocsin.service.outbox import Outbox, Stored
 from tocsin.service.principals import Principal
-from tocsin.service.problems import unknown
+from tocsin.service.problems import is_full, unknown
 from tocsin.service.publishing import Publisher
 from tocsin.service.quotas import Quotas
 from tocsin.service.readers import Readers
@@ -119,6 +119,11 @@ class Service:
         """Make a change durable; returns what its `apply` returns."""
         submitted: Future[Any] = self.transactions.submit(change)
         return await asyncio.wrap_future(submitted)
+
+    def is_disk_full(self) -> bool:
+        """Whether a full disk refused the last change of the store, or of a window's."""
+        stores = (self.transactions.progress(), *(window.progress() for window in self.windows))
+        return any(is_full(store.error) for store in stores)
 
     def destination(self, principal: Principal, id: str) -> Destination:
         """A destination of the principal's tenant; raises a `Problem`."""

@@ -29,6 +29,7 @@ from tocsin.service.connections import Connections, room_for
 from tocsin.service.guard import LOOPBACK
 from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, LiveLimits, TenantLimits
 from tocsin.service.protocol import BoundedConnection
+from tocsin.service.reserve import Reserve
 from tocsin.service.service import Service
 from tocsin.service.tables import RememberTokens, had_tokens
 from tocsin.service.tenants import Tenants
@@ -109,7 +110,14 @@ async def running(engine: DurableEngine, options: Options, authentication: Authe
     limits = options.limits if isinstance(options.limits, TenantLimits) else options.limits.newest()
     tenants = Tenants(engine, limits, options.sync, options.secret_keys, live)
     tokens = _remember_tokens(tenants.default, authentication)
-    work = (_note_uses(authentication), tenants.resume(), tokens, _remember_clock(tenants), tenants.follow_limits())
+    work = (
+        _note_uses(authentication),
+        tenants.resume(),
+        tokens,
+        _remember_clock(tenants),
+        tenants.follow_limits(),
+        tenants.keep_reserve(),
+    )
     beside = [asyncio.create_task(one) for one in work]
     try:
         yield tenants
@@ -207,6 +215,7 @@ def serve(options: Options, ready: Callable[[Server], None]) -> None:
     options = _fitting(options)
     listening = bound(options.host, options.port)
     with listening:
+        Reserve(options.folder).look()  # SQLite needs some room to open a store
         engine = Engine.open(options.folder, sync=options.sync)
         with engine:
             set_aside()  # the subscriptions, too, which are not garbage of any request

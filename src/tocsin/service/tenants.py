@@ -23,11 +23,13 @@ from tocsin.service.access.tokens import TENANTS, tenant_folder
 from tocsin.service.bodies import MOST_AT_ONCE, Room
 from tocsin.service.clock import Clock, stored_mark
 from tocsin.service.limits import LiveLimits, TenantLimits
-from tocsin.service.problems import Problem
+from tocsin.service.problems import Problem, disk_full, is_full
+from tocsin.service.reserve import Reserve
 from tocsin.service.retention import keep
 from tocsin.service.service import Service
 from tocsin.service.webhooks.encryption import Keys
 
+_RESERVE_S: Final = 0.5
 _LOG: Final = logging.getLogger("tocsin.service")
 _LIMITS_S: Final = 1.0
 """How often to look whether limits changed."""
@@ -56,6 +58,8 @@ class Tenants:
         self.left_out: dict[str, str] = {}  # why tenants could not be opened
         self._is_stopping = False
         self.room, self.answer_room = Room(MOST_AT_ONCE), Room(MOST_AT_ONCE, of_answers=True)
+        self.reserve = Reserve(engine.folder)
+        self.reserve.look()
         self._turn = asyncio.Lock()  # held while a store is checked
         self.clock = Clock()
         self.clock.resume(Transactions(engine).read(stored_mark))
@@ -115,11 +119,14 @@ class Tenants:
             _LOG.error(
                 "the tenant %s is left out: %s", tenant, self.left_out[tenant], exc_info=None if known else error
             )
+            if is_full(error):
+                raise disk_full() from error
             detail = "the tenant cannot be opened, and is tried again; the log of the server has the reason"
             raise Problem(503, "store", detail, headers={"Retry-After": "10"}) from error
 
     def _keep(self, tenant: str, service: Service) -> Service:
         self.left_out.pop(tenant, None)
+        service.quotas.is_disk_full = self.reserve.is_spent
         self._open[tenant] = _Open(service, asyncio.create_task(keep(service, self._turn)))
         return service
 
@@ -137,6 +144,14 @@ class Tenants:
         self._limits = limits
         for name, service in self:
             service.limit(limits.of(name))
+
+    async def keep_reserve(self) -> None:
+        """Spend the reserve when the disk is full, and let nobody but retention use it, until it is there again."""
+        while True:
+            await asyncio.sleep(_RESERVE_S)
+            await asyncio.to_thread(self.reserve.look)
+            for _, service in self:
+                service.quotas.is_disk_full = self.reserve.is_spent or service.is_disk_full()
 
     def troubled(self) -> list[str]:
         """The names of the tenants, besides the default one, that take no changes or could not be opened."""

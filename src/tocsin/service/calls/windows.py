@@ -14,7 +14,7 @@ from tocsin.service.calls.events import given_key, in_progress, units_of
 from tocsin.service.limits import Limits
 from tocsin.service.names import checked_name, integral, only, present
 from tocsin.service.principals import OPERATE, PUBLISH, READ, SUBSCRIBE
-from tocsin.service.problems import invalid, partly, refusal
+from tocsin.service.problems import Problem, invalid, partly, refusal
 from tocsin.service.units import Key, Unit, digest_of
 from tocsin.service.windows.hosted import Hosted
 from tocsin.service.windows.registry import PutWindow, RemoveWindow
@@ -123,14 +123,21 @@ async def messages(exchange: Exchange) -> Response:
             with in_progress(exchange, unit.key):
                 reports.append(await asyncio.wrap_future(found.push(unit, is_told=is_told)))
         except Exception as error:
-            if not reports:
+            if len(units) == 1:
                 raise
-            stored = sum(one["accepted"] + one["rejected"] for one in reports)
+            stored = sum(report["accepted"] + report["rejected"] for report in reports) + _stored(error)
+            if not stored:
+                raise
             raise partly(error, stored, has_key=unit.key is not None) from error
     report = _report(reports, found)
     if form == bodies.JSON and report["errors"]:
         raise invalid(report["errors"][0]["reason"], field=report["errors"][0]["field"])
     return _repeated(reports, report)
+
+
+def _stored(error: Exception) -> int:
+    """How many messages a window has, although their request failed."""
+    return int(error.more.get("stored", 0)) if isinstance(error, Problem) else 0
 
 
 def _route(one: Hosted) -> str:

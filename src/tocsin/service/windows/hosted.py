@@ -19,7 +19,7 @@ from tocsin.records import ObjectChunk
 from tocsin.service.audit import Sender
 from tocsin.service.clock import Clock, Moment
 from tocsin.service.outbox import Stored
-from tocsin.service.problems import Problem, invalid, printable
+from tocsin.service.problems import Problem, invalid, printable, undelivered
 from tocsin.service.readers import Readers
 from tocsin.service.throttles import put_told
 from tocsin.service.units import Key, Unit
@@ -28,7 +28,7 @@ from tocsin.service.windows.batches import Batch, HandOver
 from tocsin.service.windows.interests import Changed, Interest
 from tocsin.store import Change, Database, Progress
 from tocsin.window import Window
-from tocsin.window.durable import progress_of, together
+from tocsin.window.durable import probe_store, progress_of, together
 from tocsin.window.reading import DEFAULT_K
 
 SUBSCRIPTIONS, MESSAGES = "subscriptions", "messages"
@@ -132,6 +132,10 @@ class Hosted:
         """The state of the thread that writes the window."""
         return progress_of(self.window)
 
+    def probe(self) -> Future[None]:
+        """Write something, which shows whether the disk takes changes."""
+        return self._thread.submit(self._probe)
+
     @property
     def is_behind(self) -> bool:
         """Whether changes are not handed over yet."""
@@ -163,7 +167,7 @@ class Hosted:
                 left[0].done.set_exception(error)
 
     def _push_all(self, asked: Sequence[Asked]) -> None:
-        self._hand_over()
+        self._begin()
         new = [one for one in asked if self._is_new(one)]
         told: dict[SubscriptionId, Moment] = {}
         with together(self.window) as beside:
@@ -175,9 +179,15 @@ class Hosted:
         self._measure()
         self._waiting += numbered
         self.interests.were_told(told)
-        reports = self._hand_over()
+        reports = {id(batch): batch.report for batch in made if batch.is_empty}
+        error = self._try_to_hand_over(reports)
         for batch, one in zip(made, new, strict=True):
-            one.done.set_result(reports.get(id(batch), batch.report))
+            if (report := reports.get(id(batch))) is not None:
+                one.done.set_result(report)
+            else:
+                assert error is not None  # the window has the messages, so that nobody may push them again
+                stored, has_key = len(one.unit.texts), one.unit.key is not None
+                one.done.set_exception(undelivered(error, "the window has the request", has_key=has_key, stored=stored))
 
     def _is_new(self, asked: Asked) -> bool:
         """Whether messages are to be pushed. They are not if they came before, or if there is no room."""
@@ -242,7 +252,7 @@ class Hosted:
         return Batch(events, report, unit.key)
 
     def _advance(self, moment: Any, key: Key | None) -> dict[str, Any]:
-        self._hand_over()
+        self._begin()
         before = None if key is None else self._answered(key)
         if before is not None:
             return {**before, "is_repeated": True}
@@ -260,7 +270,10 @@ class Hosted:
         self._waiting += numbered
         self.interests.were_told(told)
         self.counts.update(changes=len(changes), suppressed=suppressed)
-        return self._hand_over().get(id(batch), batch.report)
+        reports = {id(batch): batch.report} if batch.is_empty else {}
+        if (error := self._try_to_hand_over(reports)) is not None and id(batch) not in reports:
+            raise undelivered(error, "the time has passed", has_key=key is not None) from error
+        return reports[id(batch)]
 
     def _bound_times(self) -> None:
         """Refuse times that are far ahead: until then, no message could be pushed any more.
@@ -306,7 +319,7 @@ class Hosted:
     @contextmanager
     def _changing(self, changed: Changed, made: Sequence[Batch]) -> Iterator[None]:
         """Subscriptions change within this block, which fills both arguments. They are durable at its end."""
-        self._hand_over()
+        self._begin()
         with together(self.window) as beside:
             yield
             self._measure()
@@ -314,7 +327,7 @@ class Hosted:
             numbered = self._numbered(made, beside)
         self.interests.set(changed)
         self._waiting += numbered
-        self._hand_over()
+        self._try_to_hand_over({})  # what fails is the record for the audit log, which comes later
 
     def _numbered(
         self,
@@ -331,9 +344,30 @@ class Hosted:
             beside.append(partial(batches.put_batches, batches=numbered, done=self._handed))
         return numbered
 
-    def _hand_over(self) -> dict[int, dict[str, Any]]:
-        """Hand over all batches in order; returns the reports of their requests, by the identity of the batch."""
-        reports: dict[int, dict[str, Any]] = {}
+    def _try_to_hand_over(self, reports: dict[int, dict[str, Any]]) -> Exception | None:
+        """Hand over what is durable in the window; returns the error that leaves something for later."""
+        try:
+            self._hand_over(reports)
+        except Exception as error:  # the caller tells what is stored  # noqa: BLE001
+            return error
+        return None
+
+    def _begin(self) -> None:
+        """Hand over what waits, before a change. Raises the error of a store that refused a change, and takes no other.
+
+        A change that fails costs as much as opening the window, and a probe costs nothing.
+        """
+        self._hand_over()
+        if self.progress().error is not None:
+            self._probe()
+            if (error := self.progress().error) is not None:
+                raise error
+
+    def _probe(self) -> None:
+        probe_store(self.window, self._host.clock.now_ms())
+
+    def _hand_over(self, reports: dict[int, dict[str, Any]] | None = None) -> None:
+        """Hand over all batches in order. `reports` gets those of their requests, by the identity of the batch."""
         submitted, after = [], self._handed
         for number, batch in self._waiting:
             self._next = max(self._next, number + 1)
@@ -345,8 +379,8 @@ class Hosted:
             report, stored = done.result()
             self.counts["deliveries"] += len(stored)
             self._handed, batch = self._waiting.popleft()
-            reports[id(batch)] = report
-        return reports
+            if reports is not None:
+                reports[id(batch)] = report
 
     def _tell(self, done: Future[Any]) -> None:
         """In the committing thread: wake those who wait for deliveries."""

@@ -118,6 +118,12 @@ class Windows:
         """Hand over what errors left."""
         return [one.hand_over() for one in self if one.is_behind]
 
+    def probe(self) -> None:
+        """Let windows whose stores refused a change try another one."""
+        for one in self:
+            if one.progress().error is not None:
+                one.probe()
+
     def close(self) -> None:
         """Do what was asked, and close all."""
         for one in self:

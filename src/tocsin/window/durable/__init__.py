@@ -6,6 +6,6 @@ part of `tocsin doctor` that knows windows.
 
 from tocsin.window.durable.examining import examine_window
 from tocsin.window.durable.opening import open_window
-from tocsin.window.durable.window import DurableWindow, progress_of, together
+from tocsin.window.durable.window import DurableWindow, probe_store, progress_of, together
 
-__all__ = ["DurableWindow", "examine_window", "open_window", "progress_of", "together"]
+__all__ = ["DurableWindow", "examine_window", "open_window", "probe_store", "progress_of", "together"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tocsin.errors import TocsinError
+from tocsin.errors import StoreError, TocsinError
 from tocsin.model.subscription import SubscriptionId
 from tocsin.store import Database, Progress, Writer, back_up
 from tocsin.window.durable.rows import State, read_window, write_changes
@@ -167,9 +167,31 @@ class _Kept:
         self._window._stored, self._window._changed = self._state, {}
 
 
+class _Probe:
+    """A change of nothing that the window knows."""
+
+    is_alone = False
+
+    def __init__(self, now: int) -> None:
+        self._now = now
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        database.put_meta("probe", self._now)
+        return sequence
+
+    def apply(self) -> None:
+        """Memory has nothing of it."""
+
+
 def progress_of(window: DurableWindow) -> Progress:
     """The state of the thread that writes the changes of a window, for a layer above."""
     return window._committer.progress()
+
+
+def probe_store(window: DurableWindow, now: int) -> None:
+    """Write the time into the store of a window, to see whether it takes changes again; `progress_of` tells."""
+    with suppress(StoreError):
+        window._committer.commit(_Probe(now))
 
 
 @contextmanager
