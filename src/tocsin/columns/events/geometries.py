@@ -60,7 +60,7 @@ def _problems(library: Any, read: NDArray[Any], unread: Mapping[int, str]) -> ND
     """The reason why each geometry is wrong; empty if it is valid."""
     reasons = np.full(len(read), "", object)
     for place, reason in unread.items():
-        reasons[place] = f"{BYTES}: {reason}"
+        reasons[place] = f"{BYTES}; these are not a geometry: {reason}"
     there = np.flatnonzero(~library.is_missing(read))
     reasons[there[library.is_empty(read[there])]] = "this is not a geometry: the geometry is empty"
     there = np.flatnonzero(reasons == "")
