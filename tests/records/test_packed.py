@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,6 +87,19 @@ def test_packed_files_are_known_by_their_first_bytes(ending: str, tmp_path: Path
         path.write_bytes(PACKERS[ending](data))
         assert tocsin.match(SUBSCRIPTIONS, path).table["event"].to_pylist() == [99_998, 99_999]
     assert tocsin.match(SUBSCRIPTIONS, PACKERS[ending](LINES)).table["event"].to_pylist() == [99_998, 99_999]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_named_pipe_is_read(is_packed: bool, tmp_path: Path) -> None:
+    """As a shell gives one for `<(command)`; its first bytes cannot be read twice."""
+    path = tmp_path / "events.jsonl"
+    os.mkfifo(path)
+    data = gzip.compress(LINES) if is_packed else LINES
+    writing = threading.Thread(target=path.write_bytes, args=(data,), daemon=True)
+    writing.start()
+    assert tocsin.match(SUBSCRIPTIONS, path).table["event"].to_pylist() == [99_998, 99_999]
+    writing.join()
 
 
 @pytest.mark.parametrize("coding", ["utf-16", "utf-16-be"])

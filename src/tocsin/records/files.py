@@ -49,7 +49,7 @@ class Opened:
             self._raw, self._size = file, file.size()
         else:
             self._raw, self._size = readable(source).open("rb"), Path(source).stat().st_size
-        beginning = _beginning(self._raw, is_standard=self._name == STANDARD)
+        beginning = _beginning(self._raw)
         codec = _codec_of(beginning) or PACKED.get(Path(self._name).suffix.lower())
         if codec is None and beginning.startswith(_MARKS_OF_UTF16):
             self.__exit__()
@@ -97,12 +97,15 @@ class Opened:
             self._raw.close()
 
 
-def _beginning(raw: Any, *, is_standard: bool) -> bytes:
-    """The first bytes of a stream, which are read again later. Standard input is looked at where it can be."""
-    if is_standard:
-        return bytes(raw.peek(_LOOKED_AT)[:_LOOKED_AT]) if hasattr(raw, "peek") else b""
+def _beginning(raw: Any) -> bytes:
+    """The first bytes of a stream, which are read again later; none of a stream that cannot go back to them."""
+    if hasattr(raw, "peek"):  # also of pipes
+        return bytes(raw.peek(_LOOKED_AT)[:_LOOKED_AT])
+    if not raw.seekable():
+        return b""
+    place = raw.tell()
     found: bytes = raw.read(_LOOKED_AT)
-    raw.seek(0)
+    raw.seek(place)
     return found
 
 
