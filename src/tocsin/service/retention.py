@@ -34,8 +34,11 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("tocsin.service")
 _PERIOD_S: Final = 1.0
 _AT_ONCE: Final = 1000
-_FEW: Final = 50
-"""Events that are deleted at once on a full disk, where SQLite's log has little room."""
+_LITTLE: Final = 1 << 18
+"""Bytes of the events, besides one, that are deleted at once on a full disk.
+
+SQLite may overwrite what it deletes, and its log, which grows by as much, has little room there.
+"""
 _REDATE: Final = "UPDATE service_answers SET given = ? WHERE given > ? OR given < ?"
 Row = tuple[int, int, str, int]
 _BEGIN: Final = "SELECT sequence, published, deliveries, bytes FROM service_events ORDER BY sequence LIMIT ?"
@@ -51,7 +54,7 @@ class Trim:
     now: int  # milliseconds
     is_clock_right: bool  # if it is not, nothing is deleted by its age
     has_clock_returned: bool = False  # from being behind
-    at_once: int = _AT_ONCE  # the most events
+    most_bytes: float = math.inf  # of the events that are deleted at once, besides one
     is_alone = False
     _earliest: dict[int, int] = field(default_factory=dict)
     _counts: tuple[int, int] = (0, 0)
@@ -67,7 +70,8 @@ class Trim:
             connection.execute("DELETE FROM service_answers WHERE given < ?", (before,))
             redate_letters(connection, now, now - KEPT_MS if self.has_clock_returned else -1)
             forget_letters(connection, now - KEPT_MS)
-        rows = connection.execute(_BEGIN, (self.at_once,)).fetchall()
+        rows = connection.execute(_BEGIN, (_AT_ONCE,)).fetchall()
+        rows = list(takewhile(lambda row: row[3] - rows[0][3] <= self.most_bytes, rows))
         if old := self._old(database, rows):
             self._delete(database, old)
         return sequence
@@ -174,8 +178,8 @@ async def _trim(service: Service) -> bool:
     now = service.clock.expected(service.clock.look())
     clock, returns = service.clock, service.clock.returns
     has_returned = returns > service.clock_returns
-    at_once = _FEW if service.quotas.is_disk_full else _AT_ONCE
-    change = Trim(service.directory, service.webhooks, service.limits, now.wall, clock.is_right, has_returned, at_once)
+    most = _LITTLE if service.quotas.is_disk_full else math.inf
+    change = Trim(service.directory, service.webhooks, service.limits, now.wall, clock.is_right, has_returned, most)
     (acknowledged, unacknowledged), is_done = await service.commit(change)
     service.clock_returns = returns
     service.metrics.expired(acknowledged, unacknowledged)
