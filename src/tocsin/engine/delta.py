@@ -23,6 +23,7 @@ from tocsin.index.boolean.chains.chains import ChainedExpressions, ChainedView
 from tocsin.index.gates import Gate
 from tocsin.index.once import OnceEach
 from tocsin.model.subscription import SubscriptionId
+from tocsin.model.values import size_of
 from tocsin.records import Parsed
 from tocsin.segment import Segment, Snapshot, merged
 from tocsin.segment.ids import Ids, find_id
@@ -165,11 +166,6 @@ class Delta(Source):
         return numbers, is_known
 
 
-def _size_of(text: str) -> int:
-    """The bytes of a text as UTF-8."""
-    return len(text) if text.isascii() else len(text.encode())
-
-
 @dataclass(frozen=True, slots=True)
 class DeltaSnapshot(Snapshot):
     """A delta's subscriptions at one moment, numbered in the order of arrival. Later ones are not included."""
@@ -240,10 +236,10 @@ class DeltaSnapshot(Snapshot):
 
     def payload_bytes(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         payloads = self.delta.payloads
-        return np.array([_size_of(payloads[number] or "") for number in numbers.tolist()], np.int64)
+        return np.array([size_of(payloads[number] or "") for number in numbers.tolist()], np.int64)
 
     def source_bytes(self) -> int:
-        return sum(map(_size_of, self.delta.sources[: len(self)]))
+        return size_of(*self.delta.sources[: len(self)])
 
     def names_of(self, numbers: NDArray[np.int64]) -> list[SubscriptionId]:
         ids = self.delta.ids

@@ -277,6 +277,11 @@ def a(noun: str) -> str:
 _SPOKEN_AS_VOWELS: Final = ("a", "e", "i", "o", "un", "nd")
 
 
+def size_of(*texts: str) -> int:
+    """The bytes of texts in UTF-8."""
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
+
+
 def class_of(raw: object) -> str:
     """The class of any object in messages, with its article: "an int"; None is "None"."""
     return "None" if raw is None else a(type(raw).__name__)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
+from tocsin.model.values import size_of
 from tocsin.service.clock import Clock, Moment, put_misdated
 from tocsin.service.directory import Directory
 from tocsin.service.fences.hosted import HostedFences
@@ -17,7 +18,7 @@ from tocsin.service.throttles import put_told
 from tocsin.service.units import Event, Key, Published, Unit
 from tocsin.service.webhooks.letters import OVERFLOW, Letter, put_letters
 from tocsin.service.webhooks.registry import Filling, Webhooks
-from tocsin.store import Database, size_of
+from tocsin.store import Database
 
 MOST_SUBSCRIPTIONS: Final = 1000
 _MOST_BYTES: Final = 1 << 20

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from tocsin.engine.durable.engine import DurableEngine
+from tocsin.model.values import size_of
 from tocsin.service.bodies import json_text
 from tocsin.service.limits import Limits
 from tocsin.service.problems import Problem, disk_full, invalid
@@ -136,7 +137,7 @@ def _bucket_of(limits: Limits) -> Bucket | None:
 
 def require_small(payload: Any, limits: Limits) -> int:
     """The size of a payload as JSON; raises a `Problem` if it is too large."""
-    size = 0 if payload is None else len(json_text(payload, "payload").encode("utf-8", "surrogatepass"))
+    size = 0 if payload is None else size_of(json_text(payload, "payload"))
     if size > limits.payload_bytes:
         detail = f"the payload has {size:,} bytes as JSON, and {limits.payload_bytes:,.0f} are allowed"
         raise invalid(detail, field="payload", limit="payload_kb")

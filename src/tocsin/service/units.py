@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.model.values import size_of
 from tocsin.records import Chunk, ObjectChunk
 from tocsin.service.directory import Route
-from tocsin.store import size_of
 
 CHANGE: Final = "change"
 NOTICE: Final = "notice"

@@ -6,7 +6,7 @@ writes. `writer` opens and closes the three. `engine.durable` and `window.durabl
 """
 
 from tocsin.store.committing import Change, Committer, Progress, concerns_store
-from tocsin.store.connections import bounded, is_damage, size_of
+from tocsin.store.connections import bounded, is_damage
 from tocsin.store.contents import WINDOW, holds_window, refuse_others, require_no_window, require_window
 from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity, missing_changes
 from tocsin.store.examining import Check, Checking, Finding, examine_store
@@ -45,5 +45,4 @@ __all__ = [
     "require_local",
     "require_no_window",
     "require_window",
-    "size_of",
 ]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tocsin.errors import StoreError
+from tocsin.model.values import size_of
 
 BUSY_MS: Final = 10_000
 MOST_BYTES: Final = 4 << 20
@@ -74,11 +75,6 @@ def is_damage(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def size_of(*texts: str) -> int:
-    """The bytes of texts in UTF-8."""
-    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass")) for text in texts)
 
 
 def bounded(

@@ -9,6 +9,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from tocsin.errors import RecordError, UnknownSubscription
+from tocsin.model.values import size_of
 from tocsin.service import bodies
 from tocsin.service.api import LIMIT, MOST_PAGE, Call, Exchange, Option, answered, empty
 from tocsin.service.calls import bulks
@@ -21,7 +22,6 @@ from tocsin.service.quotas import require_cheap, require_small
 from tocsin.service.windows import interests
 from tocsin.service.windows.hosted import Hosted, Subscribed
 from tocsin.service.windows.interests import Interest
-from tocsin.store import size_of
 
 _OWN: Final = ("words", "text", "location", "k", "alpha")
 _FIELDS: Final = FIELDS | {*_OWN, "id", "payload"}

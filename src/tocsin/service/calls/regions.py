@@ -13,14 +13,14 @@ from starlette.responses import Response
 from tocsin.errors import TocsinError
 from tocsin.language.dialects import read_any
 from tocsin.model.subscription import SubscriptionId
-from tocsin.model.values import Bounds
+from tocsin.model.values import Bounds, size_of
 from tocsin.service import pages
 from tocsin.service.api import Call, Exchange, Option, raw
 from tocsin.service.names import subscription_id
 from tocsin.service.principals import READ
 from tocsin.service.problems import Problem
 from tocsin.service.regions import may_have_regions, meet, regions_of
-from tocsin.store import connections, size_of
+from tocsin.store import connections
 
 _MOST_PAGE: Final = 10_000
 _AT_ONCE: Final = 1000

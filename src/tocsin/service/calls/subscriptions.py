@@ -16,6 +16,7 @@ from tocsin.language.advice import advice_on
 from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.model.values import size_of
 from tocsin.service import bodies, pages
 from tocsin.service.api import (
     IF_CHANGED,
@@ -40,7 +41,6 @@ from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.quotas import require_cheap, require_small
 from tocsin.service.service import Service
-from tocsin.store import size_of
 
 PATH: Final = "/v1/subscriptions"
 _FIELDS: Final = FIELDS | {"fence", "where", "language", "score", "payload", "weights"}

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tocsin.model.subscription import SubscriptionId
+from tocsin.model.values import size_of
 from tocsin.service import throttles
 from tocsin.service.clock import Moment
 from tocsin.service.directory import NOWHERE, Route
 from tocsin.service.fragments import fragment
 from tocsin.service.tables import add_columns
 from tocsin.service.throttles import drop_told, read_told
-from tocsin.store import Database, bounded, size_of
+from tocsin.store import Database, bounded
 
 TABLE: Final = "service_interests"
 _SCHEMA: Final = f"""CREATE TABLE IF NOT EXISTS {TABLE} (
