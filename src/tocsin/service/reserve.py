@@ -28,32 +28,20 @@ class Reserve:
         """Whether the disk is full, or was and has not had room since to make the reserve again."""
 
     def look(self) -> None:
-        """Give the reserve back if the disk is full, and make it if there is room. Any thread may call it.
+        """Give the reserve back if the disk is full, and make it if twice its size is free. Any thread may call it.
 
         The first time is before the stores are opened.
         """
         free, size = self._room()
-        if free < size // 2:
-            self.spend()
-        else:
-            self.restore()
-
-    def spend(self) -> None:
-        """Give the space back."""
-        self.is_spent = True
-        with suppress(OSError):
-            self._path.unlink(missing_ok=True)
-
-    def restore(self) -> None:
-        """Make the file again, if the disk has twice its size free."""
-        free, size = self._room()
         with suppress(OSError):  # a folder that nobody may write, or that is not there yet
-            if not self._path.exists():
-                self.is_spent = free < 2 * size
-                if size and not self.is_spent:
-                    self._write(size)
-            else:
-                self.is_spent = False
+            if free < size // 2:
+                self.is_spent = True
+                self._path.unlink(missing_ok=True)
+                return
+            is_made = self._path.exists()
+            self.is_spent = not is_made and free < 2 * size
+            if size and not is_made and not self.is_spent:
+                self._write(size)
 
     def _room(self) -> tuple[int, int]:
         """How many bytes are free, and how many the reserve has. Both are 0 where the system does not tell."""
