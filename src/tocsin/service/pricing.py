@@ -55,7 +55,7 @@ def may_exceed(record: Mapping[str, Any], limit: float) -> bool:
 
 def price(parsed: Parsed) -> int:
     """The price of a subscription. Cost: half a millisecond, most of it for whether an index finds it."""
-    return _parts(parsed) + (UNINDEXED if is_unindexed(tree_of(parsed)) else 0)
+    return _parts(parsed) + _surcharge(parsed)
 
 
 def price_beyond(parsed: Parsed, limit: float) -> int | None:
@@ -63,8 +63,13 @@ def price_beyond(parsed: Parsed, limit: float) -> int | None:
     parts = _parts(parsed)
     if parts + UNINDEXED <= limit:
         return None
-    cost = parts + (UNINDEXED if is_unindexed(tree_of(parsed)) else 0)
+    cost = parts + _surcharge(parsed)
     return cost if cost > limit else None
+
+
+def _surcharge(parsed: Parsed) -> int:
+    """The price of being tried for every event."""
+    return UNINDEXED if is_unindexed(tree_of(parsed)) else 0
 
 
 def _parts(parsed: Parsed) -> int:

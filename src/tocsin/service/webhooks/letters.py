@@ -21,13 +21,18 @@ KEPT_MS: Final = 30 * 86_400_000
 """How long the record of a dead letter is kept."""
 _AT_ONCE: Final = 1000
 _PUT: Final = "INSERT OR REPLACE INTO service_letters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-FURTHER: Final = """
-SELECT coalesce(sum(length(m.subscriptions)), 0) FROM service_more AS m WHERE m.destination = ? AND m.sequence = ?
-"""
+
+
+def _further(destination: str, sequence: str) -> str:
+    return (
+        "SELECT coalesce(sum(length(m.subscriptions)), 0) FROM service_more AS m "
+        f"WHERE m.destination = {destination} AND m.sequence = {sequence}"
+    )
+
+
+FURTHER: Final = _further("?", "?")
 """The characters of the further parts of a delivery."""
-SIZE: Final = f"""length(d.subscriptions) + length(e.event) + ({
-    FURTHER.replace("= ? AND m.sequence = ?", "= d.destination AND m.sequence = d.sequence")
-})"""
+SIZE: Final = f"length(d.subscriptions) + length(e.event) + ({_further('d.destination', 'd.sequence')})"
 """The characters of a delivery with all its parts."""
 _SIZE_OF_ONE: Final = f"""
 SELECT {SIZE} FROM service_deliveries AS d
