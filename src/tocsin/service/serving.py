@@ -106,9 +106,7 @@ class Server(uvicorn.Server):
 @asynccontextmanager
 async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
     """The tenants of a server, in the running event loop."""
-    live = options.limits if isinstance(options.limits, LiveLimits) else None
-    limits = options.limits if isinstance(options.limits, TenantLimits) else options.limits.newest()
-    tenants = Tenants(engine, limits, options.sync, options.secret_keys, live)
+    tenants = Tenants(engine, options.limits, options.sync, options.secret_keys)
     tokens = _remember_tokens(tenants.default, authentication)
     work = (
         _note_uses(authentication),

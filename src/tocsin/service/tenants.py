@@ -46,13 +46,13 @@ class Tenants:
     def __init__(
         self,
         engine: DurableEngine,
-        limits: TenantLimits,
+        limits: TenantLimits | LiveLimits,
         sync: str = "full",
         keys: Keys = Keys(),  # noqa: B008
-        live: LiveLimits | None = None,
     ) -> None:
-        self.live_limits = live  # of a file
-        self._folder, self._limits, self._sync, self._keys = engine.folder, limits, sync, keys
+        self.live_limits = limits if isinstance(limits, LiveLimits) else None  # of a file
+        self._limits = limits.newest() if isinstance(limits, LiveLimits) else limits
+        self._folder, self._sync, self._keys = engine.folder, sync, keys
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
         self.left_out: dict[str, str] = {}  # why tenants could not be opened
@@ -63,7 +63,7 @@ class Tenants:
         self._turn = asyncio.Lock()  # held while a store is checked
         self.clock = Clock()
         self.clock.resume(Transactions(engine).read(stored_mark))
-        self.default = self._keep("", Service(engine, limits.of(""), sync=sync, clock=self.clock, keys=keys))
+        self.default = self._keep("", Service(engine, self._limits.of(""), sync=sync, clock=self.clock, keys=keys))
 
     def __iter__(self) -> Iterator[tuple[str, Service]]:
         """The tenants that are open, by name."""
