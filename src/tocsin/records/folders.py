@@ -68,8 +68,9 @@ def _root_of(source: Any, files: Sequence[str | Path]) -> Path | None:
             return Path(os.path.commonpath([Path(file).parent for file in files]))
         except ValueError:  # relative and absolute paths
             return None
-    folders = Path(source).parts if Path(source).is_dir() else Path(source).parts[:-1]
-    return Path(*takewhile(lambda part: not glob.has_magic(part) or Path(source).is_dir(), folders))
+    if Path(source).is_dir():
+        return Path(source)
+    return Path(*takewhile(lambda part: not glob.has_magic(part), Path(source).parts[:-1]))
 
 
 def _partitions(
