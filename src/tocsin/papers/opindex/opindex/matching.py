@@ -37,15 +37,23 @@ class Matching:
         self._compiled = compiled
         self._lists = lists
         self._depths = depths(lists.prefixes)
-        self._options = segments, signature_bits
+        self._segments, self._signature_bits = segments, signature_bits
         self._coding = coding
 
     def match(self, batch: EventBatch, bound: Bound, alive: NDArray[np.uint64]) -> Found:
         """All matches of a batch among live subscriptions."""
         values = widest_event(self._lists.fields, self._coding.order, self._depths, batch.arrays, bound.attributes)
-        scratch = self._new_scratch(values, len(alive))
-        leaves = self._compiled.arrays
-        question = OpQuestion(self._lists, *self._options, self._coding, leaves, batch.arrays, bound, alive, scratch)
+        question = OpQuestion(
+            lists=self._lists,
+            segments=self._segments,
+            bits=self._signature_bits,
+            coding=self._coding,
+            leaves=self._compiled.arrays,
+            events=batch.arrays,
+            bound=bound,
+            alive=alive,
+            scratch=self._new_scratch(values, len(alive)),
+        )
         counts = np.zeros(2, np.int64)
         starts, found = collect(len(batch), lambda first, ends, out: match_opindex(question, first, ends, out, counts))
         return Found(starts, found, int(counts[0]), int(counts[1]))
