@@ -135,7 +135,7 @@ class Clock(clock.Clock):
         self._senders, self._ahead_s, self._set_s = server.service.senders, 0.0, 0.0
         self._stopped_s: float | None = None
         super().__init__(lambda: self._seconds() + self._set_s, self._seconds)
-        self._senders.clock = self
+        self._senders.clock = server.service.clock = self  # retention, too: it dates letters of the future anew
 
     def _seconds(self) -> float:
         return (time.time() if self._stopped_s is None else self._stopped_s) + self._ahead_s
