@@ -116,11 +116,11 @@ def plan_of(pipeline: Pipeline) -> str:
         most += [] if window.seconds is None else [f"{window.seconds:g} s"]
         work = f"window         {' and '.join(most)}, in {window.partitions} partitions by {window.placement}"
     lines = [
-        f"events         {_told(pipeline.events)}",
+        f"events         {_described(pipeline.events)}",
         f"subscriptions  {subscriptions}",
-        f"changes        {'none' if pipeline.changes is None else _told(pipeline.changes)}",
+        f"changes        {'none' if pipeline.changes is None else _described(pipeline.changes)}",
         work,
-        f"sink           {_told(pipeline.sink)}, {_PROMISES[pipeline.sink.kind]}",
+        f"sink           {_described(pipeline.sink)}, {_PROMISES[pipeline.sink.kind]}",
         f"rejects        {pipeline.rejects or 'only counted'}",
         f"checkpoint     {pipeline.checkpoint}",
         f"metrics        {pipeline.metrics or 'none'}",
@@ -136,7 +136,7 @@ _PROMISES: Final = {
 }
 
 
-def _told(end: End) -> str:
+def _described(end: End) -> str:
     return f"{end.kind} ({', '.join(f'{key} {value}' for key, value in end.says.items())})"
 
 

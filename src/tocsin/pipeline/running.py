@@ -1,7 +1,8 @@
-"""Running a pipeline: compile the subscriptions if needed, then two streams: changes to the index, and matches.
+"""Running a pipeline.
 
-It ends when everything is matched (`once`) or when it is asked to; the current micro-batch is finished first. After a
-restart both streams continue at their checkpoints.
+It compiles the subscriptions if needed, and starts two streams: changes to the index, and matches. A pipeline with a
+window starts one, of its best messages. The run ends when everything is matched (`once`) or when it is asked to; the
+current micro-batch is finished first. After a restart all streams continue at their checkpoints.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.locks import Lock
-from tocsin.pipeline.description import Pipeline
+from tocsin.pipeline.description import End, Pipeline
 from tocsin.pipeline.inputs import require_inputs
 from tocsin.pipeline.layout import claim
 from tocsin.pipeline.sinks import Write, files, rejects_of, writer_of
@@ -48,6 +49,24 @@ class Outcome:
     progress: Progress
     compiled: Compiled | None = None  # None if the index was there
     rejected_changes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The parts that the streams of a run share."""
+
+    pipeline: Pipeline
+    session: SparkSession
+    streams: Streams
+    metrics: Metrics
+    once: bool
+    look: Callable[[], None]  # passes the progress on
+    say: Callable[[str], None]  # passes the name of a step on
+
+    @property
+    def trigger(self) -> Mapping[str, Any]:
+        """Spark's options that say when a micro-batch begins."""
+        return {"availableNow": True} if self.once else {"processingTime": self.pipeline.every}
 
 
 def run(
@@ -95,10 +114,11 @@ def _run(
 
     try:
         with streams.ending():
-            run_streams = _match if pipeline.window is None else _keep
-            run_streams(
-                streams, session, pipeline, metrics, lambda: _tell(look, metrics, pipeline.name), say, once=once
-            )
+            shared = _Run(pipeline, session, streams, metrics, once, lambda: _tell(look, metrics, pipeline.name), say)
+            if pipeline.window is None:
+                _match(shared)
+            else:
+                _keep(shared)
     finally:
         metrics.write()
     _tell(look, metrics, pipeline.name)
@@ -107,49 +127,27 @@ def _run(
     return Outcome(matched or Progress(pipeline.name), compiled, refused)
 
 
-def _match(
-    streams: Streams,
-    session: SparkSession,
-    pipeline: Pipeline,
-    metrics: Metrics,
-    look: Callable[[], None],
-    say: Callable[[str], None],
-    *,
-    once: bool,
-) -> None:
+def _match(run: _Run) -> None:
     """Follow changes, and match."""
-
-    def take(report: UpdateReport) -> None:
-        metrics.count(_changes_of(pipeline), {"rejected": report.rejected, "index_version": report.version})
-
-    if pipeline.changes is not None:
-        say("applying changes of subscriptions")
-        streams.add(_follow(session, pipeline, take, once=once))
-        if once:
-            streams.wait(lambda: None)
-    if not streams.are_stopped:
-        say("loading the index and its kernels")
-        warm(session, pipeline.index, pipeline.ranking)
-        say("matching")
-        streams.add(_start(session, pipeline, metrics, once=once))
-        streams.wait(look)
+    if run.pipeline.changes is not None:
+        run.say("applying changes of subscriptions")
+        run.streams.add(_follow(run, run.pipeline.changes))
+        if run.once:
+            run.streams.wait(lambda: None)
+    if not run.streams.are_stopped:
+        run.say("loading the index and its kernels")
+        warm(run.session, run.pipeline.index, run.pipeline.ranking)
+        run.say("matching")
+        run.streams.add(_start(run))
+        run.streams.wait(run.look)
 
 
-def _keep(
-    streams: Streams,
-    session: SparkSession,
-    pipeline: Pipeline,
-    metrics: Metrics,
-    look: Callable[[], None],
-    say: Callable[[str], None],
-    *,
-    once: bool,
-) -> None:
+def _keep(run: _Run) -> None:
     """Keep the best messages of a window."""
-    assert pipeline.window is not None
-    say("keeping the window")
-    streams.add(start_window(session, pipeline, pipeline.window, metrics, _trigger(pipeline, once=once)))
-    streams.wait(look)
+    assert run.pipeline.window is not None
+    run.say("keeping the window")
+    run.streams.add(start_window(run.session, run.pipeline, run.pipeline.window, run.metrics, run.trigger))
+    run.streams.wait(run.look)
 
 
 def _metrics_of(pipeline: Pipeline, compiled: Compiled | None) -> Metrics:
@@ -196,29 +194,29 @@ def _last_word(error: Exception) -> str:
     return _REASON.split(told[-1], maxsplit=1)[-1].strip(" .")
 
 
-def _follow(
-    session: SparkSession, pipeline: Pipeline, look: Callable[[UpdateReport], None], *, once: bool
-) -> StreamingQuery:
-    assert pipeline.changes is not None
+def _follow(run: _Run, changes: End) -> StreamingQuery:
+    """Start the stream of changes."""
+    pipeline, name = run.pipeline, _changes_of(run.pipeline)
     rejects = None if pipeline.rejects is None else pipeline.rejects / "changes"
     amender = amender_of(pipeline.index, pipeline.structure, None, rejects, pipeline.keep_s)
+
+    def take(report: UpdateReport) -> None:
+        run.metrics.count(name, {"rejected": report.rejected, "index_version": report.version})
+
     return followed(
-        changes_of(session, pipeline.changes),
+        changes_of(run.session, changes),
         replace(amender, as_json=rejects is not None),
         checkpoint=pipeline.checkpoint / "changes",
-        trigger=_trigger(pipeline, once=once),
-        name=_changes_of(pipeline),
-        look=look,
+        trigger=run.trigger,
+        name=name,
+        look=take,
     )
 
 
-def _trigger(pipeline: Pipeline, *, once: bool) -> Mapping[str, Any]:
-    return {"availableNow": True} if once else {"processingTime": pipeline.every}
-
-
-def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once: bool) -> StreamingQuery:
+def _start(run: _Run) -> StreamingQuery:
     """Start the stream of events."""
-    stream = events_of(session, pipeline.events)
+    pipeline = run.pipeline
+    stream = events_of(run.session, pipeline.events)
     asked = asked_of(
         stream.rows,
         pipeline.attributes,
@@ -237,10 +235,10 @@ def _start(session: SparkSession, pipeline: Pipeline, metrics: Metrics, *, once:
         answered = answers_of_pieces(
             stream.files, (), stream.rows.schema, pipeline.index, asked, sets_aside=kept, read=stream.read
         )
-    take = _Taker(pipeline, stream, writer_of(pipeline.sink), metrics)
+    take = _Taker(pipeline, stream, writer_of(pipeline.sink), run.metrics)
     writer = answered.writeStream.foreachBatch(take).queryName(pipeline.name)
     writer = writer.option("checkpointLocation", str(pipeline.checkpoint / "events"))
-    return writer.trigger(**_trigger(pipeline, once=once)).start()
+    return writer.trigger(**run.trigger).start()
 
 
 class _Taker:
