@@ -13,7 +13,6 @@ import doctest
 import io
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests import fork_server
 from tests.waiting import HANG_S
 
 ROOT = Path(__file__).parents[1]
@@ -33,10 +33,6 @@ PASSING = re.compile(r"^(?:tocsin: compiling|batch \d+, ).*\n", re.MULTILINE)
 """Lines of progress, which depend on what the machine has compiled and on how fast it is."""
 
 VARIES = ((re.compile(r"[\d,]+ events/s"), "... events/s"), (re.compile(r"(?<=checkpoint )\S+"), "..."))
-COMMANDS = f"""
-tocsin() {{ {shlex.quote(sys.executable)} -m tocsin "$@"; }}
-python() {{ {shlex.quote(sys.executable)} "$@"; }}
-"""
 
 
 class Block(NamedTuple):
@@ -103,7 +99,7 @@ def write(page: Path) -> None:
 def _shell(code: str) -> str:
     """What the commands print, errors and all."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    command = ["bash", "-ec", COMMANDS + code]
+    command = ["bash", "-ec", fork_server.shell(code)]
     done = subprocess.run(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG_S
     )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import doctest
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from scripts import check_prose
 
+from tests import fork_server
 from tests.pages import ROOT, blocks, check
 
 pytestmark = pytest.mark.divisible
@@ -49,9 +48,8 @@ def test_blocks_of_pages(page: Path, tmp_path: Path) -> None:
     Java keeps the folder in which it began, so pages about Spark run in a process of their own.
     """
     if any(block.needs_spark for block in blocks(page)):
-        command = [sys.executable, "-m", "tests.pages", "--check", str(page)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+        command = [*fork_server.python(), "-m", "tests.pages", "--check", str(page)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr[-4000:]
     else:
         check(page)

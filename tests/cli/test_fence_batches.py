@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import tocsin
+from tests import fork_server
 from tests.waiting import HANG_S
 from tocsin.cli import fencing
 from tocsin.cli.main import main
@@ -75,7 +76,7 @@ def test_events_that_are_there_are_one_batch(source: str, monkeypatch: pytest.Mo
 
 def test_a_lone_line_is_answered_before_the_next_one_comes() -> None:
     """Also while a part of the next one is there."""
-    command = [sys.executable, "-m", "tocsin", "fences", "s.jsonl", "-", *OPTIONS]
+    command = [*fork_server.python(), "-m", "tocsin", "fences", "s.jsonl", "-", *OPTIONS]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
     assert process.stdin is not None and process.stdout is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,10 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tocsin
+from tests import fork_server
 from tests.waiting import HANG_S
 from tocsin.cli.main import main
-
-TOCSIN = f"{sys.executable} -m tocsin"
 
 
 @pytest.fixture
@@ -28,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def shell(command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-c", command],
+        ["bash", "-c", fork_server.shell(command)],
         cwd=folder,
         env={**os.environ, **environment},
         capture_output=True,
@@ -101,7 +99,7 @@ def test_rejects_with_half_a_surrogate_pair_are_written(folder: Path) -> None:
 
 def test_two_standard_inputs_of_explain_are_refused(folder: Path) -> None:
     """Only one of the two sources of `explain` can be standard input."""
-    done = shell(f"{TOCSIN} explain - - < s.jsonl", folder)
+    done = shell("tocsin explain - - < s.jsonl", folder)
 
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
@@ -110,7 +108,7 @@ def test_two_standard_inputs_of_explain_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize("arguments", ["index list >&-", "match s.jsonl - <&-"], ids=["output", "input"])
 def test_a_closed_standard_stream_causes_no_traceback(arguments: str, folder: Path) -> None:
     """A command whose standard input or output is closed ends without a traceback."""
-    done = shell(f"{TOCSIN} {arguments}", folder)
+    done = shell(f"tocsin {arguments}", folder)
 
     assert "Traceback" not in done.stderr
 
@@ -121,7 +119,7 @@ def test_unbuffered_output_is_whole_or_an_error(folder: Path) -> None:
     limit = 1000  # blocks of 1 KiB: the write in which the limit falls is short, as on a full disk
 
     done = shell(
-        f"trap '' XFSZ; ulimit -f {limit}; {TOCSIN} match s.jsonl e.jsonl > out.jsonl", folder, PYTHONUNBUFFERED="1"
+        f"trap '' XFSZ; ulimit -f {limit}; tocsin match s.jsonl e.jsonl > out.jsonl", folder, PYTHONUNBUFFERED="1"
     )
 
     assert done.returncode != 0 or (folder / "out.jsonl").read_text().count("\n") == 200_000

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.waiting import HANG_S, awaited
-
-TOCSIN = f"{sys.executable} -m tocsin"
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
+        ["bash", "-o", "pipefail", "-c", fork_server.shell(command)],
         cwd=folder,
         env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         capture_output=True,
@@ -39,7 +38,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_a_pipe_in_and_out(folder: Path) -> None:
     """Events from standard input, matches to standard output, everything else to standard error."""
-    done = shell(f"cat e.jsonl | {TOCSIN} match s.jsonl -", folder)
+    done = shell("cat e.jsonl | tocsin match s.jsonl -", folder)
 
     assert done.returncode == 1
     assert [json.loads(line) for line in done.stdout.splitlines()] == [
@@ -52,7 +51,7 @@ def test_a_pipe_in_and_out(folder: Path) -> None:
 
 def test_a_stream_is_answered_as_it_comes(folder: Path) -> None:
     """Each line before the next one is written, and then many at once; input ends long after."""
-    command = [sys.executable, "-m", "tocsin", "match", "s.jsonl", "-"]
+    command = [*fork_server.python(), "-m", "tocsin", "match", "s.jsonl", "-"]
     process = subprocess.Popen(
         command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -73,7 +72,7 @@ def test_a_stream_is_answered_as_it_comes(folder: Path) -> None:
 
 def test_subscriptions_from_a_pipe(folder: Path) -> None:
     """`-` may stand for the subscriptions instead."""
-    done = shell(f"cat s.jsonl | {TOCSIN} match - e.jsonl --errors errors.jsonl && false || cat errors.jsonl", folder)
+    done = shell("cat s.jsonl | tocsin match - e.jsonl --errors errors.jsonl && false || cat errors.jsonl", folder)
 
     assert done.stdout.count('"subscription": "') == 3
     assert '"record": "event"' in done.stdout
@@ -83,7 +82,7 @@ def test_commands_in_a_row(folder: Path) -> None:
     """What one `match` writes another one reads."""
     (folder / "again.jsonl").write_text('{"id": "both", "where": "subscription = \'b\' AND event = 1"}\n')
 
-    done = shell(f"head -2 e.jsonl | {TOCSIN} match s.jsonl - | {TOCSIN} match again.jsonl -", folder)
+    done = shell("head -2 e.jsonl | tocsin match s.jsonl - | tocsin match again.jsonl -", folder)
 
     assert done.returncode == 0
     assert [json.loads(line) for line in done.stdout.splitlines()] == [{"event": 2, "subscription": "both"}]
@@ -91,7 +90,7 @@ def test_commands_in_a_row(folder: Path) -> None:
 
 def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
     """`| head -1` gets its line, and the command ends quietly with status 0."""
-    done = shell(f"{TOCSIN} match s.jsonl many.jsonl | head -1; echo ${{PIPESTATUS[0]}}", folder)
+    done = shell("tocsin match s.jsonl many.jsonl | head -1; echo ${PIPESTATUS[0]}", folder)
 
     assert done.stdout.splitlines() == ['{"event": 0, "subscription": "a"}', "0"]
     assert done.stderr == ""
@@ -99,7 +98,7 @@ def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
 
 def test_no_bar_in_a_pipe(folder: Path) -> None:
     """Standard error of a long run that is no terminal holds the summary alone."""
-    done = shell(f"{TOCSIN} match s.jsonl many.jsonl --out out.parquet", folder)
+    done = shell("tocsin match s.jsonl many.jsonl --out out.parquet", folder)
 
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.count("\n") == 1
@@ -109,7 +108,7 @@ def test_no_bar_in_a_pipe(folder: Path) -> None:
 
 def test_a_full_disk_is_one_clear_line(folder: Path) -> None:
     """When standard output cannot be written the status is 2, without a traceback."""
-    done = shell(f"{TOCSIN} match s.jsonl many.jsonl > /dev/full", folder)
+    done = shell("tocsin match s.jsonl many.jsonl > /dev/full", folder)
 
     assert done.returncode == 2
     assert "No space left" in done.stderr
@@ -174,7 +173,7 @@ def test_a_file_that_is_interrupted_leaves_no_half_written_file(folder: Path, nu
 @pytest.mark.parametrize("command", ["tocsin", "python -m tocsin"])
 def test_both_ways_to_start_it(command: str, folder: Path) -> None:
     """The installed command and the module are the same program."""
-    start = TOCSIN if "python" in command else str(Path(sys.executable).with_name("tocsin"))
+    start = f"{sys.executable} -m tocsin" if "python" in command else str(Path(sys.executable).with_name("tocsin"))
 
     done = shell(f"{start} check s.jsonl", folder)
 
@@ -193,10 +192,10 @@ def test_what_is_read_from_a_pipe_follows_the_index(folder: Path, command: str) 
         process.stdin.flush()
         return process.stdout.readline()
 
-    assert shell(f"{TOCSIN} compile s.jsonl index", folder).returncode == 0
+    assert shell("tocsin compile s.jsonl index", folder).returncode == 0
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tocsin", *command.split()],
+        [*fork_server.python(), "-m", "tocsin", *command.split()],
         cwd=folder,
         env=environment,
         stdin=subprocess.PIPE,
@@ -206,7 +205,7 @@ def test_what_is_read_from_a_pipe_follows_the_index(folder: Path, command: str) 
     )
     assert '"subscription": "b"' in answered('{"n": 2}')
     (folder / "c.jsonl").write_text('{"id": "c", "change": "insert", "version": 1, "where": "n = 7 AND new"}\n')
-    assert shell(f"{TOCSIN} update index c.jsonl && {TOCSIN} match index e.jsonl", folder).returncode == 1
+    assert shell("tocsin update index c.jsonl && tocsin match index e.jsonl", folder).returncode == 1
 
     seven = answered('{"n": 7, "new": true}')
     assert '"subscription": "b"' in seven

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
+from tests import fork_server
 from tocsin.cli.main import main
 
 _CHANGES = st.lists(
@@ -169,7 +169,7 @@ def test_a_warning_is_one_line_without_code(tmp_path: Path) -> None:
     (arrays,) = (tmp_path / "alerts").glob("version-*/part-*/arrays.bin")
     arrays.write_bytes(b"")
     (tmp_path / "e.jsonl").write_text('{"n": 1}\n')
-    command = [sys.executable, "-m", "tocsin", "match", str(tmp_path / "alerts"), str(tmp_path / "e.jsonl")]
+    command = [*fork_server.python(), "-m", "tocsin", "match", str(tmp_path / "alerts"), str(tmp_path / "e.jsonl")]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     assert '"subscription": "a"' in ended.stdout
     (line,) = [line for line in ended.stderr.splitlines() if "warning" in line.lower()]

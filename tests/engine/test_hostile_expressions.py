@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import fork_server
 from tests.sizes import sized
 from tests.waiting import HANG_S
 
@@ -46,7 +46,7 @@ for kind, where in json.load(sys.stdin).items():
 def told() -> dict[str, str]:
     """What a process says of each, as far as it lives."""
     given = json.dumps({kind: where for kind, (where, _) in HOSTILE.items()})
-    command = [sys.executable, "-c", SCRIPT]
+    command = [*fork_server.python(), "-c", SCRIPT]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=HANG_S, check=False)
     reasons = dict(json.loads(line) for line in done.stdout.splitlines())
     assert (done.returncode, done.stderr) == (0, ""), f"it ended after {list(reasons)}"
@@ -75,7 +75,7 @@ def test_the_command_line_lives_on_too(kind: str, tmp_path: Path) -> None:
     records = [{"id": "bad", "where": bad}, {"id": "good", "where": "n = 1"}]
     (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, records)))
     (tmp_path / "e.jsonl").write_text('{"n": 1}\n')
-    command = [sys.executable, "-m", "tocsin"]
+    command = [*fork_server.python(), "-m", "tocsin"]
 
     matched = subprocess.run(
         [*command, "match", "s.jsonl", "e.jsonl"],

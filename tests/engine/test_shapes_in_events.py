@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
+from tests import fork_server
 from tests.encoding import encoded
 from tests.engine.test_places import GEOJSON, SHAPES, events, texts
 from tests.naive import match as naive
@@ -152,7 +153,6 @@ def test_what_is_no_geometry_is_told_and_fails_no_batch() -> None:
 
 def test_without_shapely_they_are_of_no_type(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said what to install; points need none."""
-    import sys
 
     monkeypatch.setitem(sys.modules, "shapely", None)
     asked = [{"id": 1, "where": "S_INTERSECTS(p, BBOX(0, 0, 9, 9))"}]
@@ -263,7 +263,7 @@ assert not differ
 def test_threads_that_ask_about_shapes_at_once_do_not_meet() -> None:
     """GEOS writes into a geometry that is prepared; two threads in one of these end the process, or worse."""
     ran = subprocess.run(
-        [sys.executable, "-c", MANY_THREADS], capture_output=True, text=True, timeout=HANG_S, check=False
+        [*fork_server.python(), "-c", MANY_THREADS], capture_output=True, text=True, timeout=HANG_S, check=False
     )
 
     assert (ran.returncode, ran.stderr) == (0, "")

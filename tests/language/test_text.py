@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import cql2
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import fork_server
 from tests.language.strategies import trees
 from tocsin.errors import ExpressionError, InvalidInput
 from tocsin.language import Templates, parse, parse_json, to_text
@@ -211,7 +211,7 @@ for line in sys.stdin.read().splitlines():
 def test_hostile_texts_are_refused_and_the_process_lives() -> None:
     """Deep, long and malformed texts end in a clear refusal, or are served; never in a crash or a long wait."""
     result = subprocess.run(
-        [sys.executable, "-c", _PROGRAM],
+        [*fork_server.python(), "-c", _PROGRAM],
         input="\n".join(HOSTILE),
         capture_output=True,
         text=True,

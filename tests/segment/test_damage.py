@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import tocsin
+from tests import fork_server
 from tests.segment.samples import Damaged, asked, build
 from tests.sizes import sized
 from tests.waiting import HANG_S
@@ -261,7 +261,7 @@ def test_unspoilt_numbers_written_again_are_accepted(damaged: Damaged) -> None:
 )
 def test_no_extreme_in_any_array_harms_the_process(load: str, tmp_path: Path) -> None:
     """Each array of each index: what opens can be matched, ranked, relaxed, merged and told of, or is refused."""
-    command = [sys.executable, "-m", "tests.segment.extremes", str(tmp_path / "s"), load, str(sized(30, 300))]
+    command = [*fork_server.python(), "-m", "tests.segment.extremes", str(tmp_path / "s"), load, str(sized(30, 300))]
 
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, check=False)
 

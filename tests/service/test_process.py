@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 import tocsin
+from tests import fork_server
 from tests.service.served import events_of
 from tests.waiting import HANG_S
 from tocsin.service.access.token_file import TokenFile
@@ -39,7 +40,7 @@ def test_a_folder_that_another_process_writes_is_refused_in_words_of_the_command
     with tocsin.Engine.open(tmp_path):
         for command in (["serve", str(tmp_path), "--port", "0"], ["update", str(tmp_path), "/dev/null"]):
             done = subprocess.run(
-                [sys.executable, "-m", "tocsin", *command], capture_output=True, text=True, check=False
+                [*fork_server.python(), "-m", "tocsin", *command], capture_output=True, text=True, check=False
             )
             assert done.returncode == 2 and "is open for writing in process" in done.stderr
             assert "close it there" in done.stderr and "read_only" not in done.stderr
@@ -79,7 +80,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, number: signal.Signals) -> No
     ],
 )
 def test_what_it_refuses(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
-    command = [sys.executable, "-m", "tocsin", "serve", str(tmp_path / "alerts"), *options]
+    command = [*fork_server.python(), "-m", "tocsin", "serve", str(tmp_path / "alerts"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
 
     assert done.returncode == 2 and message in done.stderr
@@ -119,7 +120,7 @@ def test_a_flood_of_connections_leaves_files_for_the_server(tmp_path: Path) -> N
 def test_a_second_process_names_the_first(tmp_path: Path) -> None:
     process, _ = started(tmp_path)
     try:
-        command = [sys.executable, "-m", "tocsin", "serve", str(tmp_path), "--port", "0"]
+        command = [*fork_server.python(), "-m", "tocsin", "serve", str(tmp_path), "--port", "0"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
         assert done.returncode == 2 and f"process {process.pid}" in done.stderr
     finally:
