@@ -181,6 +181,25 @@ def test_both_ways_to_start_it(command: str, folder: Path) -> None:
     assert "2 subscriptions accepted" in done.stdout
 
 
+def test_commands_start_without_the_imports_of_others(folder: Path) -> None:
+    """Other tests fork them from a process that has imported all of tocsin; here each begins with nothing."""
+    tocsin = f"{sys.executable} -m tocsin"
+    (folder / "rules.jsonl").write_text('{"id": "r", "rule": {"n": 1}}\n')
+    (folder / "c.jsonl").write_text('{"id": "c", "change": "insert", "version": 1, "where": "n = 1"}\n')
+    commands = [
+        "compile s.jsonl index",
+        "update index c.jsonl",
+        "doctor index",
+        "convert rules.jsonl --from mongodb",
+        "explain s.jsonl many.jsonl --id a",
+    ]
+
+    done = shell("; ".join(f"{tocsin} {command} >&2; echo $?" for command in commands), folder)
+
+    assert done.stdout.split() == ["0"] * 5, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("command", ["match index -", "fences index - --key n --payload"])
 def test_what_is_read_from_a_pipe_follows_the_index(folder: Path, command: str) -> None:
     """An update counts from the next event on, and is told; an index that is gone is told, too, and goes on."""
