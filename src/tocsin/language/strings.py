@@ -183,20 +183,24 @@ _TOKEN: Final = re.compile(
     |(?P<letter>[^\\\[(])""",
     re.DOTALL | re.VERBOSE,
 )
+_FLAGS: Final = re.compile(r"\(\?[imsU]+\)")
 _LETTERS_ALONE: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]*+")
 _CLASSES: Final = frozenset("dDsSwWbBAz")
+_CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 def regex_literal(pattern: str) -> str:
     r"""A literal that every text matched by a regular expression must contain; empty if none is obvious.
 
-    >>> regex_literal(r"^GA-\d+[a-f]*\.pdf$"), regex_literal("(?i)a"), regex_literal("ab|cd"), regex_literal("colou?r")
-    ('.pdf', '', '', 'colo')
+    >>> regex_literal(r"^GA-\d+[a-f]*\.pdf$"), regex_literal("(?i)a=*1;"), regex_literal("ab|cd")
+    ('.pdf', '1;', '')
     """
     if _LETTERS_ALONE.fullmatch(pattern):
         return pattern
     runs = [""]
-    depth = at = 0
+    flags = _FLAGS.match(pattern)
+    folds = flags is not None and "i" in flags[0]
+    depth, at = 0, 0 if flags is None else flags.end()
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
         kind, text = _meaning(token) if token is not None else ("unknown", "")
@@ -204,7 +208,7 @@ def regex_literal(pattern: str) -> str:
             return ""
         at = token.end()
         depth += (kind == "group") - (kind == "end")
-        if kind == "letter":
+        if kind == "letter" and not (folds and (text.isalpha() or not text.isascii())):  # which stands for others, too
             runs[-1] += text if depth == 0 else ""
             continue
         if kind == "optional":
@@ -220,6 +224,6 @@ def _meaning(token: re.Match[str]) -> tuple[str, str]:
         return kind, text
     if text[1] in _CLASSES:
         return "other", ""
-    if text[1].isascii() and not text[1].isalnum():
-        return "letter", text[1]
+    if text[1] in _CONTROLS or (text[1].isascii() and not text[1].isalnum()):
+        return "letter", _CONTROLS.get(text[1], text[1])
     return "unknown", ""  # a code point by number, a property, a quoted run

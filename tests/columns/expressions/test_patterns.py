@@ -16,11 +16,13 @@ from tocsin.language.strings import ends_in_escape, like_matches, regex_literal,
 from tocsin.model.expression import Attribute, Call, Constant, Like
 
 LETTERS = st.text("abé%_\\", max_size=6)
-TEXTS = st.text("abé", max_size=12)
+TEXTS = st.text("abAé\n-1", max_size=12)
+_PARTS = ["a", "b", "é", "-", "1", "(a|b)", "[ab]", "b*", "a+", "(?:ba)?", ".", "a{2}", "^", "$", r"\n", r"(?:\n?\z)"]
 REGEXES = st.one_of(
     st.text("ab(|)*+?.^$[]{}1,\\d:é", max_size=8),
-    st.lists(
-        st.sampled_from(["a", "b", "é", "(a|b)", "[ab]", "b*", "a+", "(?:ba)?", ".", "a{2}", "^", "$"]), max_size=6
+    st.tuples(
+        st.sampled_from(["", "", "(?i)", "(?s)", "(?mi)"]),
+        st.lists(st.sampled_from(_PARTS), max_size=6).map("".join),
     ).map("".join),
 )
 
@@ -67,7 +69,13 @@ def test_what_a_regular_expression_is_found_in_holds_its_literal(regex: str, tex
         (r"\Qa.b\E", ""),
         (r"\pLab", ""),
         (r"a\x41b", ""),
-        ("(?s)ab", ""),
+        ("(?s)ab", "ab"),
+        ("(?s-i)ab", ""),
+        ("a(?i)b", ""),
+        (r"(?i)^C:\\Users\\k-12\b", "-12"),
+        ("(?i)k1?_é2", "_"),
+        (r"\.tmp(?:\n?\z)", ".tmp"),
+        (r"a\tb\r\n+", "a\tb\r\n"),
         ("(?P<n>a)bc", "bc"),
         ("[[:alpha:]]ab[^]b]", "ab"),
         (".*", ""),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -93,10 +94,12 @@ class PatternFinder:
         owners = np.repeat(np.arange(len(texts)), np.diff(starts))
         by_regex = found & 1 == 1
         pairs = [(owners[~by_regex], found[~by_regex])]
-        pairs += self._by_regexes(texts, distinct, regexes, owners[by_regex], found[by_regex] >> 1)
+        every = texts.arrow()
+        pairs += self._by_regexes(every, distinct, regexes, owners[by_regex], found[by_regex] >> 1)
         for number in loose:
-            first = regexes[number][1] * distinct
-            pairs.append(_tried(texts, regexes[number][0], number, np.arange(first, first + distinct)))
+            pattern, transform = regexes[number]
+            first = transform * distinct
+            pairs.append(_tried(every.slice(first, distinct), pattern, number, np.arange(first, first + distinct)))
         places = np.concatenate([place for place, _ in pairs])
         numbers = np.concatenate([number for _, number in pairs])
         order = np.lexsort([numbers, places])
@@ -121,7 +124,7 @@ class PatternFinder:
 
     def _by_regexes(
         self,
-        texts: Texts,
+        texts: pa.Array,
         distinct: int,
         regexes: Sequence[tuple[str, int]],
         places: NDArray[np.int64],
@@ -134,7 +137,9 @@ class PatternFinder:
             number = int(numbers[order[first]])
             pattern, transform = regexes[number]
             own = places[order[first:stop]]
-            yield _tried(texts, pattern, number, own[own // max(distinct, 1) == transform])
+            own = own[own // max(distinct, 1) == transform]
+            if len(own):
+                yield _tried(texts.take(own), pattern, number, own)
 
 
 def _count(compiled: CompiledExpressions) -> int:
@@ -142,9 +147,9 @@ def _count(compiled: CompiledExpressions) -> int:
 
 
 def _tried(
-    texts: Texts, pattern: str, number: int, places: NDArray[np.int64]
+    texts: pa.Array, pattern: str, number: int, places: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The texts at `places` that a regular expression is found in, and its number for each."""
-    matched = pc.match_substring_regex(texts.arrow().take(places), pattern).to_numpy(zero_copy_only=False)
+    """The places of the texts that a regular expression is found in, and its number for each."""
+    matched = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
     found = places[matched.astype(bool)]
     return found, np.full(len(found), 2 * number + 1, np.int64)

@@ -85,8 +85,8 @@ class Sigma(Dialect):
     def documents(self, text: str) -> Iterable[Json]:
         yaml = library("yaml", "sigma")
         try:
-            return [one for one in yaml.safe_load_all(text) if one is not None]
-        except yaml.YAMLError as error:
+            return [one for one in yaml.load_all(text, _loader(yaml)) if one is not None]
+        except (yaml.YAMLError, UnicodeEncodeError) as error:
             raise ExpressionError(f"this is not YAML: {' '.join(str(error).split())}") from None
 
     def read(self, rule: Json, reader: Reader) -> Expression:
@@ -99,6 +99,11 @@ class Sigma(Dialect):
             detection, condition = _parsed(rule, reader)
             lines = {id(value): line for one in detection.detections.values() for line, value in _lines_in(one)}
             return _of_item(condition, lines, reader)
+
+
+def _loader(yaml: Any) -> Any:
+    """The safe loader in C, nine times as fast; the one in Python where PyYAML was built without it."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _parsed(rule: Mapping[str, Json], reader: Reader) -> tuple[Any, Any]:
