@@ -19,7 +19,7 @@ from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.patterns import PatternFinder
 from tocsin.columns.meeting import BoxFinder
 from tocsin.kernels import codes
-from tocsin.kernels.programs.layouts import Bound
+from tocsin.kernels.programs.layouts import Bound, Expressions
 from tocsin.kernels.programs.loading import load, parts_of
 from tocsin.kernels.programs.parts import RANGED
 from tocsin.language.operators.operands import transformed
@@ -53,6 +53,7 @@ class Binder:
         self._finder = PatternFinder(compiled) if finder is None else finder
         listed = np.zeros(len(compiled.arrays.pattern_starts) - 1, np.uint8)
         self._asks_fits = bool(len(listed) or compiled.regexes)
+        self._regex_leaves = _leaves_of_regexes(compiled.arrays)
         listed[: len(self._finder.listed)] = self._finder.listed
         self._listed = frozen(listed, np.uint8)
         self._heads: NDArray[np.uint64] | None = None
@@ -75,7 +76,7 @@ class Binder:
             ranks = self._ranks_of_few(batch.strings)
             bound = self._without_strings._replace(attributes=numbers, ranks=ranks, orders=ranks)
         else:
-            bound = self._bind(batch.strings, numbers)
+            bound = self._bind(batch.strings, numbers, self._asked_regexes(batch, numbers))
         if not batch.shapes:
             return bound
         starts, meets = self._boxes.find(batch.shapes)
@@ -86,14 +87,31 @@ class Binder:
         load(self._parts | (1 << RANGED if len(batch.arrays.ranges) else 0))
         return self.bind(batch)
 
-    def _bind(self, strings: Sequence[str], numbers: NDArray[np.int32]) -> Bound:
+    def _asked_regexes(self, batch: EventBatch, numbers: NDArray[np.int32]) -> NDArray[np.bool_] | None:
+        """Which regular expressions are about an attribute that some event has; None if there are none.
+
+        RE2 compiles one each time that it is tried, which takes longer than a search in the texts of one event.
+        """
+        if not self._compiled.regexes:
+            return None
+        owners, regexes = self._regex_leaves
+        count = max(self._count, int(owners.max(initial=-1)) + 1)
+        is_there = np.zeros(count + 1, np.bool_)  # the last one stands for attributes that nothing asks about
+        is_there[numbers[batch.arrays.attributes]] = True
+        is_asked = np.zeros(len(self._compiled.regexes), np.bool_)
+        is_asked[regexes[is_there[owners]]] = True
+        return is_asked
+
+    def _bind(
+        self, strings: Sequence[str], numbers: NDArray[np.int32], is_asked: NDArray[np.bool_] | None = None
+    ) -> Bound:
         texts = [[transformed(s, t) for s in strings] if t else strings for t in self._compiled.transforms]
         count = len(strings)
         all_texts = Texts.of(texts[0] if len(texts) == 1 else [text for variant in texts for text in variant])
         ranks = self._compiled.vocabulary.rank_codes(all_texts, self._heads_for(count)).reshape(len(texts), count)
         fits = empty_runs(len(all_texts)), _NO_FITS
         if self._asks_fits:
-            fits = self._finder.find(all_texts, count, self._compiled.regexes)
+            fits = self._finder.find(all_texts, count, self._compiled.regexes, is_asked)
         ranks.setflags(write=False)
         return Bound(
             attributes=numbers,
@@ -154,6 +172,12 @@ _MOST_KNOWN: Final = 4096
 
 _NO_SHAPES = empty_runs(0)
 _NO_MEETS = _NO_FITS = frozen(np.empty(0), np.int32)
+
+
+def _leaves_of_regexes(leaves: Expressions) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The attributes of the leaves that ask about regular expressions, and the numbers of these."""
+    own = np.flatnonzero(leaves.leaf_kinds == codes.REGEX)
+    return leaves.leaf_attributes[own], leaves.leaf_others[own]
 
 
 def _orders(texts: Sequence[Sequence[str]]) -> NDArray[np.int32]:

@@ -115,3 +115,10 @@ def test_regular_expressions_that_came_later_are_tried_too() -> None:
     fits = finder.find(Texts.of(["abc", "c", "bc"]), 3, [*known, ("c$", 0)])
     assert fits.starts.tolist() == [0, 3, 4, 6]
     assert fits.patterns.tolist() == [0, 1, 3, 3, 1, 3]
+
+
+def test_regular_expressions_that_nobody_asks_about_are_left_out() -> None:
+    """Neither those with a literal nor those without are tried, and a pattern of LIKE is found all the same."""
+    finder, known = _finder(["%b%"], ["bc", "(b|c)", "c"])
+    fits = finder.find(Texts.of(["abc"]), 1, known, np.array([False, False, True]))
+    assert fits.patterns.tolist() == [0, 5]

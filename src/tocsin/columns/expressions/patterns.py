@@ -81,19 +81,29 @@ class PatternFinder:
         """A finder for expressions that grew: this one, until a quarter of the patterns are new to it."""
         return self if 4 * _count(compiled) <= 5 * self._count + 4 * _FEW_NEW else PatternFinder(compiled)
 
-    def find(self, texts: Texts, distinct: int, regexes: Sequence[tuple[str, int]]) -> Fits:
+    def find(
+        self,
+        texts: Texts,
+        distinct: int,
+        regexes: Sequence[tuple[str, int]],
+        is_asked: NDArray[np.bool_] | None = None,
+    ) -> Fits:
         """The patterns that each text fits. Text t * distinct + u is string u under transform t.
 
         `regexes` are all regular expressions and their transforms. Those added after the finder are tried on every
-        text.
+        text. With `is_asked`, regular expressions for which it is False are left out.
         """
         starts, found = self._by_literals(texts)
         loose = [*self._loose, *range(self._regexes, len(regexes))]
+        if is_asked is not None:
+            loose = [number for number in loose if is_asked[number]]
         if not loose and not (len(found) and (found & 1).any()):
             return Fits(frozen(starts, np.int64), frozen(found, np.int32))
         owners = np.repeat(np.arange(len(texts)), np.diff(starts))
         by_regex = found & 1 == 1
         pairs = [(owners[~by_regex], found[~by_regex])]
+        if is_asked is not None:
+            by_regex[by_regex] = is_asked[found[by_regex] >> 1]
         every = texts.arrow()
         pairs += self._by_regexes(every, distinct, regexes, owners[by_regex], found[by_regex] >> 1)
         for number in loose:
