@@ -22,22 +22,25 @@ class Elasticsearch(Dialect):
     name, title = "elasticsearch", "Elasticsearch"
     taken: ClassVar[Mapping[str, str]] = {
         "match_all, match_none": "TRUE, FALSE",
-        "term, terms": "a value is equal; a number is not a string; case_insensitive for ASCII",
-        "range": "gt, gte, lt, lte on numbers, strings and dates; date maths, also of now, in units of fixed length",
+        "term, terms": "a value is equal, or in a network; a number is not a string; case_insensitive for ASCII",
+        "range": "gt, gte, lt, lte on numbers, strings, IP addresses and dates; date maths, also of now, in units "
+        "of fixed length; also from, to",
         "prefix, wildcard": "LIKE; with case_insensitive, for ASCII, also MATCHES",
         "regexp": "MATCHES of the whole value; without the signs ~ < > & @ # and double quotes outside of classes",
         "exists": "a value is not null, also in objects of a list; an object outside of lists counts, even if empty",
         "ids": "the field _id is one of these",
-        "match": "TEXT with keep_accents; operator, minimum_should_match (of the words, repeated ones too)",
+        "match": "TEXT with keep_accents; operator, minimum_should_match (of the words, repeated ones too); the "
+        "parameters of fuzziness, which have no effect without it",
         "match_phrase": "TEXT with a phrase, without slop",
         "multi_match": "an OR of match, or of match_phrase with type phrase",
-        "bool": "must, filter, should with minimum_should_match, must_not",
+        "bool": "must, filter, should with minimum_should_match, must_not, adjust_pure_negative",
         "constant_score, dis_max, boosting": "the query, an OR of the queries, the positive query",
-        "nested": "SOME: one object of the list satisfies the query",
+        "nested": "SOME: one object of the list satisfies the query; inner_hits changes nothing",
         "geo_bounding_box": "S_INTERSECTS with a box",
         "geo_distance": "DISTANCE_M",
         "geo_polygon": "S_INTERSECTS with a polygon, which lies on the plane",
         "boost": "of the outermost query: the score of the subscription",
+        "name.keyword": "the values of name, as a whole: the sub-field of dynamic mappings; or a member of an object",
         "_name": "the name of a part, which tells which parts matched",
     }
     refused: ClassVar[Mapping[str, str]] = {
@@ -52,11 +55,23 @@ class Elasticsearch(Dialect):
         "combined_fields": "it weighs words by statistics of an index",
         "intervals": "tocsin has phrases, and no distances of words",
         "span_near": "tocsin has phrases, and no distances of words",
+        **dict.fromkeys(
+            (
+                *("span_term", "span_first", "span_or", "span_not", "span_containing", "span_within", "span_multi"),
+                "field_masking_span",
+            ),
+            "write match or match_phrase",
+        ),
         "more_like_this": "it asks statistics of an index",
         "percolate": "a subscription does not ask other subscriptions",
         "knn": "tocsin has no vectors; Relaxed ranks by the weights of conditions",
         "rank_feature": "it computes a score from the event",
         "distance_feature": "it computes a score from the event",
+        **dict.fromkeys(("semantic", "sparse_vector", "text_expansion"), "it asks a model"),
+        **dict.fromkeys(("pinned", "rule"), "it changes the order of a search; write the query that it wraps"),
+        "wrapper": "decode the query, which is in base64",
+        "shape": "its shapes lie on a plane without degrees; write S_INTERSECTS in CQL2",
+        "geo_grid": "tocsin has no cells of grids; write geo_bounding_box",
         "geo_shape": "its shapes lie on the sphere; write S_INTERSECTS in CQL2",
         "has_child": "events have no children",
         "has_parent": "events have no parents",
@@ -120,7 +135,9 @@ def _several(queries: Json, reader: Reader, fields: Fields) -> list[Expression]:
 
 def _bool(inner: Json, reader: Reader, fields: Fields) -> Expression:
     members = members_of(
-        inner, reader, ("must", "filter", "should", "must_not", "minimum_should_match", "boost", "_name")
+        inner,
+        reader,
+        ("must", "filter", "should", "must_not", "minimum_should_match", "adjust_pure_negative", "boost", "_name"),
     )
     parts: dict[str, list[Expression]] = {}
     for name in ("must", "filter", "should", "must_not"):
@@ -132,6 +149,8 @@ def _bool(inner: Json, reader: Reader, fields: Fields) -> Expression:
     excluded = [not_true(one) for one in parts.get("must_not", [])]
     if not needed and not should and not excluded:
         return Constant(True)
+    if members.get("adjust_pure_negative", True) is False and not needed and not should:
+        return Constant(False)
     least = least_of(members.get("minimum_should_match") or 0, len(should), reader)
     if should and not needed:
         least = max(1, least)
@@ -160,7 +179,7 @@ def _boosting(inner: Json, reader: Reader, fields: Fields) -> Expression:
 
 
 def _nested(inner: Json, reader: Reader, fields: Fields) -> Expression:
-    allowed = ("path", "query", "score_mode", "ignore_unmapped", "boost", "_name")
+    allowed = ("path", "query", "score_mode", "ignore_unmapped", "inner_hits", "boost", "_name")
     members = members_of(inner, reader, allowed, needed="path")
     path = fields.path_of(reader.string(members["path"], "path"), reader)
     with reader.at("query"):

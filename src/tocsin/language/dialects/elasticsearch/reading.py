@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from tocsin.language.dialects.dialect import Json, Reader, all_of, any_of, call
+from tocsin.language.dialects.dialect import IS_STRING, Json, Reader, all_of, any_of, call
 from tocsin.model.expression import Constant, Expression
 from tocsin.model.subscription import shown
+
+_DEFAULTS: Final[Mapping[str, Sequence[Json]]] = {
+    "analyzer": ("standard",),
+    "fuzziness": (0, "0"),
+    "slop": (0,),
+}
+"""Parameters that change what matches, at values other than these."""
+FUZZY: Final = ("fuzziness", "prefix_length", "max_expansions", "fuzzy_transpositions", "fuzzy_rewrite")
+"""The fuzziness of a query on words, and parameters that have no effect without it."""
+_SUB_FIELD: Final = "keyword"
 
 
 class Fields(NamedTuple):
@@ -30,15 +40,36 @@ class Fields(NamedTuple):
             reader.fail(f"the name {shown(name)} has an empty part")
         return path
 
+    def parent_of(self, name: str, reader: Reader) -> list[str] | None:
+        """The names that lead to the field of which `name.keyword` is a sub-field; None for other names."""
+        path = self.path_of(name, reader)
+        return path[:-1] if len(path) > 1 and path[-1] == _SUB_FIELD else None
+
+    def some(self, name: str, condition: Expression, reader: Reader) -> Expression:
+        """Whether a value of a field satisfies a condition.
+
+        The values of a sub-field are those of its field. An object may have a member of that name, too.
+        """
+        parent = self.parent_of(name, reader)
+        return any_of([reader.some(path, condition) for path in (parent, self.path_of(name, reader)) if path])
+
+    def has_value(self, name: str, reader: Reader) -> Expression:
+        """Whether a field has a value, or the field of a sub-field a string: dynamic mappings add it to strings."""
+        parent, whole = self.parent_of(name, reader), reader.has_value(self.path_of(name, reader))
+        return any_of([reader.some(parent, IS_STRING), whole]) if parent else whole
+
 
 def members_of(inner: Json, reader: Reader, allowed: Sequence[str], *, needed: str = "") -> Mapping[str, Json]:
-    """The parameters of a query. Those that are not allowed are refused."""
+    """The parameters of a query. Those that are not allowed are refused, as are some that are not at their default."""
     if not isinstance(inner, Mapping):
         reader.fail(f"an object is needed, not {shown(inner)}")
     for name in inner:
         if name not in allowed:
             with reader.at(name):
                 reader.unknown("parameter", name, allowed)
+        if name in _DEFAULTS and inner[name] not in _DEFAULTS[name]:
+            with reader.at(name):
+                reader.refuse(name)
     if needed and needed not in inner:
         reader.fail(f"{needed} is missing")
     return inner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -11,7 +12,9 @@ from tocsin.language.dialects.dialect import (
     Reader,
     Wild,
     all_of,
+    any_of,
     call,
+    compared,
     equal,
     equal_ignoring_case,
     like,
@@ -21,6 +24,7 @@ from tocsin.language.dialects.dialect import (
 from tocsin.language.dialects.elasticsearch.dates import as_bound
 from tocsin.language.dialects.elasticsearch.reading import Fields, field_of, members_of
 from tocsin.language.dialects.regexes import letter_of_re2, re2_of_lucene
+from tocsin.language.operators.network import address_key
 from tocsin.model.expression import ComparisonOperator, Constant, Expression
 from tocsin.model.subscription import shown
 
@@ -32,8 +36,24 @@ def _term(inner: Json, reader: Reader, fields: Fields) -> Expression:
         if given.get("case_insensitive") is True and isinstance(value.value, str):
             condition = _pattern([value.value], given, reader)
         else:
-            condition = equal([value])
-        return reader.some(fields.path_of(field, reader), condition)
+            condition = _equal([value])
+        return fields.some(field, condition, reader)
+
+
+def _equal(values: Sequence[Constant]) -> Expression:
+    """Whether `element` is one of some values, or lies in a network that is among them, as in fields of type ip."""
+    networks = [network for value in values if (network := _network_in(value.value)) is not None]
+    return any_of([equal(values), *([call("IP_IN", VALUE, *networks)] if networks else [])])
+
+
+def _network_in(value: object) -> Constant | None:
+    """The network that a string writes, or the IPv6 address, which is written in several ways; None for others."""
+    if not isinstance(value, str) or not ("/" in value or ":" in value):
+        return None
+    try:
+        return Constant(str(ipaddress.ip_network(value, strict=False)))
+    except ValueError:
+        return None
 
 
 def _terms(inner: Json, reader: Reader, fields: Fields) -> Expression:
@@ -51,7 +71,7 @@ def _terms(inner: Json, reader: Reader, fields: Fields) -> Expression:
             reader.fail(f"a list is needed, not {shown(values)}")
         if not values:
             return Constant(False)
-        return reader.some(fields.path_of(field, reader), equal([reader.constant(value) for value in values]))
+        return fields.some(field, _equal([reader.constant(value) for value in values]), reader)
 
 
 def _ids(inner: Json, reader: Reader, fields: Fields) -> Expression:
@@ -75,12 +95,15 @@ def _range(inner: Json, reader: Reader, fields: Fields) -> Expression:
                 reader.refuse(name, reason)
         if str(given.get("relation") or "INTERSECTS").upper() != "INTERSECTS":
             reader.refuse(f"the relation {shown(given['relation'])}", "values are not ranges")
-        parts = []
-        for name, op, bound in _bounds_of(given):
+        parts, bounds = list[Expression](), list(_bounds_of(given))
+        are_addresses = all(isinstance(bound, str) and address_key(bound) is not None for _, _, bound in bounds)
+        for name, op, bound in bounds:
             with reader.at(name):
-                parts.append(as_bound(op, bound, reader))
-        path = fields.path_of(field, reader)
-        return reader.some(path, all_of(parts)) if parts else reader.has_value(path)
+                if are_addresses:
+                    parts.append(compared(call("IP", VALUE), op, call("IP", Constant(bound))))
+                else:
+                    parts.append(as_bound(op, bound, reader))
+        return fields.some(field, all_of(parts), reader) if parts else fields.has_value(field, reader)
 
 
 def _bounds_of(given: Mapping[str, Json]) -> Iterator[tuple[str, ComparisonOperator, Json]]:
@@ -97,7 +120,7 @@ def _prefix(inner: Json, reader: Reader, fields: Fields) -> Expression:
     field, given = field_of(inner, reader, "value", ("case_insensitive", "rewrite"))
     with reader.at(field):
         parts: list[str | Wild] = [reader.string(given["value"], "prefix"), Wild.RUN]
-        return reader.some(fields.path_of(field, reader), _pattern(parts, given, reader))
+        return fields.some(field, _pattern(parts, given, reader), reader)
 
 
 def _wildcard(inner: Json, reader: Reader, fields: Fields) -> Expression:
@@ -110,7 +133,7 @@ def _wildcard(inner: Json, reader: Reader, fields: Fields) -> Expression:
         if not parts:  # Lucene makes an automaton of no parts, which accepts nothing, not even the empty string
             return Constant(False)
         plain = [one[1] if isinstance(one, str) and len(one) == 2 else one for one in parts]
-        return reader.some(fields.path_of(field, reader), _pattern(plain, given, reader))
+        return fields.some(field, _pattern(plain, given, reader), reader)
 
 
 _FROM_OTHERS: Final = ("k", "s", "ff", "fi", "fl")
@@ -138,17 +161,17 @@ def _pattern(parts: Sequence[str | Wild], given: Mapping[str, Json], reader: Rea
 
 
 def _regexp(inner: Json, reader: Reader, fields: Fields) -> Expression:
-    allowed = ("case_insensitive", "flags", "max_determinized_states", "rewrite")
+    allowed = ("case_insensitive", "flags", "flags_value", "max_determinized_states", "rewrite")
     field, given = field_of(inner, reader, "value", allowed)
     with reader.at(field):
         text, ignore_case = reader.string(given["value"], "regexp"), given.get("case_insensitive") is True
         pattern = Constant(re2_of_lucene(text, reader, ignore_case=ignore_case))
-        return reader.some(fields.path_of(field, reader), reader.made(lambda: call("MATCHES", VALUE, pattern)))
+        return fields.some(field, reader.made(lambda: call("MATCHES", VALUE, pattern)), reader)
 
 
 def _exists(inner: Json, reader: Reader, fields: Fields) -> Expression:
     field = reader.string(members_of(inner, reader, ("field", "boost", "_name"), needed="field")["field"], "field")
-    return reader.has_value(fields.path_of(field, reader))
+    return fields.has_value(field, reader)
 
 
 TERMS: Final[Mapping[str, Callable[[Json, Reader, Fields], Expression]]] = {

@@ -11,17 +11,20 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tocsin.language.dialects.dialect import Json, Reader, all_of, any_of, call, equal
-from tocsin.language.dialects.elasticsearch.reading import Fields, at_least, field_of, least_of, members_of
+from tocsin.language.dialects.elasticsearch.reading import FUZZY, Fields, at_least, field_of, least_of, members_of
 from tocsin.language.segmenting import words_of
 from tocsin.model.expression import Attribute, Constant, Expression
 from tocsin.model.texts import Text
 
 _HOW: Final = Text(keep_accents=True)
+_OF_WORDS: Final = (
+    *("operator", "minimum_should_match", "lenient", "zero_terms_query", "auto_generate_synonyms_phrase_query"),
+    *("analyzer", *FUZZY),
+)
 
 
 def _match(inner: Json, reader: Reader, fields: Fields) -> Expression:
-    allowed = ("operator", "minimum_should_match", "lenient", "zero_terms_query", "auto_generate_synonyms_phrase_query")
-    field, given = field_of(inner, reader, "query", allowed)
+    field, given = field_of(inner, reader, "query", _OF_WORDS)
     with reader.at(field):
         return _words(field, given, reader, fields)
 
@@ -29,7 +32,17 @@ def _match(inner: Json, reader: Reader, fields: Fields) -> Expression:
 def _words(field: str, given: Mapping[str, Json], reader: Reader, fields: Fields) -> Expression:
     query = given["query"]
     if not isinstance(query, str):
-        return reader.some(fields.path_of(field, reader), equal([reader.constant(query)]))
+        return fields.some(field, equal([reader.constant(query)]), reader)
+    return any_of([*_whole(field, query, reader, fields), _some_words(field, query, given, reader, fields)])
+
+
+def _whole(field: str, text: str, reader: Reader, fields: Fields) -> list[Expression]:
+    """Whether a value of the field of a sub-field is a text, as a whole: a sub-field has no words."""
+    parent = fields.parent_of(field, reader)
+    return [reader.some(parent, equal([reader.constant(text)]))] if parent else []
+
+
+def _some_words(field: str, query: str, given: Mapping[str, Json], reader: Reader, fields: Fields) -> Expression:
     words = _read(query, reader)
     if not words:
         return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
@@ -44,23 +57,23 @@ def _words(field: str, given: Mapping[str, Json], reader: Reader, fields: Fields
 
 
 def _match_phrase(inner: Json, reader: Reader, fields: Fields) -> Expression:
-    field, given = field_of(inner, reader, "query", ("zero_terms_query", "slop"))
+    field, given = field_of(inner, reader, "query", ("zero_terms_query", "slop", "analyzer"))
     with reader.at(field):
-        if given.get("slop", 0) != 0:
-            reader.refuse("slop")
         return _phrase(field, given, reader, fields)
 
 
 def _phrase(field: str, given: Mapping[str, Json], reader: Reader, fields: Fields) -> Expression:
-    words = _read(reader.string(given["query"], "match_phrase"), reader)
+    query = reader.string(given["query"], "match_phrase")
+    words = _read(query, reader)
     if not words:
         return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
-    return call("HOLDS", _text(field, '"' + " ".join(words) + '"', reader, fields))
+    phrase = call("HOLDS", _text(field, '"' + " ".join(words) + '"', reader, fields))
+    return any_of([*_whole(field, query, reader, fields), phrase])
 
 
 def _multi_match(inner: Json, reader: Reader, fields: Fields) -> Expression:
-    allowed = ("query", "fields", "type", "operator", "minimum_should_match", "tie_breaker", "lenient")
-    members = members_of(inner, reader, (*allowed, "boost", "_name"), needed="query")
+    allowed = ("query", "fields", "type", "tie_breaker", "slop", *_OF_WORDS, "boost", "_name")
+    members = members_of(inner, reader, allowed, needed="query")
     kind = members.get("type", "best_fields")
     if kind not in ("best_fields", "most_fields", "phrase"):
         reader.refuse(f"the type {kind} of multi_match", "write best_fields or phrase")
