@@ -138,7 +138,7 @@ def test_rules_agree(rule: Any) -> None:
 
 
 REFUSED = [
-    ({"==": [X, Y]}, "at ==: two variables"),
+    ({"in": [X, Y]}, "at in[1]: in of two variables"),
     ({"!": {"var": "x.0"}}, "an index"),
     ({"==": [X, "2024-01-01T00:00:00Z"]}, "at ==[1]: a date or a duration"),
     ({"===": [X, "1d"]}, "a date or a duration"),
@@ -146,7 +146,6 @@ REFUSED = [
     ({"+": [X, 1]}, "at +: arithmetic as a condition"),
     ({">": [{"/": [X, Y]}, 1]}, "division by a variable"),
     ({">": [{"+": [X]}, 1]}, "one number"),
-    ({"some": [X, {">": [ELEMENT, 3]}]}, "at some: an order of elements"),
     ({"==": [{"cat": [X, "a"]}, "b"]}, "at ==[0].cat: cat of JSON Logic"),
     ({"substr": [X, 1]}, "substr"),
     *(({name: [X, X]}, name) for name in ("map", "filter", "reduce", "merge", "min", "max", "log", "val", "exists")),

@@ -36,6 +36,17 @@ MOST_VARIABLES: Final = 6
 
 SAID: Final[dict[str, ComparisonOperator]] = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _OPPOSITE: Final[dict[str, str]] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_TRUTHS: Final = (Constant(False), Constant(True))
+_MOMENT: Final = r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d"
+_DURATION: Final = r"^\d[\d:]*[dhms][\ddhms:]*$"
+_OF_INSTANTS: Final[dict[ComparisonOperator, tuple[str, ...]]] = {
+    "=": ("T_EQUALS",),
+    "<>": ("T_BEFORE", "T_AFTER"),
+    "<": ("T_BEFORE",),
+    "<=": ("T_BEFORE", "T_EQUALS"),
+    ">": ("T_AFTER",),
+    ">=": ("T_AFTER", "T_EQUALS"),
+}
 _MIRRORED: Final[dict[str, str]] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -106,6 +117,14 @@ def _is_string(value: Attribute) -> Expression:
     return compared(value, ">=", Constant(""))
 
 
+def _is_number(value: Attribute) -> Expression:
+    return any_of([compared(value, "<", Constant(0.0)), compared(value, ">=", Constant(0.0))])
+
+
+def _is_scalar(value: Attribute) -> Expression:
+    return any_of([_is_string(value), _is_number(value), one_of(value, _TRUTHS)])
+
+
 # ---- strict comparisons
 
 
@@ -129,7 +148,7 @@ def compare(op: str, left: Operand, right: Operand, wanted: bool, reader: Reader
     if not isinstance(left, Variable | Sum):
         return compare(_MIRRORED[op], right, left, wanted, reader)
     if isinstance(left, Variable) and isinstance(right, Variable):
-        reader.refuse("two variables")
+        return _variables(op, left, right, wanted, reader)
     if isinstance(left, Variable) and not isinstance(right, Sum):
         assert not isinstance(right, Variable)
         return _with_constant(op, left, _scalar(right), wanted, reader)
@@ -229,6 +248,76 @@ def _strings(op: str, variable: Variable, constant: Scalar, wanted: bool) -> lis
     parts = [*empty, all_of([_is_string(value), compared(number, said, Constant(float(constant or 0)))])]
     if not wanted:
         parts.append(all_of([_is_string(value), compared(value, "<>", Constant("")), IsNull(number)]))
+    return parts
+
+
+# ---- two variables
+
+
+def same_variables(left: Variable, right: Variable, wanted: bool, reader: Reader) -> Expression:
+    """`===` of two variables. Two lists, or two objects, are neither the same nor different here."""
+    both_null = all_of([is_null(left, reader), is_null(right, reader)])
+    equal = any_of([*_alike("=", left.value, right.value), both_null])
+    if wanted:
+        return equal
+    comparable = any_of(
+        [is_null(one, reader) for one in (left, right)] + [_is_scalar(one.value) for one in (left, right)]
+    )
+    return all_of([comparable, not_true(_both(_DURATION, left.value, right.value)), not_true(equal)])
+
+
+def _variables(op: str, left: Variable, right: Variable, wanted: bool, reader: Reader) -> Expression:
+    """Two variables compared: an OR over the types of their values."""
+    said = SAID[op if wanted else _OPPOSITE[op]]
+    alike = _alike(said, left.value, right.value)
+    if op in ("==", "!="):
+        return any_of([*alike, *_unlike_equal(said == "=", left, right, reader)])
+    return any_of([*alike, *_unlike_ordered(op, left, right, wanted, reader)])
+
+
+def _alike(said: ComparisonOperator, left: Attribute, right: Attribute) -> list[Expression]:
+    """Values of one type. Two dates are compared as instants. Of two durations, only equal texts are compared."""
+    moments = _both(_MOMENT, left, right)
+    texts = all_of([not_true(moments), not_true(_both(_DURATION, left, right)), Comparison(said, left, right)])
+    equal = [Comparison("=", left, right)] if said in ("=", "<=", ">=") else []
+    return [texts, *equal, all_of([moments, any_of([call(name, left, right) for name in _OF_INSTANTS[said]])])]
+
+
+def _both(pattern: str, left: Attribute, right: Attribute) -> Expression:
+    return all_of([call("MATCHES", one, Constant(pattern)) for one in (left, right)])
+
+
+def _unlike_equal(equal: bool, left: Variable, right: Variable, reader: Reader) -> list[Expression]:
+    """Values of two types that are equal, or that are not, by `==`."""
+    numbers = Comparison("=" if equal else "<>", *[call("NUMBER", one.value) for one in (left, right)])
+    parts = [all_of([any_of([_is_number(left.value), _is_number(right.value)]), numbers])]
+    for one, other in ((left, right), (right, left)):
+        value, text = one.value, other.value
+        spelled = any_of(
+            [
+                all_of([compared(value, "=", Constant(truth)), compared(text, "=", Constant(str(truth).lower()))])
+                for truth in (True, False)
+            ]
+        )
+        empty = one_of(text, (Constant(0.0), Constant(""), Constant(False)))
+        if equal:
+            parts += [spelled, all_of([is_null(one, reader), any_of([is_null(other, reader), empty])])]
+        else:
+            parts.append(all_of([one_of(value, _TRUTHS), _is_string(text), not_true(spelled)]))
+            parts.append(all_of([is_null(one, reader), _is_scalar(text), not_true(empty)]))
+    return parts
+
+
+def _unlike_ordered(op: str, left: Variable, right: Variable, wanted: bool, reader: Reader) -> list[Expression]:
+    """Values of two types in order, as numbers."""
+    sums = [Sum(call("NUMBER", one.value), (one,)) for one in (left, right)]
+    numbers = _sums(op, sums[0], sums[1], wanted, reader)
+    parts = [all_of([not_true(all_of([_is_string(left.value), _is_string(right.value)])), numbers])]
+    if wanted:
+        return parts
+    for one, other in ((left.value, right), (right.value, left)):  # FALSE, where a number would raise an error
+        text = [_is_string(one), compared(one, "<>", Constant("")), IsNull(call("NUMBER", one))]
+        parts.append(all_of([*text, any_of([is_null(other, reader), one_of(other.value, _TRUTHS)])]))
     return parts
 
 

@@ -30,6 +30,7 @@ from tocsin.language.dialects.jsonlogic.comparing import (
     is_true,
     same,
     same_constants,
+    same_variables,
 )
 from tocsin.language.dialects.jsonlogic.operands import LISTS, SIGNS, Operands, defaulted, replaced
 from tocsin.model.elements import ELEMENT
@@ -49,6 +50,7 @@ _MISSING: Final = ("missing", "missing_some")
 _ORDER: Final = ("<", "<=", ">", ">=")
 _EQUALITY: Final = ("==", "!=")
 _STRICT: Final = ("===", "!==")
+_ENDS: Final = ("starts_with", "ends_with")
 
 
 class JsonLogic(Dialect):
@@ -61,27 +63,26 @@ class JsonLogic(Dialect):
         '{"===": [a, 5]}': "= for values of one type; also !==",
         '{"<": [a, 5]}': "< with NUMBER; strings by code point; also <=, >, >=",
         '{"<": [1, a, 5]}': "1 < a AND a < 5",
+        '{"==": [a, b]}': "two variables, by the types of their values; two dates as instants",
         '{"!": a}': "NOT; also !!",
-        '{"and": [...]}': "AND; also or",
+        '{"and": [...]}': "AND; also or; without a list, an error that matches nothing",
         '{"if": [c, a, b]}': "(c AND a) OR (NOT c AND b); also ?:",
         '{"in": ["x", a]}': "LIKE '%x%', or an element of a list",
         '{"in": [a, ["x", 5]]}': "IN; texts that contain a are found in the same way",
-        '{"some": [list, c]}': "ANY(list, c)",
+        '{"starts_with": [a, "x"]}': "LIKE 'x%'; also ends_with",
+        '{"some": [list, c]}': "ANY(list, c); elements for which c is an error are passed over",
         '{"all": [list, c]}': "the list is not empty, and EACH(list, c)",
         '{"none": [list, c]}': "EACH(list, NOT c), or not a list",
         '{"+": [a, 1]}': "arithmetic inside a comparison; also -, *, and / and % by a number that is not 0",
     }
     refused: ClassVar[Mapping[str, str]] = {
-        "two variables": "two strings may be dates, which JSON Logic compares as instants; to compare numbers, compare "
-        'a difference with 0: {"<": [{"-": [{"var": "a"}, {"var": "b"}]}, 0]}',
+        "in of two variables": "the pattern of a LIKE is a constant",
         "an index": "tocsin does not number the elements of lists; use some, all or none",
         "a date or a duration": "strings such as this are compared as instants or durations",
         "a condition as an operand": "only variables, constants and arithmetic are compared",
         "arithmetic as a condition": 'compare it, as in {"!=": [{"-": [{"var": "a"}, 1]}, 0]}',
         "division by a variable": "the result for 0 depends on the type of the values",
         "one number": "arithmetic on one argument sums up lists; give two arguments",
-        "an order of elements": "the condition raises an error for some types of elements, and then the order of the "
-        "elements decides; compare by ===, !== or in",
         **dict.fromkeys(("cat", "substr"), "strings are not computed"),
         **dict.fromkeys(("map", "filter", "reduce", "merge"), "lists are not computed; use some, all or none"),
         **dict.fromkeys(("min", "max"), "write comparisons with AND and OR"),
@@ -109,6 +110,8 @@ class _Reading(Operands):
         with self._reader.at(name):
             if name == "var":
                 return self._noted(rule, is_true(self._variable(arguments), wanted, self._reader), wanted)
+            if self._lacks_list(rule):
+                return Constant(False)
             if name in ("and", "or"):
                 return self._all(arguments, wanted) if name == "and" else self._any(arguments, wanted)
             if name in ("if", "?:"):
@@ -124,11 +127,16 @@ class _Reading(Operands):
         if not isinstance(rule, Mapping):
             return False
         name, arguments = self._operation(rule)
-        if name in (*_ORDER, *_EQUALITY):
+        if name in (*_ORDER, *_EQUALITY) or self._lacks_list(rule):
             return True
         if name in LISTS:
             return self.raises(arguments[1]) if len(arguments) == 2 else False
         return any(self.raises(one) for one in arguments)
+
+    def _lacks_list(self, rule: Mapping[str, Json]) -> bool:
+        """Whether an operator of logic has one argument that is not in a list, which raises an error."""
+        ((name, given),) = rule.items()
+        return name in ("and", "or", "if", "?:") and not isinstance(given, list | tuple)
 
     # ---- parts of a rule
 
@@ -157,34 +165,35 @@ class _Reading(Operands):
             self._reader.fail("a list of conditions is needed, not an empty one")
         if wanted is goes_on:
             return all_of([self._part(place, one, wanted) for place, one in enumerate(arguments)])
-        parts, before = [], list[Expression]()
-        for place, one in enumerate(arguments):
-            parts.append(all_of([*before, self._part(place, one, wanted)]))
-            if self.raises(one) and place < len(arguments) - 1:
-                before.append(self._part(place, one, goes_on))
-        return any_of(parts)
+        parts = [self._part(place, one, wanted) for place, one in enumerate(arguments)]
+        passed = [self._part(place, one, goes_on) for place, one in enumerate(arguments[:-1]) if self.raises(one)]
+        if not passed:
+            return any_of(parts)
+        raising = iter(passed)
+        return _decided(parts, [next(raising) if self.raises(one) else None for one in arguments[:-1]])
 
     def _part(self, place: int, rule: Json, wanted: bool) -> Expression:
         with self._reader.at(place):
             return self.condition(rule, wanted)
 
-    def _choice(self, arguments: Sequence[Json], wanted: bool, first: int = 0) -> Expression:
+    def _choice(self, arguments: Sequence[Json], wanted: bool) -> Expression:
         """`if`: pairs of a condition and what then counts, and perhaps what counts otherwise."""
-        left = len(arguments) - first
-        if left == 0:
-            return Constant(not wanted)
-        if left == 1:
-            return self._part(first, arguments[first], wanted)
-        then = all_of([self._part(first, arguments[first], True), self._part(first + 1, arguments[first + 1], wanted)])
-        otherwise = self._choice(arguments, wanted, first + 2)
-        return any_of([then, all_of([self._part(first, arguments[first], False), otherwise])])
+        results: list[Expression] = []
+        passed: list[Expression | None] = []
+        for first in range(0, len(arguments) - 1, 2):
+            condition = self._part(first, arguments[first], True)
+            results.append(all_of([condition, self._part(first + 1, arguments[first + 1], wanted)]))
+            passed.append(self._part(first, arguments[first], False))
+        is_odd = len(arguments) % 2 == 1
+        last = self._part(len(arguments) - 1, arguments[-1], wanted) if is_odd else Constant(not wanted)
+        return _decided([*results, last], passed)
 
     # ---- predicates
 
     def _predicate(self, name: str, arguments: Sequence[Json], wanted: bool) -> Expression:
         if name in _ORDER and len(arguments) > 2:
             return self._between(name, arguments, wanted)
-        if name in (*_ORDER, *_EQUALITY, *_STRICT, "in", *LISTS):
+        if name in (*_ORDER, *_EQUALITY, *_STRICT, "in", *_ENDS, *LISTS):
             self._count(name, arguments, 2)
         if name in LISTS:
             return self._of_list(name, arguments, wanted)
@@ -192,6 +201,8 @@ class _Reading(Operands):
             return self._missing(name, arguments, wanted)
         if name == "in":
             return self._within(arguments, wanted)
+        if name in _ENDS:
+            return self._end_of_text(name, arguments, wanted)
         if name in _STRICT:
             return self._strict(self._operands(arguments), wanted is (name == "==="))
         if name in SAID:
@@ -200,7 +211,7 @@ class _Reading(Operands):
         if name in SIGNS:
             self._reader.refuse("arithmetic as a condition")
         return self._reader.unknown(
-            "operator", name, (*SAID, *_STRICT, *LISTS, *_MISSING, "and", "if", "in", "or", "var", "!", "!!")
+            "operator", name, (*SAID, *_STRICT, *LISTS, *_MISSING, *_ENDS, "and", "if", "in", "or", "var", "!", "!!")
         )
 
     def _operands(self, arguments: Sequence[Json]) -> list[Operand]:
@@ -226,7 +237,8 @@ class _Reading(Operands):
         if isinstance(right, Variable):
             left, right = right, left
         if isinstance(right, Variable):
-            self._reader.refuse("two variables")
+            assert isinstance(left, Variable)
+            return same_variables(left, right, wanted, self._reader)
         if not isinstance(left, Variable):
             return Constant(same_constants(left, right) is wanted)
         return same(left, right, wanted, self._reader)
@@ -254,7 +266,7 @@ class _Reading(Operands):
             parts = [one_of(variable.value, given)] if given else []
             return any_of([*parts, *([same(variable, None, True, self._reader)] if None in values else [])])
         if isinstance(whole, Mapping):
-            self._reader.refuse("two variables")
+            self._reader.refuse("in of two variables")
         if not isinstance(whole, str):
             return Constant(False)
         parts_of = {whole[first:stop] for first in range(len(whole) + 1) for stop in range(first, len(whole) + 1)}
@@ -272,6 +284,18 @@ class _Reading(Operands):
         text = [like(whole.value, Wild.RUN, part.value, Wild.RUN)] if isinstance(part.value, str) else []
         return any_of([*text, element])
 
+    def _end_of_text(self, name: str, arguments: Sequence[Json], wanted: bool) -> Expression:
+        """`starts_with` or `ends_with`, as flagd has them. A value that is not a string is an empty one."""
+        text, part = self._operands(arguments)
+        if not isinstance(text, Variable) or not isinstance(part, Constant):
+            self._reader.fail(f"{name} takes a variable and a string")
+        end = self._reader.string(part.value, name)
+        if not end:
+            return Constant(wanted)
+        parts: list[str | Wild] = [end, Wild.RUN] if name == "starts_with" else [Wild.RUN, end]
+        held = like(text.value, *parts)
+        return held if wanted else not_true(held)
+
     # ---- lists
 
     def _of_list(self, name: str, arguments: Sequence[Json], wanted: bool) -> Expression:
@@ -286,8 +310,6 @@ class _Reading(Operands):
             return all_of([some, self._of_elements("EACH", items, arguments[1], True)])
         if name != "all" and wanted is (name == "none"):
             return any_of([IsNull(some), self._of_elements("EACH", items, arguments[1], False)])
-        if self.raises(arguments[1]):
-            self._reader.refuse("an order of elements")
         found = self._of_elements("ANY", items, arguments[1], name != "all")
         return any_of([IsNull(some), Not(some), found]) if name == "all" else found
 
@@ -334,3 +356,16 @@ class _Reading(Operands):
             all_of([absent, self.condition(replaced(rule, found, found["var"][1]), wanted)]),
         ]
         return self._noted(rule, any_of(parts), wanted)
+
+
+def _decided(results: Sequence[Expression], passed: Sequence[Expression | None]) -> Expression:
+    """Whether some result holds and all parts before it were passed.
+
+    Halves of the results keep the condition flat: its depth is log n and its size n log n.
+    """
+    if len(results) == 1:
+        return results[0]
+    middle = len(results) // 2
+    before = [one for one in passed[:middle] if one is not None]
+    later = all_of([*before, _decided(results[middle:], passed[middle:])])
+    return any_of([_decided(results[:middle], passed[:middle]), later])
