@@ -281,7 +281,15 @@ REFUSED = [
     ("i // 2 = 1", "IntDiv"),
     ("coalesce(n, 1) = 1", "Coalesce"),
     ("CASE WHEN b THEN TRUE END", "Case"),
-    ("l[1] = 1", "Bracket"),
+    ("l[i] = 1", "Bracket"),
+    ("l[1:2] = 1", "Bracket"),
+    ("l['a'] = 1", "Bracket"),
+    ("l[1] LIKE 'a'", "Bracket"),
+    ("l[1].s LIKE 'a'", "Bracket"),
+    ("l[1].b", "Bracket"),
+    ("1 = ANY(l)", "at 1 = ANY(l): ANY of a list"),
+    ("1 = ANY (SELECT 1)", "a subquery"),
+    ("regexp_matches(s, 'A', 'i')", "options of a regular expression"),
     ("length(s) > 3", "Length"),
     ("n = ?", "a parameter"),
     ("(n = 1) = b", "a condition as a value"),
@@ -301,6 +309,8 @@ INVALID = [
     ("t > TIMESTAMP '2024-05-01'", "is not a TIMESTAMP"),
     ("t > DATE 'today'", "is not a DATE"),
     ("n IN ()", "not empty"),
+    ("l[0] = 1", "positions count from 1"),
+    ("l[9999999] = 1", "beyond 1000000"),
 ]
 
 

@@ -58,6 +58,7 @@ class Sql(Dialect):
         "list_contains(a, 5)": "A_CONTAINS; also array_contains",
         "a + 2 * b - 1 < 5": "arithmetic; / and % by a number that is not 0",
         "a.b": "the attribute a.b",
+        "l[1] = 5": "AT(l, 0): positions count from 1, as in DuckDB, or from the end: l[-1]; also l[1].a",
         "TIMESTAMP '2024-05-31 08:00:00'": "an instant in UTC; also DATE, and TIMESTAMPTZ with an offset",
         "DATE '2024-05-31' - INTERVAL 3 DAY": "an instant; weeks, days, hours, minutes and seconds",
         "ts > now() - INTERVAL 1 DAY": "NOW(); also current_timestamp",
@@ -80,7 +81,9 @@ class Sql(Dialect):
         "IntDiv": "DuckDB and Spark differ in integer division",
         "Coalesce": "write a = 5 OR a IS NULL",
         "Case": "write AND and OR",
-        "Bracket": "tocsin does not number the elements of lists",
+        "ANY of a list": "Spark does not have it; write list_contains(l, 5)",
+        "options of a regular expression": "Spark does not have them; to ignore case, write ILIKE or lower(s)",
+        "Bracket": "a position in a list is a whole number, and its element is compared",
         "Length": "lengths are not computed",
         "a parameter": "write the value",
         "a condition as a value": "compare with TRUE by IS TRUE",
@@ -251,7 +254,7 @@ class _Reading(Values):
 
     def _matches(self, node: Node) -> Expression:
         if node.args.get("flag") is not None:
-            self._refuse(node)
+            self._reader.refuse("options of a regular expression")
         return matches(self._attribute(node.this), self._string(node.expression), self._reader)
 
     def _list_contains(self, node: Node) -> Expression:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
 from tocsin.errors import ExpressionError
-from tocsin.language.dialects.dialect import PRESENT, Reader, later
+from tocsin.language.dialects.dialect import PRESENT, Reader, call, later
 from tocsin.model.expression import Arithmetic, ArithmeticOperator, Attribute, ComparisonOperator, Constant, Expression
 from tocsin.model.instants import read_instant
 from tocsin.model.subscription import shown
@@ -37,6 +37,7 @@ CONDITIONS: Final = frozenset(
         *("Like", "ILike", "Escape", "RegexpLike", "ArrayContains"),
     )
 )
+_FARTHEST: Final = 1_000_000
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -63,6 +64,8 @@ class Values:
             return self._value(node.this)
         if name == "Null":
             return None
+        if type(_bracket_in(node)).__name__ == "Bracket":
+            return self._element(node)
         if name in ("Column", "Dot"):
             return self._attribute(node)
         if name == "Boolean":
@@ -82,10 +85,37 @@ class Values:
             return self._attribute(node.this)
         if name not in ("Column", "Dot"):
             self._refuse(node)
+        if type(_bracket_in(node)).__name__ == "Bracket":
+            self._refuse(_bracket_in(node))
         identifiers = [one.name for one in node.parts]
         if not all(identifiers) or any(type(one).__name__ == "Star" for one in node.parts):
             self._reader.fail("a column is needed")
         return Attribute(".".join(identifiers))
+
+    def _element(self, node: Node) -> Expression:
+        """An element of a list, or a member of one: `l[1]`, `l[-1].a`. Positions count from 1, as in DuckDB."""
+        bracket, members = _bracket_in(node), list[str]()
+        while node is not bracket:
+            members.insert(0, node.expression.name)
+            node = node.this
+        position = self._position(bracket)
+        of = [Attribute(".".join(members))] if members else []
+        items = self._attribute(bracket.this)
+        return self._reader.made(lambda: call("AT", items, Constant(float(position)), *of))
+
+    def _position(self, bracket: Node) -> int:
+        """The position of an element, from 0; sqlglot has taken 1 from what the clause says."""
+        index: Node = bracket.expressions[0] if len(bracket.expressions) == 1 else None
+        is_negative = type(index).__name__ == "Neg"
+        digits: Node = index.this if is_negative else index
+        if type(digits).__name__ != "Literal" or digits.is_string or not digits.this.isdigit():
+            self._refuse(bracket)
+        position = -int(digits.this) if is_negative else int(digits.this)
+        if position == -1:
+            self._reader.fail("positions count from 1, or from -1 at the end; there is no position 0")
+        if abs(position) > _FARTHEST:
+            self._reader.fail(f"the position is beyond {_FARTHEST}")
+        return position if position >= 0 else position + 1
 
     def _string(self, node: Node) -> str:
         if type(node).__name__ != "Literal" or not node.is_string:
@@ -104,6 +134,8 @@ class Values:
         name = type(node).__name__
         if name == "Paren":
             return self._number(node.this, is_alone)
+        if type(_bracket_in(node)).__name__ == "Bracket":
+            return self._element(node)
         if name in ("Column", "Dot"):
             return self._attribute(node)
         if name == "Literal" and not node.is_string:
@@ -195,6 +227,8 @@ class Values:
         name = type(node).__name__
         if name == "Literal":
             self._reader.fail(f"a condition is needed, not {node.sql('duckdb')}")
+        if isinstance(node, exp.Any) and node.find(exp.Select) is None:
+            self._reader.refuse("ANY of a list")
         kinds = (
             ("a subquery", (exp.Subquery, exp.Select, exp.Exists, exp.SubqueryPredicate)),
             ("an aggregate", (exp.AggFunc, exp.Window)),
@@ -211,6 +245,13 @@ class Values:
         if name in CONDITIONS or name == "Boolean":
             self._reader.refuse("a condition as a value")
         self._reader.refuse("this function")
+
+
+def _bracket_in(node: Node) -> Node:
+    """The list with a position, of which a node is a member at some depth; something else if there is none."""
+    while type(node).__name__ == "Dot":
+        node = node.this
+    return node
 
 
 def _shortened(text: str) -> str:
