@@ -214,10 +214,7 @@ class Endpoint:
             if response.status_code == 201:  # every resource is made by a PUT to its path
                 response.headers.setdefault("Location", quote(scope["path"], safe=_PATH))
         except Exception as error:  # every error has an answer  # noqa: BLE001
-            problem = of_error(error)
-            if problem.status == 500:
-                _LOG.exception("a request failed: %s %s", scope["method"], scope["path"])
-            response = problem.response()
+            response = _error_response(error, scope)
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -244,6 +241,18 @@ class Endpoint:
             raise
         finally:
             exchange.holding.release()
+
+
+def _error_response(error: Exception, scope: Scope) -> Response:
+    """The answer to an error.
+
+    The caller must not refer to the `Problem`, whose traceback refers to the caller. Such a cycle would keep the body
+    in memory until the garbage collector runs, which may be thousands of requests later.
+    """
+    problem = of_error(error)
+    if problem.status == 500:
+        _LOG.exception("a request failed: %s %s", scope["method"], scope["path"])
+    return problem.response()
 
 
 def _asked(request: Request, call: Call) -> Asked:

@@ -65,10 +65,10 @@ class _Nothing:
             return
         try:
             self._shared.sender(Request(scope))
-            problem = Problem(404, "unknown", "there is nothing at this path")
+            response = Problem(404, "unknown", "there is nothing at this path").response()
         except Problem as denied:
-            problem = denied
-        await problem.response()(scope, receive, send)
+            response = denied.response()
+        await response(scope, receive, send)
 
 
 class _Console:
