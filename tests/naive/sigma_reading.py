@@ -176,7 +176,9 @@ def _test(field: _Field, wanted: Any) -> Test:
     if wanted is None:
         return lambda event: not exists(event, name)
     if isinstance(wanted, bool):
-        return lambda event: field.some(event, lambda value: value is wanted)
+        return lambda event: field.some(
+            event, lambda value: value is wanted or (isinstance(value, str) and value.casefold() == str(wanted).lower())
+        )
     if isinstance(wanted, float) and wanted.is_integer():
         wanted = int(wanted)
     if isinstance(wanted, int | float) and not modifiers and name:
@@ -188,9 +190,24 @@ def _test(field: _Field, wanted: Any) -> Test:
     if not name:
         patterns = [(ANY_TEXT, *one, ANY_TEXT) for one in patterns]
     cased = "cased" in modifiers
-    return lambda event: field.some(
-        event, lambda value: isinstance(value, str) and any(fits(one, value, cased) for one in patterns)
-    )
+    return lambda event: field.some(event, lambda value: any(_spells(one, value, cased) for one in patterns))
+
+
+def _spells(wanted: Pattern, value: object, cased: bool) -> bool:
+    """Whether a text fits a pattern, or a number or boolean is what is left of it without wildcards at its ends."""
+    if isinstance(value, str):
+        return fits(wanted, value, cased)
+    inner = list(wanted)
+    while inner and inner[0] == ANY_TEXT:
+        del inner[0]
+    while inner and inner[-1] == ANY_TEXT:
+        del inner[-1]
+    if not inner:
+        return bool(wanted)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    is_plain = all(isinstance(sign, str) for sign in inner)
+    return is_plain and isinstance(value, bool | int | float) and fits(tuple(inner), str(value).lower(), cased)
 
 
 def _is_number(value: object, wanted: float) -> bool:

@@ -120,7 +120,7 @@ _PATTERNS: Final = [
 _PATTERNS.extend(
     ["100%", "a_b", "*\\cmd.exe", "\\cmd.exe", "C:\\", "C:\\\\", "C:\\Windows\\*", "5", "4688", "-enc", "cmd -enc*"]
 )
-_PATTERNS.extend(["two*lines", "mi", "%", "É", "?", "**"])
+_PATTERNS.extend(["two*lines", "mi", "%", "É", "?", "**", "true", "FALSE*", "-3", "*1.5", "5.0", "4?88"])
 _REGEXPS: Final = [
     "adm",
     "^admin$",
@@ -168,6 +168,7 @@ _ITEMS: Final[list[Callable[[Random], Item]]] = [
     *[_of(_patterns, [*_ENDS, *(end + "|cased" for end in _ENDS)], _TEXT_FIELDS)] * 2,
     _of(_patterns, [end + "|all" for end in _ENDS], _TEXT_FIELDS, least=2),
     _of(_one_of(*_REGEXPS), ["|re", "|re|i", "|re|s", "|re|m", "|re|i|m"], _TEXT_FIELDS),
+    _of(_patterns, ["", *_ENDS, "|cased"], [*_COUNTED, "Host"]),
     _of(numbers, ["", "|neq"], ["EventID", "Size", "User"]),
     _of(numbers, ["|lt", "|lte", "|gt", "|gte"], ["EventID", "Size", "User"]),
     _of(_one_of(None, True, False, None, "admin"), [""], _FIELDS),

@@ -35,7 +35,7 @@ def test_texts_of_a_field_are_one_set() -> None:
 
     assert tocsin.convert(rule, from_="sigma") == (
         "SOME(Hash, CASEI(element) IN (CASEI('a'), CASEI('b'), CASEI('true')) OR element = 7 OR element = '7' "
-        "OR CASEI(element) LIKE CASEI('c%'))"
+        "OR element = TRUE OR CASEI(element) LIKE CASEI('c%'))"
     )
 
 

@@ -6,12 +6,16 @@ before you match. A field that is a list has several values.
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from tocsin.errors import ExpressionError
 from tocsin.language.dialects.dialect import (
+    IS_BOOLEAN,
+    IS_NUMBER,
     VALUE,
     Dialect,
     Json,
@@ -43,6 +47,9 @@ class Sigma(Dialect):
     name, title = "sigma", "Sigma"
     taken: ClassVar[Mapping[str, str]] = {
         "field: text": "equal without case; * and ? are wildcards, as in LIKE",
+        "field: '3', field: 'true'": "also the number, or the boolean; with * at the ends, too",
+        "field: '*'": "a text, a number or a boolean",
+        "field: false": "the boolean, or its text",
         "field: 4688": "the number, or its digits as a text",
         "field: null": "absent or null",
         "field: ''": "an empty text",
@@ -58,11 +65,12 @@ class Sigma(Dialect):
         "fieldref": "equal to the value of another field, where neither is a list; texts without case",
         "windash, base64, base64offset, wide, utf16": "as pySigma expands them",
         "hour": "HOUR, in UTC",
+        "expand": "OR of the values that the rule has for a placeholder under placeholders",
         "1 of, all of, any of": "OR, AND of the detections that the pattern names",
         "and, or, not": "AND, OR, NOT; NOT is TRUE without a value",
     }
     refused: ClassVar[Mapping[str, str]] = {
-        "expand": "its placeholders are filled by a pipeline; fill them before",
+        "expand": "the placeholder has no value; write placeholders: {name: [value]} in the rule",
         "fieldref with startswith or endswith": "the pattern of a LIKE is a constant",
         "minute": "tocsin has HOUR, WEEKDAY and DATE_OF",
         "day": "tocsin has HOUR, WEEKDAY and DATE_OF",
@@ -114,6 +122,8 @@ def _parsed(rule: Mapping[str, Json], reader: Reader) -> tuple[Any, Any]:
     log = {"category": "any"}
     try:
         found = parser.SigmaRule.from_dict({"title": "rule", "logsource": log, "detection": dict(detection)})
+        if "placeholders" in rule:
+            _fill(found.detection.detections.values(), reader.members(rule["placeholders"], "placeholders"), reader)
         if len(found.detection.parsed_condition) != 1:
             reader.refuse("several conditions")
         return found.detection, found.detection.parsed_condition[0].parsed
@@ -123,6 +133,38 @@ def _parsed(rule: Mapping[str, Json], reader: Reader) -> tuple[Any, Any]:
         if isinstance(error, ExpressionError):
             raise
         reader.fail(f"pySigma cannot read it: {' '.join(str(error).split())}")
+
+
+def _fill(detections: Iterable[Any], given: Mapping[str, Json], reader: Reader) -> None:
+    """Replace each placeholder in the values of detections by the values that the rule has for its name."""
+    types = library("sigma.types", "sigma")
+
+    def values_of(placeholder: Any) -> Iterator[Any]:
+        if placeholder.name not in given:
+            reader.refuse("expand")
+        values = given[placeholder.name]
+        for value in values if isinstance(values, list) else [values]:
+            reader.constant(value)  # which fails if it is a map or a list
+            yield types.SigmaString(str(value))
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, types.SigmaExpansion):
+            return types.SigmaExpansion([filled(one) for one in value.values])
+        if not isinstance(value, types.SigmaString) or not value.contains_placeholder():
+            return value
+        expanded = []
+        for text in value.replace_placeholders(values_of):
+            one = copy.copy(value)  # of its class, which says whether case counts
+            one.s = text.s
+            expanded.append(one)
+        return types.SigmaExpansion(expanded)
+
+    for detection in detections:
+        for item in detection.detection_items:
+            if hasattr(item, "detection_items"):
+                _fill([item], given, reader)
+            else:
+                item.value = [filled(value) for value in item.value]
 
 
 class _Line:
@@ -255,7 +297,8 @@ def _of_value(value: Any, reader: Reader) -> Expression:
         number = reader.constant(value.number)
         return any_of([Comparison("=", VALUE, number), Comparison("=", VALUE, Constant(str(value.number)))])
     if kind == "SigmaBool":
-        return Comparison("=", VALUE, Constant(bool(value.boolean)))
+        truth = bool(value.boolean)
+        return any_of([Comparison("=", VALUE, Constant(truth)), equal_ignoring_case(VALUE, [str(truth).lower()])])
     if kind == "SigmaCIDRExpression":
         return reader.made(lambda: call("IP_IN", VALUE, Constant(value.cidr)))
     if kind == "SigmaCompareExpression":
@@ -289,10 +332,30 @@ def _parts(text: Any, reader: Reader) -> list[str | Wild]:
 
 def _text(text: Any, reader: Reader, *, cased: bool) -> Expression:
     parts = _parts(text, reader)
-    if not any(isinstance(one, Wild) for one in parts):
+    if any(isinstance(one, Wild) for one in parts):
+        condition = (like if cased else like_ignoring_case)(VALUE, *parts)
+    else:
         plain = "".join(one for one in parts if isinstance(one, str))
-        return Comparison("=", VALUE, Constant(plain)) if cased else equal_ignoring_case(VALUE, [plain])
-    return (like if cased else like_ignoring_case)(VALUE, *parts)
+        condition = Comparison("=", VALUE, Constant(plain)) if cased else equal_ignoring_case(VALUE, [plain])
+    return any_of([condition, *_not_texts(parts, cased)])
+
+
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,5}[1-9])?")
+
+
+def _not_texts(parts: Sequence[str | Wild], cased: bool) -> list[Expression]:
+    """The numbers and booleans that a pattern without the runs at its ends spells; a run alone spells all of them."""
+    inner = [part for part in parts if part != ""]
+    while inner and inner[0] is Wild.RUN:
+        inner.pop(0)
+    while inner and inner[-1] is Wild.RUN:
+        inner.pop()
+    if not inner:
+        return [IS_NUMBER, IS_BOOLEAN] if Wild.RUN in parts else []
+    spelled = "".join([part if isinstance(part, str) else part.value for part in inner])
+    if (spelled if cased else spelled.lower()) in ("true", "false"):
+        return [Comparison("=", VALUE, Constant(spelled.lower() == "true"))]
+    return [Comparison("=", VALUE, Constant(float(spelled)))] if _NUMBER.fullmatch(spelled) else []
 
 
 # ---- keywords
@@ -307,8 +370,9 @@ def _contains(value: Any, reader: Reader) -> Expression:
         text = str(value.number)
         return any_of([Comparison("=", VALUE, reader.constant(value.number)), like(VALUE, Wild.RUN, text, Wild.RUN)])
     if kind in ("SigmaString", "SigmaCasedString"):
-        make = like if kind == "SigmaCasedString" else like_ignoring_case
-        return make(VALUE, Wild.RUN, *_parts(value, reader), Wild.RUN)
+        cased = kind == "SigmaCasedString"
+        parts = [Wild.RUN, *_parts(value, reader), Wild.RUN]
+        return any_of([(like if cased else like_ignoring_case)(VALUE, *parts), *_not_texts(parts, cased)])
     if kind == "SigmaRegularExpression":
         return _of_value(value, reader)
     return reader.refuse(f"a keyword of the kind {kind}", "write it as the value of a field")
