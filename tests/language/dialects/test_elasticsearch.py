@@ -141,7 +141,7 @@ def test_the_boost_of_the_outermost_query_is_the_score() -> None:
         ({"range": {"t": {"gt": "now/d"}}}, "rounding in date maths"),
         ({"range": {"t": {"gt": "now-1M"}}}, "the unit M in date maths"),
         ({"range": {"t": {"gt": "now-1x"}}}, "no unit of date maths"),
-        ({"range": {"t": {"gt": 1, "format": "epoch_millis"}}}, "format"),
+        ({"range": {"t": {"gt": "1/5/2024", "format": "d/M/yyyy"}}}, "the format 'd/M/yyyy'"),
         ({"regexp": {"a": "<1-9>"}}, "< in regexp"),
         ({"regexp": {"a": "\\d"}}, "\\d in regexp"),
         ({"regexp": {"a": "[\\w]"}}, "\\w in regexp"),

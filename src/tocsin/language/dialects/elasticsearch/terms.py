@@ -21,7 +21,7 @@ from tocsin.language.dialects.dialect import (
     like_ignoring_case,
     wild_parts,
 )
-from tocsin.language.dialects.elasticsearch.dates import as_bound
+from tocsin.language.dialects.elasticsearch.dates import as_bound, date_form
 from tocsin.language.dialects.elasticsearch.reading import Fields, field_of, members_of
 from tocsin.language.dialects.regexes import letter_of_re2, re2_of_lucene
 from tocsin.language.operators.network import address_key
@@ -87,12 +87,7 @@ _OLD_BOUNDS: Final = ("from", "to", "include_lower", "include_upper")
 def _range(inner: Json, reader: Reader, fields: Fields) -> Expression:
     field, given = field_of(inner, reader, (), (*_BOUNDS, *_OLD_BOUNDS, "relation", "format", "time_zone"))
     with reader.at(field):
-        for name, reason in (
-            ("format", "write dates in the form of ISO 8601"),
-            ("time_zone", "write the zone in the dates"),
-        ):
-            if name in given:
-                reader.refuse(name, reason)
+        form = date_form(given, reader)
         if str(given.get("relation") or "INTERSECTS").upper() != "INTERSECTS":
             reader.refuse(f"the relation {shown(given['relation'])}", "values are not ranges")
         parts, bounds = list[Expression](), list(_bounds_of(given))
@@ -102,7 +97,7 @@ def _range(inner: Json, reader: Reader, fields: Fields) -> Expression:
                 if are_addresses:
                     parts.append(compared(call("IP", VALUE), op, call("IP", Constant(bound))))
                 else:
-                    parts.append(as_bound(op, bound, reader))
+                    parts.append(as_bound(op, bound, reader, form))
         return fields.some(field, all_of(parts), reader) if parts else fields.has_value(field, reader)
 
 
