@@ -143,7 +143,7 @@ class Exchange:
 
         It takes room until the client has taken it.
         """
-        holding = bodies.Holding((self.service.answer_room, self.shared.tenants.answer_room))
+        holding = self.answer_holding()
         try:
             await holding.take(most)
             body = await make()
@@ -151,7 +151,21 @@ class Exchange:
             holding.release()
             raise
         holding.shrink(len(body))
-        return _Large(holding, body, media_type)
+        return _Large(holding, Response(body, media_type=media_type))
+
+    def answer_holding(self) -> bodies.Holding:
+        """Room for answers, of which nothing is taken so far."""
+        return bodies.Holding((self.service.answer_room, self.shared.tenants.answer_room))
+
+    def bounded(self, response: Response) -> Response:
+        """An answer that takes room until the client has taken it; raises a `Problem` if there is none."""
+        size = len(getattr(response, "body", b""))  # streams have none
+        if size <= bodies.SMALL or isinstance(response, _Large):
+            return response
+        holding = self.answer_holding()
+        if not holding.takes(size):
+            raise bodies.busy("answers to")
+        return _Large(holding, response)
 
     async def parsed(self, read: Callable[[bytes], Parsed], body: bytes) -> Parsed:
         """What `read` makes of a body. A long one is read on a thread, so that the event loop goes on."""
@@ -235,7 +249,8 @@ class Endpoint:
             principal = principal._replace(tenant="")
         exchange = Exchange(shared, service, request, principal, tenant, _asked(request, call))
         try:
-            return await call.handle(exchange)
+            response = await call.handle(exchange)
+            return response if is_open else exchange.bounded(response)
         except StoreError as error:
             service.readiness.suspect(error)
             raise
@@ -294,9 +309,9 @@ def raw(body: bytes, status: int = 200, media_type: str = "application/json") ->
 class _Large(Response):
     """An answer that takes room in memory until the client has taken it, but for some kilobytes."""
 
-    def __init__(self, holding: bodies.Holding, body: bytes, media_type: str) -> None:
-        super().__init__(body, media_type=media_type)
-        self._holding = holding
+    def __init__(self, holding: bodies.Holding, response: Response) -> None:
+        self.status_code, self.raw_headers, self.body = response.status_code, response.raw_headers, response.body
+        self.background, self._holding = None, holding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -58,6 +58,12 @@ _STEP: Final = 1 << 20
 """A body of unknown length takes room in steps of so many bytes."""
 
 
+def busy(what: str) -> Problem:
+    """There is no room for a body, or for an answer."""
+    detail = f"the {what} other requests fill the memory for them; send the request later"
+    return Problem(503, "busy", detail, headers={"Retry-After": "1"})
+
+
 class Room:
     """The bytes of bodies, or of answers, that may be in memory at once, given in the order of the requests."""
 
@@ -67,8 +73,7 @@ class Room:
 
     async def take(self, size: int) -> None:
         """Take room, and wait for it for a while; raises a `Problem` if there is none until then."""
-        if not self._waiting and self._fits(size):
-            self._held += size
+        if self.takes(size):
             return
         given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((size, given))
@@ -83,9 +88,14 @@ class Room:
                 self._waiting.remove((size, given))
                 self._serve()
         if not given.done():
-            what = "answers to" if self._of_answers else "bodies of"
-            detail = f"the {what} other requests fill the memory for them; send the request later"
-            raise Problem(503, "busy", detail, headers={"Retry-After": "1"})
+            raise busy("answers to" if self._of_answers else "bodies of")
+
+    def takes(self, size: int) -> bool:
+        """Take room if there is some, and nobody waits for it; returns whether it was taken."""
+        is_free = not self._waiting and self._fits(size)
+        if is_free:
+            self._held += size
+        return is_free
 
     def give_back(self, size: int) -> None:
         """Give room back, to those who wait for it."""
@@ -114,6 +124,17 @@ class Holding:
         for place, room in enumerate(self._rooms):
             await room.take(size)
             self._taken[place] += size
+
+    def takes(self, size: int) -> bool:
+        """Take room in all, unless one of them has none now; returns whether it was taken."""
+        for place, room in enumerate(self._rooms):
+            if not room.takes(size):
+                for taken in range(place):
+                    self._taken[taken] -= size
+                    self._rooms[taken].give_back(size)
+                return False
+            self._taken[place] += size
+        return True
 
     def shrink(self, size: int) -> None:
         """Give back what is more than a size, or nothing."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from tocsin.client.calls import path_part
+from tocsin.service.bodies import SMALL, Holding
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.outbox import Stored
 from tocsin.service.readers import Readers, deliveries
@@ -20,6 +21,8 @@ _TAIL: Final = 500
 _TAIL_BYTES: Final = 1 << 20
 AT_ONCE: Final = 500
 """Rows that a stream reads at once."""
+_READ_BYTES: Final = 1 << 20
+"""Bytes that a stream reads at once, if it does not read a single delivery that is larger."""
 
 
 class Waiter(Protocol):
@@ -136,14 +139,32 @@ class Hub:
             for waiter in watch.waiting:
                 waiter.set()
 
-    async def after(self, destination: Destination, number: int, limit: int = AT_ONCE) -> list[Told]:
+    async def within(self, holding: Holding, destination: Destination, number: int) -> list[Told]:
+        """The deliveries after a number for a stream. They take room unless they are small; raises a `Problem`."""
+        found = self.recent(destination, number)
+        if found is not None and size_of(found) <= SMALL:
+            return found
+        size = _READ_BYTES
+        while True:
+            found = None  # nothing is in memory while it waits for room
+            await holding.take(size)
+            found = await self.after(destination, number, size_limit=_READ_BYTES)
+            if (read := size_of(found)) <= size:
+                holding.shrink(read if read > SMALL else 0)
+                return found
+            holding.release()
+            size = read
+
+    async def after(
+        self, destination: Destination, number: int, limit: int = AT_ONCE, size_limit: int | None = None
+    ) -> list[Told]:
         """The deliveries after a number that are kept: from the tail, or from the database."""
         if number >= destination.newest:
             return []
         recent = self.recent(destination, number, limit)
         if recent is not None:
             return recent
-        found = await self._readers.read(lambda one: deliveries(one, destination.number, number, limit))
+        found = await self._readers.read(lambda one: deliveries(one, destination.number, number, limit, size_limit))
         return [self.document(one) for one in found]
 
     def recent(self, destination: Destination, number: int, limit: int = AT_ONCE) -> list[Told] | None:
@@ -169,6 +190,11 @@ class Hub:
         place = f"{epoch}-{one.sequence}".encode()
         size = len(one.text) + len(one.subscriptions)
         return Told(one.sequence, document, one.published, one.event, key, frame(place, document), size, one.further)
+
+
+def size_of(deliveries: Iterable[Told]) -> int:
+    """The bytes of deliveries on a stream."""
+    return sum(len(one.frame) for one in deliveries)
 
 
 def frame(id: bytes, document: bytes) -> bytes:

@@ -82,7 +82,7 @@ SETTINGS: Final = (
         "answers_mb",
         "answers_bytes",
         1 << 20,
-        "the large answers of /v1/match that are made and sent at once, in megabytes",
+        "the large answers and parts of streams that are made and sent at once, in megabytes",
         0.001,
     ),
     Setting("payload_kb", "payload_bytes", 1 << 10, "the largest payload of a subscription, in kilobytes", 0),

@@ -52,9 +52,11 @@ class Readers:
             one.close()
 
 
-def deliveries(connection: sqlite3.Connection, destination: int, after: int, limit: int) -> list[Stored]:
-    """The deliveries of a destination after a number: at most `limit`, and a few megabytes."""
-    rows, _ = bounded(connection.execute(_DELIVERIES, (destination, after, limit)), limit)
+def deliveries(
+    connection: sqlite3.Connection, destination: int, after: int, limit: int, size_limit: int | None = None
+) -> list[Stored]:
+    """The deliveries of a destination after a number: at most `limit`, and as many as have `size_limit` bytes."""
+    rows, _ = bounded(connection.execute(_DELIVERIES, (destination, after, limit)), limit, size_limit)
     return list(map(Stored._make, rows))
 
 

@@ -6,14 +6,17 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tocsin.service.bodies import SMALL, Holding
 from tocsin.service.directory import Destination
-from tocsin.service.hub import frame
+from tocsin.service.hub import frame, size_of
+from tocsin.service.problems import Problem
 from tocsin.service.protocol import ENDLESS
 from tocsin.service.tracing import trace_of
 
@@ -42,8 +45,11 @@ class Source:
 class Stream(Response):
     """The answer that never ends by itself. It has no queue: what is not sent yet is in the database."""
 
-    def __init__(self, service: Service, sources: Sequence[Source], is_allowed: Callable[[], bool]) -> None:
+    def __init__(
+        self, service: Service, sources: Sequence[Source], is_allowed: Callable[[], bool], holding: Holding
+    ) -> None:
         self._service, self._sources, self._is_allowed = service, sources, is_allowed
+        self._holding = holding  # the room of what is being sent
         self._woken = asyncio.Event()
         self._waits = False
         self._push: Callable[[bytes], bool] | None = None  # sends a part at once, where the server has it
@@ -66,11 +72,13 @@ class Stream(Response):
                 self._push = scope["extensions"][ENDLESS]["begin"]()
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             if scope["method"] != "HEAD":
-                await self._serve()
+                with suppress(Problem):  # there is no room for what is next: the client comes again
+                    await self._serve()
             await self._sent(b"", more=False)
         finally:
             leaving.cancel()
             self._heartbeat.cancel()
+            self._holding.release()
             self._service.hub.leave(targets, self)
             self._service.streams -= 1
 
@@ -117,6 +125,8 @@ class Stream(Response):
         found = self._service.hub.recent(one.target, one.after)
         if not found or found[0].sequence > one.after + 1 or not self._is_allowed():
             return False
+        if size_of(found) > SMALL:
+            return False
         body = found[0].frame if len(found) == 1 else b"".join(each.frame for each in found)
         if not self._push(body):
             return False
@@ -152,11 +162,14 @@ class Stream(Response):
         for one in self._sources:
             if one.after >= one.target.newest:
                 continue
-            found = self._service.hub.recent(one.target, one.after)
-            if found is None:
-                found = await self._service.hub.after(one.target, one.after)
+            found = await self._service.hub.within(self._holding, one.target, one.after)
             if found:
-                await self._sent(b"".join(self._rendered(one, found)))
+                body = b"".join(self._rendered(one, found))
+                del found
+                await self._sent(body)
+                if len(body) > SMALL:
+                    await self._sent(b"")  # once the connection can take more
+                    self._holding.release()
                 is_some = True
             elif one.after + 1 < one.target.earliest:
                 await self._sent(self._skipped(one, one.target.earliest))
