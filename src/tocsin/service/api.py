@@ -250,12 +250,16 @@ class Endpoint:
         exchange = Exchange(shared, service, request, principal, tenant, _asked(request, call))
         try:
             response = await call.handle(exchange)
-            return response if is_open else exchange.bounded(response)
+            # A change that is done is answered, whatever room there is.
+            return exchange.bounded(response) if request.method in _READS and not is_open else response
         except StoreError as error:
             service.readiness.suspect(error)
             raise
         finally:
             exchange.holding.release()
+
+
+_READS: Final = ("GET", "HEAD")
 
 
 def _error_response(error: Exception, scope: Scope) -> Response:
