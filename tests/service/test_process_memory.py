@@ -25,7 +25,10 @@ import pytest
 from tests.service.test_process import started
 from tests.waiting import HANG_S, awaited
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of another process")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of another process"),
+    pytest.mark.slow("starts servers in processes of their own"),
+]
 
 MB = 1 << 20
 POST = b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
