@@ -94,9 +94,8 @@ class Binder:
         """
         if not self._compiled.regexes:
             return None
-        owners, regexes = self._regex_leaves
-        count = max(self._count, int(owners.max(initial=-1)) + 1)
-        is_there = np.zeros(count + 1, np.bool_)  # the last one stands for attributes that nothing asks about
+        owners, regexes, count = self._regex_leaves
+        is_there = np.zeros(max(count, self._count) + 1, np.bool_)  # the last: what nothing asks about
         is_there[numbers[batch.arrays.attributes]] = True
         is_asked = np.zeros(len(self._compiled.regexes), np.bool_)
         is_asked[regexes[is_there[owners]]] = True
@@ -174,10 +173,11 @@ _NO_SHAPES = empty_runs(0)
 _NO_MEETS = _NO_FITS = frozen(np.empty(0), np.int32)
 
 
-def _leaves_of_regexes(leaves: Expressions) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The attributes of the leaves that ask about regular expressions, and the numbers of these."""
+def _leaves_of_regexes(leaves: Expressions) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """The attributes of leaves with regular expressions, the numbers of these, and one more than the last attribute."""
     own = np.flatnonzero(leaves.leaf_kinds == codes.REGEX)
-    return leaves.leaf_attributes[own], leaves.leaf_others[own]
+    attributes = leaves.leaf_attributes[own]
+    return attributes, leaves.leaf_others[own], int(attributes.max(initial=-1)) + 1
 
 
 def _orders(texts: Sequence[Sequence[str]]) -> NDArray[np.int32]:
