@@ -142,14 +142,14 @@ class Hub:
     async def within(self, holding: Holding, destination: Destination, number: int) -> list[Told]:
         """The deliveries after a number for a stream. They take room unless they are small; raises a `Problem`."""
         found = self.recent(destination, number)
-        if found is not None and size_of(found) <= SMALL:
+        if found is not None and frames_size(found) <= SMALL:
             return found
         size = _READ_BYTES
         while True:
             found = None  # nothing is in memory while it waits for room
             await holding.take(size)
             found = await self.after(destination, number, size_limit=_READ_BYTES)
-            if (read := size_of(found)) <= size:
+            if (read := frames_size(found)) <= size:
                 holding.shrink(read if read > SMALL else 0)
                 return found
             holding.release()
@@ -192,7 +192,7 @@ class Hub:
         return Told(one.sequence, document, one.published, one.event, key, frame(place, document), size, one.further)
 
 
-def size_of(deliveries: Iterable[Told]) -> int:
+def frames_size(deliveries: Iterable[Told]) -> int:
     """The bytes of deliveries on a stream."""
     return sum(len(one.frame) for one in deliveries)
 

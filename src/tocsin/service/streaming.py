@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from tocsin.service.bodies import SMALL, Holding
 from tocsin.service.directory import Destination
-from tocsin.service.hub import frame, size_of
+from tocsin.service.hub import frame, frames_size
 from tocsin.service.problems import Problem
 from tocsin.service.protocol import ENDLESS
 from tocsin.service.tracing import trace_of
@@ -125,7 +125,7 @@ class Stream(Response):
         found = self._service.hub.recent(one.target, one.after)
         if not found or found[0].sequence > one.after + 1 or not self._is_allowed():
             return False
-        if size_of(found) > SMALL:
+        if frames_size(found) > SMALL:
             return False
         body = found[0].frame if len(found) == 1 else b"".join(each.frame for each in found)
         if not self._push(body):
