@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.few import FewEvents, is_few
 from tocsin.columns.events.readings import inserted
 from tocsin.columns.events.wanted import Wanted
 from tocsin.forking import renewed
@@ -95,9 +96,15 @@ def with_entries(batch: EventBatch, wanted: Wanted, key: str, asked: Sequence[st
 
     `key` identifies the list `asked`, which may grow at its end. Cost: linear in the values, and a sort.
     """
+    numbering = numbering_of(batch, wanted)
+    if is_few(batch):
+        few, of_asked = FewEvents(batch), numbering.of(key, asked)[entries.asked]
+        columns = entries.owners, of_asked, entries.types, entries.payloads
+        for owner, attribute, kind, payload in zip(*(column.tolist() for column in columns), strict=True):
+            few.add(owner, attribute, kind, payload)
+        return few.batch(numbering.names)
     order = np.argsort(entries.owners, kind="stable")
     owners, numbers, types, payloads = (column[order] for column in entries)
-    numbering = numbering_of(batch, wanted)
     arrays = inserted(batch.arrays, owners, numbering.of(key, asked)[numbers], types, payloads)
     return replace(batch, arrays=arrays, attributes=numbering.names)
 

@@ -70,7 +70,10 @@ def _answered(batch: EventBatch, lists: ListElements, wanted: Wanted, name: str)
     blocks = blocks_of(wanted, key, asked, _Block.of)
     if not blocks:
         return batch
-    found = [one.answer(lists, len(batch)) for one in blocks]
+    answers = [block.answer(lists, len(batch)) for block in blocks]
+    found = [answer for answer in answers if answer is not None]
+    if not found:
+        return batch
     owners = np.concatenate([one.owners for one in found])
     conditions = np.concatenate([one.conditions for one in found])
     truths = np.concatenate([one.truths for one in found])
@@ -95,6 +98,7 @@ class _Block:
     matcher: Matcher
     conditions: NDArray[np.int64]  # (S,)
     is_negated: NDArray[np.bool_]  # (S,)
+    negations: NDArray[np.int64]  # the numbers of those that are
     extents: ExtentMatching
 
     @classmethod
@@ -110,24 +114,39 @@ class _Block:
         numbers = np.array(conditions, np.int64)
         is_negated = np.diff(numbers, prepend=-1) == 0
         matcher = matcher_builder("access", {}).build(compile_expressions(expressions))
-        return cls(first, first + len(names), matcher, numbers, is_negated, ExtentMatching())
+        return cls(
+            first, first + len(names), matcher, numbers, is_negated, np.flatnonzero(is_negated), ExtentMatching()
+        )
 
-    def answer(self, lists: ListElements, events: int) -> _Truths:
-        """Which conditions are TRUE or FALSE of each event with a list."""
+    def answer(self, lists: ListElements, events: int) -> _Truths | None:
+        """Which conditions are TRUE or FALSE of each event with a list; None if all are UNKNOWN of all."""
         elements = lists.batch
         found = self.extents.match(self.matcher, elements)
+        if not len(found.subscriptions) and not len(self.negations):
+            return None
         owners = lists.owners[elements.rows[found.events]]
         of_lists = owners >= 0  # events found to be invalid have -1
         owners, expressions = owners[of_lists], found.subscriptions[of_lists]
-        pairs, counts = np.unique(owners * len(self.conditions) + expressions, return_counts=True)
+        pairs, counts = _counted(owners * len(self.conditions) + expressions, events * len(self.conditions))
         owners, expressions = np.divmod(pairs, len(self.conditions))
         negated = self.is_negated[expressions]
         lengths = np.bincount(lists.owners[lists.owners >= 0], minlength=events)
         keep = ~negated | (counts == lengths[owners])
         empty = lists.events[lengths[lists.events] == 0]
-        no_elements = np.flatnonzero(self.is_negated)
         return _Truths(
-            np.concatenate([owners[keep], np.repeat(empty, len(no_elements))]),
-            np.concatenate([self.conditions[expressions[keep]], np.tile(self.conditions[no_elements], len(empty))]),
-            np.concatenate([~negated[keep], np.zeros(len(empty) * len(no_elements), bool)]),
+            np.concatenate([owners[keep], np.repeat(empty, len(self.negations))]),
+            np.concatenate([self.conditions[expressions[keep]], np.tile(self.conditions[self.negations], len(empty))]),
+            np.concatenate([~negated[keep], np.zeros(len(empty) * len(self.negations), bool)]),
         )
+
+
+def _counted(numbers: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct numbers below a bound, ascending, and how often each occurs. A few are counted without a sort."""
+    if bound > _FEW_PAIRS:
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers, minlength=1)
+    distinct = np.flatnonzero(counts)
+    return distinct, counts[distinct]
+
+
+_FEW_PAIRS = 4096

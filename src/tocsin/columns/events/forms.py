@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
-from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.events.batch import EventBatch, ListElements
+from tocsin.columns.events.elements import plain_elements
 from tocsin.columns.events.objects import encode_objects, plain_list
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.store import Dictionary, ValueStore, build_events
@@ -95,8 +96,16 @@ def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> 
             return None
         else:
             payloads.append(store.entry(members)[1])
+    elements = {}
+    if EVERYTHING in wanted.elements:
+        everything = [value for value in values if value is not None]
+        encoded = plain_elements(everything, wanted.elements[EVERYTHING])
+        if encoded is None:
+            return None
+        elements[EVERYTHING] = ListElements(_FIRST_ROW, np.zeros(len(everything), np.int64), encoded)
     entries = build_events(form.starts, form.attributes, form.types, payloads, store)
-    return EventBatch(entries, wanted.ordered, dictionary.texts(), np.array([row]) if row else _FIRST_ROW, [])
+    rows = np.array([row]) if row else _FIRST_ROW
+    return EventBatch(entries, wanted.ordered, dictionary.texts(), rows, [], elements)
 
 
 def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
@@ -115,13 +124,15 @@ def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _F
 
 
 def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
-    """The wanted values of a form; None unless they may be plain, and no null and no element is asked for."""
-    if EVERYTHING in wanted.elements:
-        return None
+    """The wanted values of a form; None unless they may be plain, and no null and no list's element is asked for."""
     places, kinds = [], []
+    asks_of_all = EVERYTHING in wanted.elements
     for place, (name, value) in enumerate(zip(record, values, strict=True)):
         kind, is_wanted = type(value), name in wanted
-        if type(name) is not str or (not is_wanted and (kind is list or wanted.inside(name))):
+        holds_wanted = wanted.holds(name) or wanted.leads_to_list(name)
+        if type(name) is not str or (not is_wanted and (kind is list or holds_wanted)):
+            return None
+        if asks_of_all and kind is list:
             return None
         if kind is list and wanted.leads_to_list(name):
             return None

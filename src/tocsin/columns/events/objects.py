@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -20,7 +20,7 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of, keys_of
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
-from tocsin.model.elements import elements_in, is_given, lists_in
+from tocsin.model.elements import elements_in, every_value, is_given, lists_in
 from tocsin.model.event import Problem, flatten, is_geometry, is_list_of_objects, object_itself, value_of
 from tocsin.model.expression import EVERYTHING
 from tocsin.model.subscription import Reject
@@ -78,7 +78,20 @@ def encode_objects(
     batch = encoder.finish()
     if len(plain.places):
         batch = _with_plain(batch, plain, np.array([given[place][0] for place in plain.places.tolist()], np.int64))
+    if EVERYTHING in wanted.elements:
+        batch = replace(batch, elements={**batch.elements, EVERYTHING: _all_values(given, batch, wanted, tells_nulls)})
     return with_readings(batch, wanted) if wanted.readings else batch
+
+
+def _all_values(
+    rows: Sequence[tuple[int, Mapping[str, Any]]], batch: EventBatch, wanted: Wanted, tells_nulls: bool
+) -> ListElements:
+    """All values of the events that were read, for what is asked of any attribute."""
+    values, encoded = GatheredLists(wanted.elements[EVERYTHING]), frozenset(batch.rows.tolist())
+    records = [record for row, record in rows if row in encoded]
+    for event, record in enumerate(records):
+        values.add(event, list(every_value(record)))
+    return values.finish(partial(encode_objects, tells_nulls=tells_nulls))
 
 
 def _with_plain(batch: EventBatch, plain: PlainEvents, rows: NDArray[np.int64]) -> EventBatch:
@@ -254,8 +267,6 @@ class _ObjectEncoder:
         """Gather the elements of the event's lists, as far as they are asked for."""
         asked = self.wanted.elements
         names = lists_in(record, asked.__contains__, self.wanted.leads_to_list)
-        if EVERYTHING in asked:
-            names.add(EVERYTHING)
         for name in names:
             elements = elements_in(record, name)
             if elements is None:

@@ -9,6 +9,7 @@ values are read end to end (`_end_to_end`), where each name must be looked up.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, repeat
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import gathered, starts_of
 from tocsin.columns.events.store import ValueStore
 from tocsin.columns.events.wanted import Wanted
-from tocsin.columns.payloads import keys_of
+from tocsin.columns.payloads import key_of, keys_of
 from tocsin.kernels import codes
 from tocsin.model.expression import EVERYTHING
 from tocsin.model.values import LARGEST_INTEGER
@@ -39,6 +40,12 @@ _KINDS: Final[dict[type, int]] = {str: 0, int: 1, float: 2, bool: 3, type(None):
 """The types of a plain object's values, numbered."""
 
 _OTHER: Final = len(_KINDS)
+
+PLAIN_TYPES: Final = frozenset((str, int, float, bool))
+"""The types of scalars that are encoded without a closer look, or left to it."""
+
+_FEW_SCALARS: Final = 64
+"""Up to this many values, as in one event, the overhead of NumPy's calls exceeds their work."""
 _UNWANTED: Final = -1
 
 
@@ -68,11 +75,8 @@ NONE: Final = PlainEvents(_NO_VALUES, np.zeros(1, np.int64), _NO_VALUES, np.empt
 def plain_events(
     records: Sequence[Mapping[str, Any]], wanted: Wanted, store: ValueStore, tells_nulls: bool = True
 ) -> PlainEvents:
-    """Encode the plain objects, if there are many. Cost: 100 ns a wanted value in columns, else 200 ns any value.
-
-    Objects of which all values are asked for (`ANY_ATTRIBUTE`) are left to `objects`, which gathers them.
-    """
-    if wanted.names is None or EVERYTHING in wanted.elements or len(records) < _FEWEST:
+    """Encode the plain objects, if there are many. Cost: 100 ns a wanted value in columns, else 200 ns any value."""
+    if wanted.names is None or len(records) < _FEWEST:
         return NONE
     nulls = wanted.nulls.copy() if tells_nulls else {}  # copies, since other threads may add names meanwhile
     numbers = wanted.numbers.copy()
@@ -82,7 +86,7 @@ def plain_events(
     if len(numbers) * len(first) > _MOST_ABSENT * sum(map(len, first)):
         return _end_to_end(records, numbers, nulls, wanted, store)
     names = [*numbers, *{name for record in first for name in record if type(name) is str}.difference(numbers)]
-    return _by_columns(records, names, numbers, nulls, store)
+    return _by_columns(records, names, numbers, nulls, wanted, store)
 
 
 def _is_plain(record: Any) -> bool:
@@ -102,13 +106,15 @@ def _end_to_end(
     odd = np.zeros(len(own), bool)
     odd[owners[kinds == _OTHER]] = True
     is_wanted = attributes != _UNWANTED
+    is_read = is_wanted | (EVERYTHING in wanted.elements)  # all values are checked where all are asked for
     closer = {name for name in set(_taken(names, np.flatnonzero(~is_wanted))) if _needs_a_look(name, wanted)}
     if closer:
         odd[owners[np.fromiter((name in closer for name in names), bool, len(names))]] = True
     types, payloads = np.empty(len(names), np.uint8), np.empty(len(names), np.int64)
     for kind, number in _KINDS.items():
-        at = np.flatnonzero(is_wanted & (kinds == number))
+        at = np.flatnonzero(is_read & (kinds == number))
         if kind is type(None):
+            at = at[is_wanted[at]]
             given = {numbers[name]: null for name, null in nulls.items()}
             asked = np.array([given.get(attribute, _UNWANTED) for attribute in attributes[at].tolist()], np.int64)
             attributes[at], types[at], payloads[at] = asked, codes.BOOLEAN, 1
@@ -146,11 +152,16 @@ def _taken(values: list[Any], at: NDArray[np.int64]) -> list[Any]:
 
 def _needs_a_look(name: Any, wanted: Wanted) -> bool:
     """Whether an unwanted name is not a string, or holds something that is wanted."""
-    return type(name) is not str or wanted.inside(name)
+    return type(name) is not str or wanted.holds(name) or wanted.leads_to_list(name)
 
 
 def _by_columns(
-    records: Sequence[Any], names: list[str], numbers: Mapping[str, int], nulls: Mapping[str, int], store: ValueStore
+    records: Sequence[Any],
+    names: list[str],
+    numbers: Mapping[str, int],
+    nulls: Mapping[str, int],
+    wanted: Wanted,
+    store: ValueStore,
 ) -> PlainEvents:
     """Encode the objects that have no other names than these, name by name."""
     has_no_others = frozenset(names).issuperset
@@ -161,6 +172,8 @@ def _by_columns(
     for name, values in zip(names, _by_name(own, names), strict=True):
         if name in numbers:
             columns += _columns(numbers[name], values, odd, store)
+        elif EVERYTHING in wanted.elements:
+            deque(_columns(_UNWANTED, values, odd, store), 0)
         elif not set(map(type, values)) <= _KINDS.keys():
             odd |= [type(value) not in _KINDS for value in values]  # a wanted name may be inside
     columns += [_nulls(name, number, own) for name, number in nulls.items()]
@@ -215,6 +228,37 @@ def _joined(places: NDArray[np.int64], columns: Sequence[_Column], odd: NDArray[
     return PlainEvents(
         places[even], starts_of(lengths[even], len(even)), attributes[entries], kinds[entries], payloads[entries]
     )
+
+
+def encoded_scalars(values: Sequence[Any], store: ValueStore) -> tuple[Any, Any] | None:
+    """The types and payloads of values of `PLAIN_TYPES`; None if one of them needs a closer look."""
+    if len(values) <= _FEW_SCALARS:
+        return _few_encoded(values, store)
+    kinds, odd = _kinds_of(list(values)), np.zeros(len(values), bool)
+    types, payloads = np.empty(len(values), np.uint8), np.empty(len(values), np.int64)
+    for kind, number in _KINDS.items():
+        at = np.flatnonzero(kinds == number)
+        if len(at):
+            types[at], payloads[at] = _encoded(kind, _taken(list(values), at), at, odd, store)
+    return None if odd.any() else (types, payloads)
+
+
+def _few_encoded(values: Sequence[Any], store: ValueStore) -> tuple[list[int], list[int]] | None:
+    types, payloads = [], []
+    for value in values:
+        kind = type(value)
+        if kind is str and value.isascii():
+            types.append(codes.STRING)
+            payloads.append(store.dictionary.number(value))
+        elif kind is bool:
+            types.append(codes.BOOLEAN)
+            payloads.append(int(value))
+        elif kind is not str and -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+            types.append(codes.NUMBER)
+            payloads.append(key_of(value))
+        else:
+            return None
+    return types, payloads
 
 
 def _encoded(
