@@ -57,17 +57,24 @@ def test_strings_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPat
     assert [n for n, code in enumerate(codes) if code == 1] == [7]
 
 
+@pytest.mark.parametrize("others", [0, 70], ids=["few strings", "many"])
 @given(st.lists(st.fixed_dictionaries({}, optional={"a": words, "b": words, "c": words}), min_size=1, max_size=4))
-def test_regular_expressions_are_tried_if_an_event_has_what_they_ask_about(events: list[dict[str, str]]) -> None:
-    """One that has a literal, one that has none, and one under another attribute: nothing is missed, or too much."""
+def test_regular_expressions_are_tried_if_an_event_has_what_they_ask_about(
+    others: int, events: list[dict[str, str]]
+) -> None:
+    """One that has a literal, one that has none, and one under another attribute: nothing is missed, or too much.
+
+    In a small batch it is tried on the strings of its attribute, in a large one on all if an event has the attribute.
+    """
     asked = {"a": "a.*z", "b": "[bé]$"}
     compiled = compile_expressions([tocsin.parse(f"MATCHES({name}, '{regex}')") for name, regex in asked.items()])
+    events = [*events, *({"c": f"{number}z"} for number in range(others))]
     batch = encode_objects(list(enumerate(events)), Wanted([*asked, "c"]))
 
     bound = Binder(compiled).bind(batch)
 
-    has = {name: any(name in event for event in events) for name in asked}
     for number, text in enumerate(batch.strings):
         found = bound.fits[bound.fit_starts[number] : bound.fit_starts[number + 1]].tolist()
+        has = {name: any(name in e and (others or e[name] == text) for e in events) for name in asked}
         tried = [2 * row + 1 for row, (name, regex) in enumerate(asked.items()) if has[name] and re.search(regex, text)]
         assert found == tried

@@ -17,9 +17,10 @@ from tocsin.columns.arrays import Texts, empty_runs, frozen
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.patterns import PatternFinder
+from tocsin.columns.expressions.regexes import AskedOfStrings, RegexLeaves
 from tocsin.columns.meeting import BoxFinder
 from tocsin.kernels import codes
-from tocsin.kernels.programs.layouts import Bound, Expressions
+from tocsin.kernels.programs.layouts import Bound
 from tocsin.kernels.programs.loading import load, parts_of
 from tocsin.kernels.programs.parts import RANGED
 from tocsin.language.operators.operands import transformed
@@ -53,7 +54,7 @@ class Binder:
         self._finder = PatternFinder(compiled) if finder is None else finder
         listed = np.zeros(len(compiled.arrays.pattern_starts) - 1, np.uint8)
         self._asks_fits = bool(len(listed) or compiled.regexes)
-        self._regex_leaves = _leaves_of_regexes(compiled.arrays)
+        self._regex_leaves = RegexLeaves(compiled.arrays)
         listed[: len(self._finder.listed)] = self._finder.listed
         self._listed = frozen(listed, np.uint8)
         self._heads: NDArray[np.uint64] | None = None
@@ -87,22 +88,21 @@ class Binder:
         load(self._parts | (1 << RANGED if len(batch.arrays.ranges) else 0))
         return self.bind(batch)
 
-    def _asked_regexes(self, batch: EventBatch, numbers: NDArray[np.int32]) -> NDArray[np.bool_] | None:
-        """Which regular expressions are about an attribute that some event has; None if there are none.
-
-        RE2 compiles one each time that it is tried, which takes longer than a search in the texts of one event.
-        """
-        if not self._compiled.regexes:
+    def _asked_regexes(
+        self, batch: EventBatch, numbers: NDArray[np.int32]
+    ) -> NDArray[np.bool_] | AskedOfStrings | None:
+        """Which regular expressions are asked of the batch, or of each of its strings; None if there are none."""
+        regexes = len(self._compiled.regexes)
+        if not regexes:
             return None
-        owners, regexes, count = self._regex_leaves
-        is_there = np.zeros(max(count, self._count) + 1, np.bool_)  # the last: what nothing asks about
-        is_there[numbers[batch.arrays.attributes]] = True
-        is_asked = np.zeros(len(self._compiled.regexes), np.bool_)
-        is_asked[regexes[is_there[owners]]] = True
-        return is_asked
+        asked = self._regex_leaves.asked_of_strings(batch.arrays, numbers, len(batch.strings))
+        return self._regex_leaves.asked_of(batch.arrays, numbers, regexes) if asked is None else asked
 
     def _bind(
-        self, strings: Sequence[str], numbers: NDArray[np.int32], is_asked: NDArray[np.bool_] | None = None
+        self,
+        strings: Sequence[str],
+        numbers: NDArray[np.int32],
+        asked: NDArray[np.bool_] | AskedOfStrings | None = None,
     ) -> Bound:
         texts = [[transformed(s, t) for s in strings] if t else strings for t in self._compiled.transforms]
         count = len(strings)
@@ -110,7 +110,7 @@ class Binder:
         ranks = self._compiled.vocabulary.rank_codes(all_texts, self._heads_for(count)).reshape(len(texts), count)
         fits = empty_runs(len(all_texts)), _NO_FITS
         if self._asks_fits:
-            fits = self._finder.find(all_texts, count, self._compiled.regexes, is_asked)
+            fits = self._finder.find(all_texts, count, self._compiled.regexes, asked)
         ranks.setflags(write=False)
         return Bound(
             attributes=numbers,
@@ -171,13 +171,6 @@ _MOST_KNOWN: Final = 4096
 
 _NO_SHAPES = empty_runs(0)
 _NO_MEETS = _NO_FITS = frozen(np.empty(0), np.int32)
-
-
-def _leaves_of_regexes(leaves: Expressions) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
-    """The attributes of leaves with regular expressions, the numbers of these, and one more than the last attribute."""
-    own = np.flatnonzero(leaves.leaf_kinds == codes.REGEX)
-    attributes = leaves.leaf_attributes[own]
-    return attributes, leaves.leaf_others[own], int(attributes.max(initial=-1)) + 1
 
 
 def _orders(texts: Sequence[Sequence[str]]) -> NDArray[np.int32]:

@@ -14,7 +14,8 @@ from tocsin.language.evaluate import evaluate
 from tocsin.language.explain import Explanation, Finding, explain
 from tocsin.language.json_form import decode, parse_json, to_json
 from tocsin.language.operators.table import register_all
-from tocsin.language.strings import fold_case, like_matches, like_regex, regex_problem, strip_accents
+from tocsin.language.regexes import regex_problem
+from tocsin.language.strings import fold_case, like_matches, like_regex, strip_accents
 from tocsin.language.templates import Instance, Template, Templates
 from tocsin.language.text import parse
 from tocsin.model.expression import Expression

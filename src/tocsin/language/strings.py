@@ -1,4 +1,4 @@
-"""String operations behind CASEI, ACCENTI, LIKE and MATCHES."""
+"""String operations behind CASEI, ACCENTI and LIKE."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import re
 import unicodedata
 from functools import cache
 from typing import Final
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 _ESCAPE: Final = "\\"
 
@@ -141,89 +138,3 @@ def like_matches(pattern: str, text: str) -> bool:
 
 def _fits(part: list[str | None], text: str, at: int) -> bool:
     return all(letter is None or letter == text[at + i] for i, letter in enumerate(part))
-
-
-@cache
-def _one_text() -> pa.Array:
-    # The first array of a process imports pandas, where it is installed: no module makes one.
-    return pa.array([""], pa.string())
-
-
-def regex_problem(pattern: str) -> str | None:
-    """RE2's error for a regular expression; None when it is well-formed.
-
-    >>> regex_problem("a+"), regex_problem("a(")
-    (None, 'missing ): a(')
-    """
-    try:
-        pc.match_substring_regex(_one_text(), pattern)
-    except pa.ArrowInvalid as error:
-        return str(error).removeprefix("Invalid regular expression: ")
-    except UnicodeEncodeError:
-        return "it holds half of a surrogate pair"
-    return None
-
-
-def regex_matches(pattern: str, text: str) -> bool | None:
-    """Whether RE2 finds a pattern anywhere in a text; None when the text is not valid Unicode."""
-    try:
-        found = pc.match_substring_regex(pa.array([text], pa.string()), pattern)
-    except UnicodeEncodeError:
-        return None
-    return bool(found[0].as_py())
-
-
-_TOKEN: Final = re.compile(
-    r"""(?P<escape>\\.)
-    |(?P<group>\((\?:|\?P?<\w+>)?(?!\?))      # with flags, which may fold case, it is no token
-    |(?P<end>\))
-    |(?P<either>\|)
-    |(?P<optional>[*?]|\{\d+(,\d*)?\})
-    |(?P<other>[.^$+]|\[\^?\]?(\\.|\[:\^?\w+:\]|[^\]\\])*\])
-    |(?P<letter>[^\\\[(])""",
-    re.DOTALL | re.VERBOSE,
-)
-_FLAGS: Final = re.compile(r"\(\?[imsU]+\)")
-_LETTERS_ALONE: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]*+")
-_CLASSES: Final = frozenset("dDsSwWbBAz")
-_CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-
-
-def regex_literal(pattern: str) -> str:
-    r"""A literal that every text matched by a regular expression must contain; empty if none is obvious.
-
-    >>> regex_literal(r"^GA-\d+[a-f]*\.pdf$"), regex_literal("(?i)a=*1;"), regex_literal("ab|cd")
-    ('.pdf', '1;', '')
-    """
-    if _LETTERS_ALONE.fullmatch(pattern):
-        return pattern
-    runs = [""]
-    flags = _FLAGS.match(pattern)
-    folds = flags is not None and "i" in flags[0]
-    depth, at = 0, 0 if flags is None else flags.end()
-    while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
-        kind, text = _meaning(token) if token is not None else ("unknown", "")
-        if token is None or kind == "unknown" or (kind == "either" and depth == 0):
-            return ""
-        at = token.end()
-        depth += (kind == "group") - (kind == "end")
-        if kind == "letter" and not (folds and (text.isalpha() or not text.isascii())):  # which stands for others, too
-            runs[-1] += text if depth == 0 else ""
-            continue
-        if kind == "optional":
-            runs[-1] = runs[-1][:-1]
-        runs.append("")
-    return max(runs, key=len)
-
-
-def _meaning(token: re.Match[str]) -> tuple[str, str]:
-    """The kind of a token, and the text that it stands for."""
-    kind, text = str(token.lastgroup), token[0]
-    if kind != "escape":
-        return kind, text
-    if text[1] in _CLASSES:
-        return "other", ""
-    if text[1] in _CONTROLS or (text[1].isascii() and not text[1].isalnum()):
-        return "letter", _CONTROLS.get(text[1], text[1])
-    return "unknown", ""  # a code point by number, a property, a quoted run

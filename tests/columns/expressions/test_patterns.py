@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tocsin.columns.arrays import Texts
+from tocsin.columns.binding import Binder
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.patterns import PatternFinder
 from tocsin.columns.expressions.pools import like_text, like_tokens
 from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.kernels.text.automaton import build_automaton, find_literals
-from tocsin.language.strings import ends_in_escape, like_matches, regex_literal, regex_matches, regex_problem
+from tocsin.language import parse
+from tocsin.language.regexes import regex_literal, regex_matches, regex_problem, search_of_few
+from tocsin.language.strings import ends_in_escape, like_matches
 from tocsin.model.expression import Attribute, Call, Constant, Like
 
 LETTERS = st.text("abé%_\\", max_size=6)
@@ -43,6 +51,38 @@ def test_the_automaton_finds_every_literal(literals: list[str], text: str) -> No
     data = np.frombuffer(text.encode(), np.uint8)
     count = find_literals(automaton, data, np.zeros(len(literals), np.int64), 1, out)
     assert sorted(out[:count].tolist()) == [i for i, literal in enumerate(literals) if literal in text]
+
+
+def test_literals_whose_nodes_exceed_the_table_of_moves() -> None:
+    """The nodes near the root have a table of moves; the others are reached by their children and failures."""
+    random = Random(5)
+    literals = sorted({"".join(random.choices("abc", k=random.randint(1, 9))) for _ in range(3_000)})
+    whole = Texts.of(literals)
+    automaton = build_automaton(whole.starts, whole.data)
+    assert len(automaton.edges) > 2 * len(automaton.moves)
+    stamps, out = np.zeros(len(literals), np.int64), np.empty(len(literals), np.int32)
+    for stamp in range(1, 40):
+        text = "".join(random.choices("abcd", [9, 9, 9, 1], k=60))
+        count = find_literals(automaton, np.frombuffer(text.encode(), np.uint8), stamps, stamp, out)
+        assert sorted(out[:count].tolist()) == [i for i, literal in enumerate(literals) if literal in text]
+
+
+@given(REGEXES, TEXTS)
+@example("(?i)k", "\u212a")
+@example("(?i)s", "ſ")
+@example(r"\w", "é")
+@example("[^a]", "é")
+def test_a_search_that_stays_compiled_finds_what_arrow_finds(regex: str, text: str) -> None:
+    search = search_of_few(regex)
+    if search is None:
+        assert regex_problem(regex) is not None or not regex.isascii()
+    else:
+        assert (search(text.encode()) is not None) == regex_matches(regex, text)
+
+
+@pytest.mark.parametrize("regex", [r"\p{Lu}", r"\PL", r"(?i)\x{e9}", "(?i)é", "a("])
+def test_arrow_alone_decides_what_depends_on_tables_of_unicode(regex: str) -> None:
+    assert search_of_few(regex) is None
 
 
 @given(REGEXES, TEXTS)
@@ -93,6 +133,8 @@ def test_the_finder_finds_what_fits(patterns: list[str], regexes: list[str], tex
     tokens = [like_tokens(pattern) for pattern in patterns]
     distinct = sorted(set(tokens), key=tokens.index)
     fits = finder.find(Texts.of(texts), len(texts), known)
+    one_by_one = finder.find(Texts.of(texts), len(texts), known, [frozenset(range(len(known)))] * len(texts))
+    assert [column.tolist() for column in one_by_one] == [column.tolist() for column in fits]
     for number, text in enumerate(texts):
         found = fits.patterns[fits.starts[number] : fits.starts[number + 1]].tolist()
         expected = [2 * p for p, one in enumerate(distinct) if finder.listed[p] and like_matches(like_text(one), text)]
@@ -120,5 +162,39 @@ def test_regular_expressions_that_came_later_are_tried_too() -> None:
 def test_regular_expressions_that_nobody_asks_about_are_left_out() -> None:
     """Neither those with a literal nor those without are tried, and a pattern of LIKE is found all the same."""
     finder, known = _finder(["%b%"], ["bc", "(b|c)", "c"])
-    fits = finder.find(Texts.of(["abc"]), 1, known, np.array([False, False, True]))
-    assert fits.patterns.tolist() == [0, 5]
+    for asked in (np.array([False, False, True]), [frozenset([2])]):
+        assert finder.find(Texts.of(["abc"]), 1, known, asked).patterns.tolist() == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ({"s": "a", "t": "x"}, {"a+"}),
+        ({"s": "x", "t": "a"}, {"(a|b)"}),
+        ({"s": "a", "t": "a"}, {"a+", "(a|b)"}),
+        ({"t": "BA"}, {"b[a-c]"}),
+        ({"u": "a"}, set()),
+        ({"s": ["x"], "t": "a"}, {"a+", "(a|b)"}),  # with a list, all are tried that any attribute asks for
+    ],
+)
+def test_regular_expressions_are_tried_on_the_strings_they_are_asked_of(
+    event: dict[str, Any], expected: set[str]
+) -> None:
+    """An event's string is not searched for what only another attribute's conditions ask."""
+    trees = map(parse, ["MATCHES(s, 'a+')", "MATCHES(t, '(a|b)')", "MATCHES(CASEI(t), 'b[a-c]')", "u = 'a'"])
+    compiled = compile_expressions([*trees])
+    batch = encode_objects([(0, event)], Wanted(compiled.attributes))
+    fits = Binder(compiled).bind(batch).fits.tolist()
+    assert {compiled.regexes[number >> 1][0] for number in fits if number & 1} == expected
+
+
+def test_without_the_package_arrow_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    finder, known = _finder(["%b%"], ["b.?c", "(b|d)", "(?i)B"])
+    texts, asked = ["abc", "d", "b"], [frozenset(range(3))] * 3
+    expected = finder.find(Texts.of(texts), 3, known, asked)
+    search_of_few.cache_clear()
+    monkeypatch.setattr("tocsin.language.regexes._google_re2", lambda: None)
+    found = finder.find(Texts.of(texts), 3, known, asked)
+    search_of_few.cache_clear()
+    assert [column.tolist() for column in found] == [column.tolist() for column in expected]
+    assert found.patterns.tolist() == [0, 1, 3, 5, 3, 0, 3, 5]

@@ -7,22 +7,22 @@ one without a literal is tried on every text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, frozen, starts_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.regexes import AskedOfStrings, Regexes, fits_of_few, fits_of_many
 from tocsin.kernels.text.automaton import build_automaton
 from tocsin.kernels.text.literals import Literals, find_patterns, write_pieces
-from tocsin.language.strings import regex_literal
+from tocsin.language.regexes import regex_literal
 
-_FITS_PER_TEXT = 4
-"""The initial room for fits per text."""
+_FITS_AT_FIRST, _FITS_PER_TEXT = 1 << 12, 4
+"""The initial room for fits, and for those of each text."""
 
 _FEW_NEW = 16
 """A new automaton is not built for this many new patterns."""
@@ -48,7 +48,8 @@ class PatternFinder:
         self._literals: Literals | None = None
         self._count = _count(compiled)
         self._regexes = len(compiled.regexes)
-        self._loose: list[int] = []
+        self._loose: frozenset[int] = frozenset()
+        self._threads = threading.local()
         self.listed = frozen(np.empty(0), np.uint8)
         if self._count:
             self._make(compiled)
@@ -58,7 +59,7 @@ class PatternFinder:
         starts, data, whole = write_pieces(*tokens)
         self.listed = frozen(np.diff(starts) > 0, np.uint8)
         literals = [regex_literal(pattern).encode() for pattern, _ in compiled.regexes]
-        self._loose = [number for number, literal in enumerate(literals) if not literal]
+        self._loose = frozenset(number for number, literal in enumerate(literals) if not literal)
         lengths = np.concatenate([np.diff(starts), np.array([len(one) for one in literals], np.int64)])
         owners = np.concatenate([2 * np.arange(len(starts) - 1), 2 * np.arange(len(literals)) + 1])
         data = np.concatenate([data, np.frombuffer(b"".join(literals), np.uint8)])
@@ -85,81 +86,74 @@ class PatternFinder:
         self,
         texts: Texts,
         distinct: int,
-        regexes: Sequence[tuple[str, int]],
-        is_asked: NDArray[np.bool_] | None = None,
+        regexes: Regexes,
+        asked: NDArray[np.bool_] | AskedOfStrings | None = None,
     ) -> Fits:
         """The patterns that each text fits. Text t * distinct + u is string u under transform t.
 
         `regexes` are all regular expressions and their transforms. Those added after the finder are tried on every
-        text. With `is_asked`, regular expressions for which it is False are left out.
+        text. `asked` says which of them are tried, on all strings or on each; None for all.
         """
         starts, found = self._by_literals(texts)
-        loose = [*self._loose, *range(self._regexes, len(regexes))]
-        if is_asked is not None:
-            loose = [number for number in loose if is_asked[number]]
-        if not loose and not (len(found) and (found & 1).any()):
-            return Fits(frozen(starts, np.int64), frozen(found, np.int32))
-        owners = np.repeat(np.arange(len(texts)), np.diff(starts))
+        later = range(self._regexes, len(regexes))
         by_regex = found & 1 == 1
-        pairs = [(owners[~by_regex], found[~by_regex])]
-        if is_asked is not None:
-            by_regex[by_regex] = is_asked[found[by_regex] >> 1]
-        every = texts.arrow()
-        pairs += self._by_regexes(every, distinct, regexes, owners[by_regex], found[by_regex] >> 1)
-        for number in loose:
-            pattern, transform = regexes[number]
-            first = transform * distinct
-            pairs.append(_tried(every.slice(first, distinct), pattern, number, np.arange(first, first + distinct)))
-        places = np.concatenate([place for place, _ in pairs])
-        numbers = np.concatenate([number for _, number in pairs])
-        order = np.lexsort([numbers, places])
-        counts = np.bincount(places, minlength=len(texts))
-        return Fits(frozen(starts_of(counts, len(texts)), np.int64), frozen(numbers[order], np.int32))
+        if isinstance(asked, list):
+            loose = self._loose.union(later) if later else self._loose
+            if not by_regex.any() and not any(numbers & loose for numbers in asked):
+                return Fits(frozen(starts, np.int64), frozen(found, np.int32))
+            at = np.flatnonzero(by_regex)
+            owners = np.searchsorted(starts, at, "right") - 1
+            candidates = zip(owners.tolist(), (found[at] >> 1).tolist(), strict=True)
+            fitting = np.array([*fits_of_few(texts, regexes, asked, candidates, loose)], np.int64).reshape(-1, 2)
+            if not len(fitting):
+                before = np.concatenate([[0], np.cumsum(by_regex)])[starts]
+                return Fits(frozen(starts - before, np.int64), frozen(found[~by_regex], np.int32))
+            return _together(starts, found, by_regex, [(fitting[:, 0], fitting[:, 1])])
+        tried = [n for n in (*sorted(self._loose), *later) if asked is None or asked[n]]
+        if not tried and not by_regex.any():
+            return Fits(frozen(starts, np.int64), frozen(found, np.int32))
+        is_candidate = by_regex if asked is None else by_regex & asked[np.where(by_regex, found >> 1, 0)]
+        owners = np.repeat(np.arange(len(texts)), np.diff(starts))
+        pairs = owners[is_candidate], found[is_candidate] >> 1
+        return _together(starts, found, by_regex, fits_of_many(texts, distinct, regexes, pairs, tried))
 
     def _by_literals(self, texts: Texts) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The LIKE patterns that texts fit, and the candidate regular expressions."""
         starts = np.zeros(len(texts) + 1, np.int64)
         if self._literals is None:
             return starts, np.empty(0, np.int32)
-        count = len(self._literals.owners)
-        out = np.empty(count + _FITS_PER_TEXT * len(texts), np.int32)
-        stamps, held = np.zeros(count, np.int64), np.empty(count, np.int32)
+        stamps, held = self._memory(len(self._literals.owners))
+        out = np.empty(_FITS_AT_FIRST + _FITS_PER_TEXT * len(texts), np.int32)
         text = 0
         while True:
             text = find_patterns(self._literals, texts.starts, texts.data, text, stamps, held, starts, out)
             if text == len(texts):
                 return starts, out[: starts[-1]]
-            stamps[:] = 0  # the text that exceeded the room is searched again
-            out = np.concatenate([out, np.empty_like(out)])
+            out = np.concatenate([out, np.empty(len(out) + len(held), np.int32)])
 
-    def _by_regexes(
-        self,
-        texts: pa.Array,
-        distinct: int,
-        regexes: Sequence[tuple[str, int]],
-        places: NDArray[np.int64],
-        numbers: NDArray[np.int32],
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Try each regular expression on the texts that contain its literal."""
-        order = np.argsort(numbers, kind="stable")
-        edges = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
-        for first, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            number = int(numbers[order[first]])
-            pattern, transform = regexes[number]
-            own = places[order[first:stop]]
-            own = own[own // max(distinct, 1) == transform]
-            if len(own):
-                yield _tried(texts.take(own), pattern, number, own)
+    def _memory(self, literals: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """This thread's memory for a search: by literal the last text that has it, and the literals of a text."""
+        memory: tuple[NDArray[np.int64], NDArray[np.int32]] | None = getattr(self._threads, "memory", None)
+        if memory is None:
+            memory = self._threads.memory = np.zeros(literals + 1, np.int64), np.empty(literals, np.int32)
+        return memory
+
+
+def _together(
+    starts: NDArray[np.int64],
+    found: NDArray[np.int32],
+    is_regex: NDArray[np.bool_],
+    fitting: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]],
+) -> Fits:
+    """The LIKE patterns among `found`, and `fitting` pairs of texts and regular expressions, by text and number."""
+    texts = len(starts) - 1
+    owners = np.repeat(np.arange(texts), np.diff(starts))
+    pairs = [(owners[~is_regex], found[~is_regex]), *((places, 2 * numbers + 1) for places, numbers in fitting)]
+    places = np.concatenate([place for place, _ in pairs])
+    numbers = np.concatenate([number for _, number in pairs])
+    order = np.lexsort([numbers, places])
+    return Fits(starts_of(np.bincount(places, minlength=texts), texts), frozen(numbers[order], np.int32))
 
 
 def _count(compiled: CompiledExpressions) -> int:
     return len(compiled.arrays.pattern_starts) - 1 + len(compiled.regexes)
-
-
-def _tried(
-    texts: pa.Array, pattern: str, number: int, places: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of the texts that a regular expression is found in, and its number for each."""
-    matched = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
-    found = places[matched.astype(bool)]
-    return found, np.full(len(found), 2 * number + 1, np.int64)

@@ -103,15 +103,17 @@ def find_patterns(
 ) -> int:
     """Write the LIKE patterns that each text from `first` on fits, and the regular expressions that it may match.
 
-    `stamps` and `held` have room for all literals. If `out` is full, this ends early and returns the number of the text
-    that did not fit. The output of text t ends at out_starts[t + 1].
+    `held` has room for all literals, and `stamps` for one more: the last is the stamp of the text before. If `out` is
+    full, this ends early and returns the number of the text that did not fit. The output of text t ends at
+    out_starts[t + 1].
     """
     known = viewed(literals)
     owners, sure, starts, tokens = known.owners, known.sure, known.pattern_starts, known.tokens
     to = out_starts[first]
     for text in range(first, len(text_starts) - 1):
         data = text_bytes[text_starts[text] : text_starts[text + 1]]
-        count = find_literals(known.automaton, data, stamps, text + 1, held)
+        stamps[-1] += 1
+        count = find_literals(known.automaton, data, stamps, stamps[-1], held)
         if to + count > len(out):
             return text
         begun = to

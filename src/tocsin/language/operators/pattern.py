@@ -24,15 +24,8 @@ from tocsin.language.operators.operator import (
     operator_of,
 )
 from tocsin.language.operators.scalars import require_plain
-from tocsin.language.strings import (
-    ends_in_escape,
-    fold_case,
-    like_matches,
-    like_problem,
-    regex_matches,
-    regex_problem,
-    strip_accents,
-)
+from tocsin.language.regexes import regex_matches, regex_problem
+from tocsin.language.strings import ends_in_escape, fold_case, like_matches, like_problem, strip_accents
 from tocsin.model.elements import Values
 from tocsin.model.expression import Call, Constant, Expression, Like, Span, walk
 
