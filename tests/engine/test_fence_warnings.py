@@ -64,14 +64,24 @@ def test_a_path_with_points_is_not_told(tmp_path: Path) -> None:
 def test_a_point_with_the_name_of_an_object_is_told(form: Any, name: str) -> None:
     """The object is the event's value of that name, so no point is made; in matches, too."""
     engine, other = engine_of(name), "place" if name == "location" else "location"
-    points = {name: (f"{name}.lon", f"{name}.lat")}
-    events = form([{"v": 1, name: {"lon": 1.5, "lat": 1.5}}])
-    wanted = [f"points={points}: {name} is an object; write {other}={name}.lon:{name}.lat, and ask about {other}"]
+    points = {name: (f"{name}.x", f"{name}.y")}
+    events = form([{"v": 1, name: {"x": 1.5, "y": 1.5}}])
+    wanted = [f"points={points}: {name} is an object; write {other}={name}.x:{name}.y, and ask about {other}"]
 
     assert told(tocsin.Fences(engine, key="v").push_batch(events, points=points), "points") == wanted
     assert told(engine.match_batch(events, points=points), "points") == wanted
     moved = engine_of(other).match_batch(events, points={other: points[name]})
     assert len(moved) == 1 and moved.warnings == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_object_in_degrees_needs_no_points(form: Any) -> None:
+    """It is a point under its own name, and asking for one of its members changes nothing."""
+    engine = engine_of("pos")
+    events = form([{"v": 1, "pos": {"lon": 1.5, "lat": 1.5}}])
+    for points in (None, {"pos": ("pos.lon", "pos.lat")}):
+        answer = engine.match_batch(events, points=points)
+        assert len(answer) == 1 and answer.warnings == []
 
 
 def test_events_that_are_counted_have_rows() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tests import strategies as own
 from tests.naive import flatten as naive
 from tocsin.errors import RecordError
 from tocsin.model.event import flatten
-from tocsin.model.values import UNTYPED, Instant
+from tocsin.model.values import UNTYPED, Instant, Point, Shape, Value
 
 
 @given(own.python_events())
@@ -74,8 +75,55 @@ def test_a_place_within_a_list_of_objects_is_reported() -> None:
 
     found = flatten({"items": [{"a": place}, {}, {"a": "a", "b": {"c": 3}}, {"a": place}]})
 
-    assert found.values == {**dict.fromkeys(("items", "items.a", "items.b"), UNTYPED), "items.b.c": (3.0,)}
+    assert found.values == {
+        **dict.fromkeys(("items", "items.a", "items.b"), UNTYPED),
+        "items.a.type": ("Point", "Point"),
+        "items.a.coordinates": (1.0, 1.0, 1.0, 1.0),
+        "items.b.c": (3.0,),
+    }
     assert [problem.field for problem in found.problems] == ["items.a"]
+
+
+def test_a_geometry_is_a_place_and_an_object() -> None:
+    """Its members are attributes; those that GeoJSON does not know, too. The geometries of a collection are a list."""
+    point = {"type": "Point", "coordinates": [1, 2], "crs": {"type": "name"}, "note": "x"}
+    collection = {"type": "GeometryCollection", "geometries": [point]}
+
+    found = flatten({"g": point, "a": {"h": collection}})
+
+    assert found.problems == []
+    assert found.values["g"] == Point(1.0, 2.0)
+    assert {name: value for name, value in found.values.items() if name.startswith("g.")} == {
+        "g.type": "Point",
+        "g.coordinates": (1.0, 2.0),
+        "g.crs": UNTYPED,
+        "g.crs.type": "name",
+        "g.note": "x",
+    }
+    assert isinstance(found.values["a.h"], Shape | Point)
+    assert (found.values["a.h.type"], found.values["a.h.geometries"]) == ("GeometryCollection", UNTYPED)
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        ({"lat": 40, "lon": -70.5}, Point(-70.5, 40.0)),
+        ({"lng": 2, "lat": 1}, Point(2.0, 1.0)),
+        ({"latitude": -90, "longitude": 180}, Point(180.0, -90.0)),
+        ({"lat": 91, "lon": 1}, UNTYPED),
+        ({"lat": "1", "lon": 1}, UNTYPED),
+        ({"lat": True, "lon": 1}, UNTYPED),
+        ({"lat": None, "lon": 1}, UNTYPED),
+        ({"lat": 1, "lon": float("nan")}, UNTYPED),
+        ({"lat": 1, "lon": 10**400}, UNTYPED),
+        ({"lat": 1, "lon": 1, "alt": 1}, UNTYPED),
+        ({"lat": 1, "longitude": 1}, UNTYPED),
+    ],
+)
+def test_a_latitude_and_a_longitude_are_a_point(raw: dict[str, Any], value: Value) -> None:
+    found = flatten({"pin": raw})
+    assert found.values["pin"] == value
+    assert flatten({"pins": [raw]}).values["pins"] is UNTYPED
 
 
 def test_one_bad_list_within_a_list_of_objects_spoils_its_attribute() -> None:

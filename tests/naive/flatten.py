@@ -5,9 +5,9 @@ The laws, in order of strength:
 * an attribute reached by two different paths of keys (`{"a.b": 1, "a": {"b": 2}}`), or a key that is no
   string, makes the whole event bad;
 * null and NaN are absence, wherever they stand;
-* an object that is no geometry is its members, under dotted names; a list of such objects is a list of each
+* an object is its members, under dotted names; a list of objects that are no geometries is a list of each
   of their attributes, lists inside concatenated; the object, or the list, is `UNTYPED` itself, where nothing else
-  has its name;
+  has its name; a geometry is a place itself, and so are a latitude and a longitude;
 * a list of lists is present and `UNTYPED`;
 * what else has no type is present, `UNTYPED`, and reported.
 
@@ -75,7 +75,7 @@ def flatten(record: Mapping[str, object]) -> tuple[Flat, list[tuple[str, str]]]:
 
 def _lists(path: tuple[str, ...], members: Mapping[str, object]) -> Iterator[tuple[str, list[Flat | None]]]:
     for key, value in members.items():
-        if _is_object(value):
+        if isinstance(value, Mapping):
             yield from _lists((*path, key), value)  # type: ignore[arg-type]
         elif isinstance(value, _LISTS):
             yield ".".join((*path, key)), [_element(item) for item in value]
@@ -85,7 +85,7 @@ def _nulls(path: tuple[str, ...], members: Mapping[str, object]) -> Iterator[str
     for key, value in members.items():
         if _is_absent(value):
             yield ".".join((*path, key))
-        elif _is_object(value):
+        elif isinstance(value, Mapping):
             yield from _nulls((*path, key), value)  # type: ignore[arg-type]
 
 
@@ -107,8 +107,9 @@ def _scalars(value: object) -> Iterator[object]:
 
 def _element(item: object) -> Flat | None:
     """An element as an event: an object is one, anything else is what `element` is. No range is within a list."""
+    members = dict(item) if isinstance(item, Mapping) else {}
     try:
-        values, _ = flatten(item if _is_object(item) else {"element": item})  # type: ignore[arg-type]
+        values, _ = flatten(members if _is_object(item) else {**members, "element": item})
     except RecordError:
         return None
     values.update({name: UNTYPED for name, value in values.items() if isinstance(value, Range)})
@@ -119,6 +120,25 @@ _OBJECT = object()
 """Stands for an object, or a list of such, under its own name."""
 
 
+class _InDegrees(NamedTuple):
+    """An object that is a point, under its own name, where nothing else has it."""
+
+    point: Point
+
+
+def _in_degrees(members: Mapping[str, object]) -> object:
+    """The point of an object with a latitude, a longitude and nothing else."""
+    for north, east in (("lat", "lon"), ("lat", "lng"), ("latitude", "longitude")):
+        if members.keys() != {north, east}:
+            continue
+        y, x = members[north], members[east]
+        if any(isinstance(n, bool) or not isinstance(n, int | float) for n in (x, y)):
+            continue
+        if -180 <= x <= 180 and -90 <= y <= 90:  # type: ignore[operator]
+            return _InDegrees(Point(float(x), float(y)))  # type: ignore[arg-type]
+    return _OBJECT
+
+
 def _leaves(path: tuple[str, ...], members: Mapping[str, object], listed: bool) -> Iterator[_Leaf]:
     for key, value in members.items():
         if not isinstance(key, str):
@@ -127,7 +147,7 @@ def _leaves(path: tuple[str, ...], members: Mapping[str, object], listed: bool) 
         if _is_absent(value):
             continue
         if _is_object(value):
-            yield _Leaf(here, _OBJECT, listed)
+            yield _Leaf(here, _OBJECT if listed else _in_degrees(value), listed)  # type: ignore[arg-type]
             yield from _leaves(here, value, listed)  # type: ignore[arg-type]
         elif objects := _objects(value):
             yield _Leaf(here, _OBJECT, listed)
@@ -135,6 +155,9 @@ def _leaves(path: tuple[str, ...], members: Mapping[str, object], listed: bool) 
                 yield from _leaves(here, item, listed=True)
         else:
             yield _Leaf(here, value, listed)
+            if isinstance(value, Mapping):
+                of_no_type = {"geometries": [[]]} if "geometries" in value else {}
+                yield from _leaves(here, {**value, **of_no_type}, listed)
 
 
 def _is_absent(value: object) -> bool:
@@ -144,7 +167,7 @@ def _is_absent(value: object) -> bool:
 
 
 def _is_object(value: object) -> bool:
-    """Whether a value is an object of members: a geometry is not."""
+    """Whether a value is an object and no place."""
     return isinstance(value, Mapping) and not _is_geometry(value)
 
 
@@ -163,9 +186,10 @@ def _objects(value: object) -> list[Mapping[str, object]]:
 
 def _attribute(name: str, leaves: list[_Leaf]) -> tuple[Value, str]:
     """An attribute's value, and what is wrong with it, if anything."""
-    leaves = [leaf for leaf in leaves if leaf.value is not _OBJECT]
+    places = [leaf.value.point for leaf in leaves if isinstance(leaf.value, _InDegrees)]
+    leaves = [leaf for leaf in leaves if leaf.value is not _OBJECT and not isinstance(leaf.value, _InDegrees)]
     if not leaves:
-        return UNTYPED, ""
+        return (places[0] if places else UNTYPED), ""
     if len({leaf.path for leaf in leaves}) > 1:
         raise RecordError("comes twice, as a dotted name and as a nested object; send one of them", name)
     if not leaves[0].listed:

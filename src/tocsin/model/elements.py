@@ -82,7 +82,7 @@ def is_given(record: Any, name: str) -> bool:
     >>> is_given({"a": {"b": None}}, "a.b"), is_given({"a": {}}, "a.b")
     (True, False)
     """
-    if not isinstance(record, Mapping) or is_geometry(record):
+    if not isinstance(record, Mapping):
         return False
     return name in record or any(
         is_given(record.get(name[:at]), name[at + 1 :]) for at, letter in enumerate(name) if letter == "."
@@ -146,14 +146,16 @@ def _values_of(conditions: list[Expression], element: Any) -> ReadValues | None:
 
 
 def as_record(element: Any) -> Mapping[str, Any]:
-    """Turn an element of a list into an event.
+    """Turn an element of a list into an event. A GeoJSON geometry is an object, and `element` is its place.
 
     >>> as_record({"price": 3}), as_record(3)
     ({'price': 3}, {'element': 3})
     """
     if type(element) in _PLAIN:
         return {ELEMENT: element}
-    return element if isinstance(element, Mapping) and not is_geometry(element) else {ELEMENT: element}
+    if not isinstance(element, Mapping):
+        return {ELEMENT: element}
+    return {**element, ELEMENT: element} if is_geometry(element) else element
 
 
 def every_value(record: Any) -> Iterator[Any]:
@@ -201,7 +203,7 @@ def elements_in(record: Mapping[str, Any], name: str) -> list[Any] | None:
             return list(found)  # type: ignore[arg-type]
     for head, rest in _splits(name):
         inner = record.get(head)
-        if (type(inner) is dict or isinstance(inner, Mapping)) and not is_geometry(inner):
+        if type(inner) is dict or isinstance(inner, Mapping):
             within = elements_in(inner, rest)
             if within is not None:
                 return within
@@ -228,7 +230,7 @@ def lists_in(record: Mapping[str, Any], is_asked: Callable[[str], bool], leads_o
             if kind is list or not isinstance(value, Mapping):
                 if is_asked(name):
                     names.add(name)
-            elif leads_on(name) and not is_geometry(value):
+            elif leads_on(name):
                 objects.append((f"{name}.", value))
     return names
 

@@ -1,9 +1,10 @@
 """Flattening of JSON-like events to values under dotted attribute names.
 
 Nested objects flatten to dotted names, and a list of objects to lists. Under their own names, nested objects, lists of
-objects and lists of lists are present but have no type. `None` and NaN mean absent. A value that tocsin cannot
-represent becomes `UNTYPED` and is reported; the other fields are unaffected. An event that gives one attribute twice is
-rejected as a whole.
+objects and lists of lists are present but have no type. A GeoJSON geometry is a place under its own name, and its
+members are attributes, too. So it is with an object of a latitude and a longitude. `None` and NaN mean absent. A value
+that tocsin cannot represent becomes `UNTYPED` and is reported; the other fields are unaffected. An event that gives one
+attribute twice is rejected as a whole.
 """
 
 from __future__ import annotations
@@ -80,6 +81,17 @@ def _flatten_into(
         value = value_of(raw, name, flat.problems)
         if value is not None:
             _put(values, name, value)
+        if isinstance(raw, Mapping):
+            _flatten_into(flat, objects, members_of(raw), name + ".", depth + 1)
+
+
+def members_of(geometry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The members of a GeoJSON geometry as those of an object. The geometries of a collection are a list of no type."""
+    return geometry if "geometries" not in geometry else {**geometry, "geometries": _OF_NO_TYPE}
+
+
+_OF_NO_TYPE: Final = ((),)
+"""A list of lists."""
 
 
 def _put(values: dict[str, Value], name: str, value: Value) -> None:
@@ -245,14 +257,42 @@ def is_wkb_struct(names: Iterable[str]) -> bool:
 
 
 def object_itself(raw: Mapping[str, Any], name: str, problems: list[Problem]) -> Value:
-    """The value of an object under its own name: a geometry from well-known binary (base64 in JSON), else UNTYPED."""
-    if len(raw) != len(_WKB_STRUCT) or not is_wkb_struct(raw):
+    """The value of an object under its own name: a place as these are written without GeoJSON, else UNTYPED.
+
+    These are well-known binary (base64 in JSON), and a latitude beside a longitude.
+    """
+    if len(raw) != len(_WKB_STRUCT):
+        return UNTYPED
+    if degrees := names_of_degrees(raw):
+        return _point_in_degrees(*map(raw.get, degrees))
+    if not is_wkb_struct(raw):
         return UNTYPED
     try:
         return _shape(lambda: shape_of_wkb(wkb_bytes(raw["wkb"])))
     except _Unrepresentable as reason:
         problems.append(Problem(name, str(reason)))
         return UNTYPED
+
+
+_DEGREES: Final = {frozenset(names): names for names in (("lat", "lon"), ("lat", "lng"), ("latitude", "longitude"))}
+"""The names that Elasticsearch, MongoDB and others write a point with."""
+
+
+def names_of_degrees(names: Iterable[str]) -> tuple[str, str] | None:
+    """The names of latitude and longitude, if an object has these two alone."""
+    return _DEGREES.get(frozenset(names))
+
+
+def _point_in_degrees(latitude: object, longitude: object) -> Value:
+    """A point; UNTYPED if these are not numbers of degrees."""
+    if not (_is_finite_number(latitude) and _is_finite_number(longitude)):
+        return UNTYPED
+    x, y = float(longitude), float(latitude)  # type: ignore[arg-type]
+    return Point(x, y) if abs(x) <= LARGEST_LONGITUDE and abs(y) <= LARGEST_LATITUDE else UNTYPED
+
+
+LARGEST_LATITUDE: Final = 90.0
+LARGEST_LONGITUDE: Final = 180.0
 
 
 def wkb_bytes(given: object) -> bytes:
@@ -265,7 +305,7 @@ def wkb_bytes(given: object) -> bytes:
 
 
 def is_geometry(raw: Mapping[str, Any]) -> bool:
-    """Whether an object is a GeoJSON geometry, which is a value and is not flattened."""
+    """Whether an object is a GeoJSON geometry, which is a value under its own name."""
     kind = raw.get("type")
     return type(kind) is str and kind in _GEOMETRIES and ("coordinates" in raw or "geometries" in raw)
 

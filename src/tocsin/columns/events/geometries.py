@@ -14,6 +14,7 @@ from tocsin.columns.events.scalars import ScalarColumn
 from tocsin.columns.events.store import ValueStore
 from tocsin.errors import UnsupportedError
 from tocsin.kernels import codes
+from tocsin.model.event import LARGEST_LATITUDE, LARGEST_LONGITUDE
 from tocsin.model.reading_shapes import BYTES, plain_reason, read_binary
 from tocsin.model.shapes import shapely
 
@@ -54,6 +55,23 @@ def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
     store.shapes.extend(read[shapes].tolist())
     problems = [(int(given[place]), str(reasons[place])) for place in np.flatnonzero(reasons != "").tolist()]
     return ScalarColumn(present, types, payloads, problems)
+
+
+def encode_degrees(latitudes: pa.Array, longitudes: pa.Array, store: ValueStore) -> ScalarColumn:
+    """Encode points in degrees as boxes. Pairs that are not numbers of degrees are not there."""
+    count = len(latitudes)
+    nothing = np.zeros(count, bool), np.zeros(count, np.uint8), np.zeros(count, np.int64)
+    if not all(pa.types.is_integer(one.type) or pa.types.is_floating(one.type) for one in (latitudes, longitudes)):
+        return ScalarColumn(*nothing, [])
+    x, y = (
+        pc.fill_null(column.cast(pa.float64(), safe=False), np.nan).to_numpy(zero_copy_only=False)
+        for column in (longitudes, latitudes)
+    )
+    present, types, payloads = nothing
+    present |= (np.abs(x) <= LARGEST_LONGITUDE) & (np.abs(y) <= LARGEST_LATITUDE)
+    types[present], payloads[present] = codes.GEOMETRY, store.boxes + np.arange(int(present.sum()))
+    store.extend("bounds", np.column_stack([x, y, x, y])[present].ravel())
+    return ScalarColumn(present, types, payloads, [])
 
 
 def _problems(library: Any, read: NDArray[Any], unread: Mapping[int, str]) -> NDArray[Any]:

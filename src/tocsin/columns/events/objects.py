@@ -197,7 +197,7 @@ class _ObjectEncoder:
             elif kind is list and (value := plain_list(raw)) is not None:
                 self.payloads.append(self.store.entry(value)[1])
                 types.append(codes.LIST)
-            elif _holds_attributes(raw):
+            elif _holds_attributes(raw) or self._has_wanted_members(raw, level, name):
                 return False
             else:
                 self._add_other(attribute, value_of(raw, level.prefix + name, self.problems))
@@ -224,10 +224,14 @@ class _ObjectEncoder:
         """Whether an unwanted value contains no attributes that need flattening."""
         if name in level.unwanted:
             return isinstance(raw, _SCALARS) or not _holds_attributes(raw) or _names_each_once(raw)
-        if type(name) is not str or _holds_attributes(raw):
+        if type(name) is not str or _holds_attributes(raw) or self._has_wanted_members(raw, level, name):
             return False
         value_of(raw, level.prefix + name, self.problems)
         return True
+
+    def _has_wanted_members(self, raw: Any, level: _Level, name: str) -> bool:
+        """Whether a value is a place of which members are wanted, which need flattening."""
+        return isinstance(raw, Mapping) and self.wanted.leads_inside(level.prefix + name)
 
     def _add_other(self, attribute: int, value: Value | None) -> None:
         """Add a value of any type, or that it was given as null if that is asked for."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import starts_of
 from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists, list_elements
-from tocsin.columns.events.geometries import EXTENSIONS, encode_geometries, is_binary
+from tocsin.columns.events.geometries import EXTENSIONS, encode_degrees, encode_geometries, is_binary
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_given, is_text, texts_of
@@ -29,8 +29,8 @@ from tocsin.columns.events.vectors import encode_lists, has_scalar_lists, is_lis
 from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import RecordError
 from tocsin.kernels import codes
-from tocsin.model.elements import ELEMENT, elements_in, every_value
-from tocsin.model.event import flatten, is_wkb_struct, wkb_bytes
+from tocsin.model.elements import ELEMENT, as_record, elements_in, every_value
+from tocsin.model.event import flatten, is_wkb_struct, names_of_degrees, wkb_bytes
 from tocsin.model.expression import EVERYTHING
 from tocsin.model.python_values import python_values
 from tocsin.model.subscription import Reject
@@ -67,9 +67,9 @@ def _clashing(schema: pa.Schema) -> set[str]:
 
 
 def _is_geojson(kind: pa.StructType) -> bool:
-    """Whether the objects of a column are GeoJSON geometries."""
+    """Whether the objects of a column may be GeoJSON geometries: each of them says."""
     names = {field.name for field in kind}
-    return "type" in names and not names.isdisjoint(("coordinates", "geometries")) and names <= _OF_GEOJSON
+    return "type" in names and not names.isdisjoint(("coordinates", "geometries"))
 
 
 def _is_variant(kind: pa.StructType) -> bool:
@@ -91,12 +91,10 @@ def _from_base64(texts: pa.Array) -> pa.Array:
     return pa.array(found, pa.binary())
 
 
-_OF_GEOJSON: Final = {"type", "coordinates", "geometries", "bbox", "crs"}
-
-
 def _leaf_names(field: pa.Field, prefix: str) -> Iterator[str]:
     if not pa.types.is_struct(field.type) or _is_geojson(field.type):
         yield prefix + field.name
+    if not pa.types.is_struct(field.type):
         return
     for inner in field.type:
         yield from _leaf_names(inner, f"{prefix}{field.name}.")
@@ -155,6 +153,9 @@ class _TableEncoder:
             self._add_object(name, column)
             if is_wkb_struct(field.name for field in column.type):
                 self._add_wkb(name, column)
+            if name in self.wanted and (degrees := names_of_degrees(field.name for field in column.type)):
+                y, x = (column.flatten()[column.type.get_field_index(part)] for part in degrees)
+                self._add_column(name, np.arange(self.count), encode_degrees(y, x, self.store))
             for inner, child in zip(column.type, column.flatten(), strict=True):
                 if self.wanted.inside(f"{name}.{inner.name}"):
                     self.add(f"{name}.{inner.name}", child)
@@ -185,6 +186,11 @@ class _TableEncoder:
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         owners = np.repeat(np.arange(self.count), np.where(present, lengths, 0))
         flat = column.flatten()
+        if pa.types.is_struct(flat.type) and _is_geojson(flat.type):
+            records = enumerate(map(as_record, python_values(flat)))
+            batch = encode_objects(records, self.wanted.elements[name], tells_nulls=False)
+            self.elements.setdefault(name, list_elements(np.flatnonzero(present), owners, batch))
+            return
         if pa.types.is_struct(flat.type):
             table = pa.Table.from_arrays(flat.flatten(), names=[field.name for field in flat.type])
             table = table if len(flat.type) else pa.table({ELEMENT: pa.nulls(len(flat))})

@@ -143,6 +143,10 @@ class Wanted:
         """Whether the elements of a list under this name, or within an object of this name, are wanted."""
         return name in self._lists
 
+    def leads_inside(self, name: str) -> bool:
+        """Whether anything nested in an attribute is wanted."""
+        return self.names is None or name in self._prefixes or name in self._lists
+
     def holds(self, name: str) -> bool:
         """Whether the attribute itself, or one nested in it, is wanted."""
         return name in self or name in self._prefixes
