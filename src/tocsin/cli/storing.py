@@ -13,7 +13,7 @@ from tocsin.engine.durable.examining import examine, rebuild
 from tocsin.engine.holdings import export, write_records
 from tocsin.errors import InvalidInput, SegmentError
 from tocsin.segment import IndexFolder, current_segments
-from tocsin.store import holds_window
+from tocsin.store import holds_window, salvage
 from tocsin.window.durable import examine_window
 
 
@@ -35,6 +35,12 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="write the index again from the database; the engine must be closed",
     )
+    parser.add_argument(
+        "--salvage",
+        action="store_true",
+        help="copy a damaged write-ahead log and its database aside, then go on with what can be read; all must be "
+        "closed",
+    )
     parser.set_defaults(run=run_doctor)
     parser = new_command(
         commands,
@@ -50,6 +56,8 @@ def add_command(commands: Commands) -> None:
 
 def run_doctor(given: argparse.Namespace) -> int:
     folder = Path(given.folder)
+    if given.salvage:
+        _salvage(folder)
     is_window = holds_window(folder)
     if given.rebuild:
         if is_window:
@@ -66,6 +74,13 @@ def run_doctor(given: argparse.Namespace) -> int:
     if any(one.problem and one.about == "index" for one in findings):
         print(f"`tocsin doctor {folder} --rebuild` writes the index again from the database", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def _salvage(folder: Path) -> None:
+    if not is_store(folder):
+        raise InvalidInput(f"{folder} has no database, whose log could be salvaged")
+    aside = salvage(folder)
+    print("log: not damaged" if aside is None else f"log: what can be read is kept; {aside} has the files as they were")
 
 
 def _examine_index(folder: Path) -> int:

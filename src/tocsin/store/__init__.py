@@ -2,17 +2,26 @@
 
 `database` has the connection, `subscription_table` and `window_tables` the tables that grow, and `schema` all tables by
 version. `committing` groups the changes of many threads into transactions, and `owner` makes sure that one process
-writes. `writer` opens and closes the three. `engine.durable` and `window.durable` keep database and memory together.
+writes. `writer` opens and closes the three. `write_ahead_log` notices a damaged log. `engine.durable` and
+`window.durable` keep database and memory together.
 """
 
 from tocsin.store.committing import Change, Committer, Progress, concerns_store
 from tocsin.store.connections import bounded, is_damage
-from tocsin.store.contents import WINDOW, holds_window, refuse_others, require_no_window, require_window
-from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity, missing_changes
+from tocsin.store.contents import (
+    WINDOW,
+    holds_window,
+    missing_changes,
+    refuse_others,
+    require_no_window,
+    require_window,
+)
+from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity
 from tocsin.store.examining import Check, Checking, Finding, examine_store
 from tocsin.store.owner import require_local
 from tocsin.store.subscription_table import Row, Rows, SubscriptionTable
 from tocsin.store.window_tables import InterestRow, MessageRow
+from tocsin.store.write_ahead_log import salvage
 from tocsin.store.writer import Writer, back_up, check_sync
 
 __all__ = [
@@ -45,4 +54,5 @@ __all__ = [
     "require_local",
     "require_no_window",
     "require_window",
+    "salvage",
 ]

@@ -7,7 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from tocsin.errors import InvalidInput, StoreError
+from tocsin.errors import InvalidInput, StoreError, TocsinError
+from tocsin.segment.folder import IndexFolder
 from tocsin.spelling import only_in_python
 from tocsin.store.database import DATABASE, Database
 
@@ -51,3 +52,17 @@ def refuse_others(asked: Mapping[str, Any], stored: Mapping[str, Any], made: str
             raise InvalidInput(
                 f"{name} is {value!r:.40}, but {made} with {stored[name]!r:.40}; leave it out, or name another folder"
             )
+
+
+def missing_changes(folder: str | Path) -> int:
+    """How many changes of a store its index lacks; 0 for a folder without a store, or one that cannot be read here."""
+    folder = Path(folder)
+    try:
+        mark = IndexFolder.read(folder).store
+        if mark is None or not (folder / DATABASE).exists():
+            return 0
+        database = Database.open(folder, read_only=True)
+        with closing(database):
+            return max(database.sequence - mark.sequence, 0)
+    except TocsinError:
+        return 0

@@ -18,15 +18,15 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tocsin.errors import StoreError, TocsinError
+from tocsin.errors import StoreError
 from tocsin.model.texts import Text
-from tocsin.segment.folder import STORE, IndexFolder
+from tocsin.segment.folder import STORE
 from tocsin.spelling import only_in_python
-from tocsin.store import connections
+from tocsin.store import connections, write_ahead_log
 from tocsin.store.owner import DatabaseLock
 from tocsin.store.schema import APPLICATION, SCHEMA, VERSION, statements_since
 from tocsin.store.subscription_table import Row, SubscriptionTable
@@ -108,6 +108,7 @@ class Database:
         if not place.exists():
             raise StoreError(f"{folder} has no store: {DATABASE} is missing")
         with connections.told(folder), ExitStack() as opened:
+            write_ahead_log.require_sound(place, read_only=read_only)
             with nullcontext() if lock is None else lock.taking(place):
                 one = cls(folder, connections.connect(place, "ro" if read_only else "rw"), lock)
                 opened.callback(one.close)
@@ -119,9 +120,14 @@ class Database:
         return one
 
     def _begin_to_write(self, sync: str) -> None:
+        if sync != "full":
+            write_ahead_log.mark_relaxed(self.folder)
         log = ("journal_mode = WAL", "wal_autocheckpoint = 0", f"journal_size_limit = {_LARGE_WAL}")
         for setting in (*log, f"synchronous = {SYNCS[sync]}"):
             self._connection.execute(f"PRAGMA {setting}")
+        if sync == "full" and write_ahead_log.is_relaxed(self.folder):
+            self.fold_log(whole=True)  # which syncs it
+            write_ahead_log.mark_synced(self.folder, is_empty=self.log_bytes == 0)
         self._upgrade()
         self._look_for_room()
 
@@ -384,17 +390,3 @@ def _may_lack_rights(folder: Path) -> Iterator[None]:
             f"{folder} cannot be written, and SQLite makes files beside a store that no process has open; read a copy"
             f"{only_in_python(', or the index with Engine.load')}"
         ) from error
-
-
-def missing_changes(folder: str | Path) -> int:
-    """How many changes of a store its index lacks; 0 for a folder without a store, or one that cannot be read here."""
-    folder = Path(folder)
-    try:
-        mark = IndexFolder.read(folder).store
-        if mark is None or not (folder / DATABASE).exists():
-            return 0
-        database = Database.open(folder, read_only=True)
-        with closing(database):
-            return max(database.sequence - mark.sequence, 0)
-    except TocsinError:
-        return 0
