@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import httpx
 import uvicorn.server
 
-import tocsin
 from tests.waiting import HANG_S
+from tocsin.errors import StoreError
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.access.tokens import SCOPES
 from tocsin.service.limits import Limits, TenantLimits
 from tocsin.service.service import Service
-from tocsin.service.serving import Options, Server, bound, serving
+from tocsin.service.serving import Options, Server, bound, open_default, serving
 
 
 async def _short_sleep(seconds: float, result: Any = None) -> Any:
@@ -36,7 +36,7 @@ class Served:
 
     def __init__(self, folder: Path, options: Options, port: int = 0, **opening: Any) -> None:
         self.folder = folder
-        self._engine = tocsin.Engine.open(folder, **opening)
+        self._engine = open_default(options, **opening)
         self._listening = bound("127.0.0.1", port)
         started, failures = list[Server](), list[BaseException]()
         has_started = threading.Event()
@@ -60,14 +60,17 @@ class Served:
         has_started.wait(HANG_S)
         if failures:
             self._thread.join(HANG_S)
-            self._engine.close()
-            self._listening.close()
+            self._close()
             raise failures[0]
         self._server = started[0]
-        self.service: Service = self._server.service
         self.server = self._server
         self._clients: list[httpx.Client] = []
         self.client = self.client_of()
+
+    @property
+    def service(self) -> Service:
+        """The parts of the default tenant."""
+        return self._server.service
 
     def client_of(self, token: str = "") -> httpx.Client:
         """A client that shows a token."""
@@ -88,7 +91,11 @@ class Served:
         assert not self._thread.is_alive()
         for one in self._clients:
             one.close()
-        self._engine.close()
+        self._close()
+
+    def _close(self) -> None:
+        if not isinstance(self._engine, StoreError):
+            self._engine.close()
         self._listening.close()
 
     # What many tests do, with `client`

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import tocsin
 from tests.service.served import served
 from tocsin.errors import StoreError
+from tocsin.store import Database
 
 
 def cut_in_half(folder: Path) -> None:
@@ -58,6 +60,59 @@ def test_a_spoilt_database_is_refused(tmp_path: Path, spoil: Callable[[Path], No
 
     with pytest.raises(StoreError, match=r"run `tocsin doctor`|is not a store of tocsin"), served(tmp_path):
         pass
+
+
+def damage_log(folder: Path) -> None:
+    """Flip a bit of the first of many commits."""
+    with tocsin.Engine.open(folder) as engine, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "fold_log_at_times", lambda database: False)
+        for number in range(9):
+            engine.subscribe(f"more{number}", "n = 1")
+        left = {name: (folder / name).read_bytes() for name in ("store.db", "store.db-wal", "store.db-shm")}
+    for name, content in left.items():
+        (folder / name).write_bytes(content)
+    with (folder / "store.db-wal").open("r+b") as file:
+        file.seek(1000)
+        file.write(bytes([left["store.db-wal"][1000] ^ 4]))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("tenant", "spoil"),
+    [("", cut_in_half), ("", empty), ("", overwrite_pages), ("", damage_log), ("acme", damage_log)],
+)
+def test_the_other_tenants_of_a_spoilt_one_are_served(
+    tmp_path: Path, tenant: str, spoil: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The default tenant is left out as any other is. It comes back once its store can be opened."""
+    names = ("", "acme")
+    with served(tmp_path) as server:
+        tokens = {name: server.token(tenant=name) for name in names}
+        for name in names:
+            answer = server.client_of(tokens[name]).put("/v1/subscriptions/s", json={"where": "n = 1"})
+            assert answer.status_code == 201
+    folder = tmp_path / "tenants" / "acme" if tenant else tmp_path
+    shutil.copytree(folder, tmp_path.parent / f"{tmp_path.name}-sound")
+    spoil(folder)
+
+    with served(tmp_path) as server:
+        for name in names:
+            status = server.client_of(tokens[name]).get("/v1/subscriptions/s").status_code
+            assert status == (503 if name == tenant else 200)
+        assert server.client.get("/v1/subscriptions/s").status_code == 401
+        assert [server.client.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+        assert f"the {'tenant acme' if tenant else 'default tenant'} is left out" in caplog.text
+        shutil.copy(tmp_path.parent / f"{tmp_path.name}-sound" / "store.db", folder / "store.db")
+        for file in ("store.db-wal", "store.db-shm"):
+            (folder / file).unlink(missing_ok=True)
+        assert server.client_of(tokens[tenant]).get("/v1/subscriptions/s").status_code == 200
+
+
+def test_a_second_server_is_refused_although_there_are_other_tenants(tmp_path: Path) -> None:
+    with served(tmp_path) as server:
+        assert server.client_of(server.token(tenant="acme")).get("/v1/subscriptions").status_code == 200
+        with pytest.raises(StoreError, match="is open for writing"), served(tmp_path):
+            pass
 
 
 @pytest.mark.filterwarnings("ignore")

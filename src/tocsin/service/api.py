@@ -98,14 +98,19 @@ class Exchange:
     Within its own store the tenant of the principal has no name, so that the folder can be moved to another name.
     """
 
-    __slots__ = ("asked", "holding", "principal", "request", "service", "shared", "tenant")
+    __slots__ = ("_service", "asked", "holding", "principal", "request", "shared", "tenant")
 
     def __init__(
-        self, shared: Shared, service: Service, request: Request, principal: Principal, tenant: str, asked: Asked
+        self, shared: Shared, service: Service | None, request: Request, principal: Principal, tenant: str, asked: Asked
     ) -> None:
-        self.shared, self.service, self.request = shared, service, request
+        self.shared, self._service, self.request = shared, service, request
         self.principal, self.tenant, self.asked = principal, tenant, asked
-        self.holding = bodies.Holding((service.room, shared.tenants.room))
+        self.holding = bodies.Holding((*(() if service is None else (service.room,)), shared.tenants.room))
+
+    @property
+    def service(self) -> Service:
+        """The service of the tenant. A call without a token has none if the default tenant is left out."""
+        return self.shared.tenants.default if self._service is None else self._service
 
     @property
     def is_allowed(self) -> bool:
@@ -134,7 +139,8 @@ class Exchange:
 
     async def body(self) -> bytes:
         """The body, within the limits."""
-        return await bodies.read_body(self.request, int(self.service.limits.body_bytes), self.holding)
+        limits = self.shared.tenants.limits_of(self.tenant)
+        return await bodies.read_body(self.request, int(limits.body_bytes), self.holding)
 
     async def large(
         self, most: int, make: Callable[[], Awaitable[bytes]], media_type: str = "application/json"
@@ -244,7 +250,9 @@ class Endpoint:
         tenant = principal.tenant
         if (trace := current()) is not None:
             trace.token, trace.tenant = principal.token, tenant
-        service = shared.tenants.get(tenant) or await shared.tenants.opened(tenant)
+        service = shared.tenants.get(tenant)
+        if service is None and not is_open:
+            service = await shared.tenants.opened(tenant)
         if tenant:
             principal = principal._replace(tenant="")
         exchange = Exchange(shared, service, request, principal, tenant, _asked(request, call))
@@ -253,7 +261,8 @@ class Endpoint:
             # A change that is done is answered, whatever room there is.
             return exchange.bounded(response) if request.method in _READS and not is_open else response
         except StoreError as error:
-            service.readiness.suspect(error)
+            if service is not None:
+                service.readiness.suspect(error)
             raise
         finally:
             exchange.holding.release()

@@ -8,10 +8,10 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import uvicorn
 
@@ -28,12 +28,14 @@ from tocsin.service.clock import Mark, RememberClock
 from tocsin.service.connections import Connections, room_for
 from tocsin.service.guard import LOOPBACK
 from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, LiveLimits, TenantLimits
+from tocsin.service.problems import Problem
 from tocsin.service.protocol import BoundedConnection
 from tocsin.service.reserve import Reserve
 from tocsin.service.service import Service
 from tocsin.service.tables import RememberTokens, had_tokens
-from tocsin.service.tenants import Tenants
+from tocsin.service.tenants import Tenants, other_tenants
 from tocsin.service.webhooks.encryption import Keys
+from tocsin.store import InUse
 
 PORT: Final = 8470
 _LOG: Final = logging.getLogger("tocsin.service")
@@ -95,7 +97,7 @@ class Server(uvicorn.Server):
 
     @property
     def service(self) -> Service:
-        """The service of the default tenant."""
+        """The service of the default tenant; raises a `Problem` if it is left out."""
         return self.tenants.default
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -104,14 +106,15 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def running(engine: DurableEngine, options: Options, authentication: Authentication) -> AsyncIterator[Tenants]:
+async def running(
+    engine: DurableEngine | StoreError, options: Options, authentication: Authentication
+) -> AsyncIterator[Tenants]:
     """The tenants of a server, in the running event loop."""
-    tenants = Tenants(engine, options.limits, options.sync, options.secret_keys)
-    tokens = _remember_tokens(tenants.default, authentication)
+    tenants = Tenants(options.folder, engine, options.limits, options.sync, options.secret_keys)
     work = (
         _note_uses(authentication),
         tenants.resume(),
-        tokens,
+        _remember_tokens(tenants, authentication),
         _remember_clock(tenants),
         tenants.follow_limits(),
         tenants.keep_reserve(),
@@ -141,13 +144,13 @@ async def _note_uses(authentication: Authentication) -> None:
         await asyncio.to_thread(authentication.write_uses)
 
 
-async def _remember_tokens(service: Service, authentication: Authentication) -> None:
+async def _remember_tokens(tenants: Tenants, authentication: Authentication) -> None:
     """Note in the store that the folder has tokens, from the first one on."""
     is_noted = False
     while not is_noted:
         if authentication.needs_token:
-            with suppress(StoreError):  # such as of a full disk
-                await service.commit(RememberTokens(there=True))
+            with suppress(StoreError, Problem):  # such as of a full disk, or of a tenant that is left out
+                await tenants.default.commit(RememberTokens(there=True))
                 is_noted = True
         await asyncio.sleep(_LOOK_S)
 
@@ -158,7 +161,7 @@ async def _remember_clock(tenants: Tenants) -> None:
     while True:
         mark = tenants.clock.mark
         if mark is not None and (stored is None or abs(mark.offset_ms - stored.offset_ms) > _DRIFT_MS):
-            with suppress(StoreError):
+            with suppress(StoreError, Problem):
                 await tenants.default.commit(RememberClock(mark))
                 stored = mark
         await asyncio.sleep(_CLOCK_S)
@@ -214,11 +217,24 @@ def serve(options: Options, ready: Callable[[Server], None]) -> None:
     listening = bound(options.host, options.port)
     with listening:
         Reserve(options.folder).look()  # SQLite needs some room to open a store
-        engine = Engine.open(options.folder, sync=options.sync)
-        with engine:
+        engine = open_default(options)
+        with nullcontext() if isinstance(engine, StoreError) else engine:
             set_aside()  # the subscriptions, too, which are not garbage of any request
             with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended in order
                 _runner()(serving(engine, options, listening, ready))
+
+
+def open_default(options: Options, **opening: Any) -> DurableEngine | StoreError:
+    """The engine of the default tenant, or why it is left out: nobody else writes it, and there are other tenants.
+
+    They have tokens. What the store of the default tenant says of lost tokens is not needed then.
+    """
+    try:
+        return Engine.open(options.folder, sync=options.sync, **opening)
+    except StoreError as error:
+        if isinstance(error, InUse) or not other_tenants(options.folder) or not TokenFile(options.folder).read():
+            raise
+        return error
 
 
 def _warn_of_rights(folder: Path) -> None:
@@ -250,11 +266,13 @@ def _runner() -> Callable[..., None]:
 
 
 async def serving(
-    engine: DurableEngine, options: Options, listening: socket.socket, ready: Callable[[Server], None]
+    engine: DurableEngine | StoreError, options: Options, listening: socket.socket, ready: Callable[[Server], None]
 ) -> None:
-    """Serve an open engine on a socket."""
-    authentication = Authentication(engine.folder, always=options.exposing is not None)
-    check_lost_tokens(engine, options, authentication)
+    """Serve an open engine, and the other tenants of its folder, on a socket."""
+    is_left_out = isinstance(engine, StoreError)
+    authentication = Authentication(options.folder, always=is_left_out or options.exposing is not None)
+    if not isinstance(engine, StoreError):
+        check_lost_tokens(engine, options, authentication)
     connections = Connections(options.connections, options.connections_per_address, options.trusted_proxies)
     async with running(engine, options, authentication) as tenants:
         shared = Shared(tenants, authentication, connections)

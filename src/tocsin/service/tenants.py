@@ -13,21 +13,23 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.durable.transactions import Transactions
-from tocsin.errors import TocsinError
+from tocsin.errors import StoreError, TocsinError
 from tocsin.service.access.tokens import TENANTS, tenant_folder
 from tocsin.service.bodies import MOST_AT_ONCE, Room
 from tocsin.service.clock import Clock, stored_mark
-from tocsin.service.limits import LiveLimits, TenantLimits
+from tocsin.service.limits import Limits, LiveLimits, TenantLimits
 from tocsin.service.problems import Problem, disk_full, is_full
 from tocsin.service.reserve import Reserve
 from tocsin.service.retention import keep
 from tocsin.service.service import Service
 from tocsin.service.webhooks.encryption import Keys
+from tocsin.store import is_damage
 
 _RESERVE_S: Final = 0.5
 _LOG: Final = logging.getLogger("tocsin.service")
@@ -41,29 +43,53 @@ class _Open(NamedTuple):
 
 
 class Tenants:
-    """The services of all tenants. Made in the event loop that serves them, with the engine of the default tenant."""
+    """The services of all tenants. Made in the event loop that serves them.
+
+    `engine` is that of the default tenant, or says why the tenant is left out.
+    """
 
     def __init__(
         self,
-        engine: DurableEngine,
+        folder: Path,
+        engine: DurableEngine | StoreError,
         limits: TenantLimits | LiveLimits,
         sync: str = "full",
         keys: Keys = Keys(),  # noqa: B008
     ) -> None:
         self.live_limits = limits if isinstance(limits, LiveLimits) else None  # of a file
         self._limits = limits.newest() if isinstance(limits, LiveLimits) else limits
-        self._folder, self._sync, self._keys = engine.folder, sync, keys
+        self._folder, self._sync, self._keys = folder, sync, keys
+        self._engine = engine if isinstance(engine, DurableEngine) else None
         self._open: dict[str, _Open] = {}
         self._opening: dict[str, asyncio.Task[Service]] = {}
         self.left_out: dict[str, str] = {}  # why tenants could not be opened
         self._is_stopping = False
         self.room, self.answer_room = Room(MOST_AT_ONCE), Room(MOST_AT_ONCE, of_answers=True)
-        self.reserve = Reserve(engine.folder)
+        self.reserve = Reserve(folder)
         self.reserve.look()
         self._turn = asyncio.Lock()  # held while a store is checked
         self.clock = Clock()
-        self.clock.resume(Transactions(engine).read(stored_mark))
-        self.default = self._keep("", Service(engine, self._limits.of(""), sync=sync, clock=self.clock, keys=keys))
+        try:
+            if not isinstance(engine, DurableEngine):
+                raise engine
+            self.clock.resume(Transactions(engine).read(stored_mark))
+            self._keep("", Service(engine, self._limits.of(""), sync=sync, clock=self.clock, keys=keys))
+        except StoreError as error:
+            if self._engine is not None and not (is_damage(error) and other_tenants(folder)):
+                raise
+            self._leave_out("", error)
+
+    @property
+    def default(self) -> Service:
+        """The service of the default tenant; raises a `Problem` if it is left out."""
+        service = self.get("")
+        if service is None:
+            raise _left_out()
+        return service
+
+    def limits_of(self, tenant: str) -> Limits:
+        """The limits of a tenant, which may be left out."""
+        return self._limits.of(tenant)
 
     def __iter__(self) -> Iterator[tuple[str, Service]]:
         """The tenants that are open, by name."""
@@ -89,12 +115,9 @@ class Tenants:
 
     async def resume(self) -> None:
         """Open all tenants that there are. One that cannot be opened is logged, and tried again by its requests."""
-        for name in await asyncio.to_thread(self._existing):
+        for name in await asyncio.to_thread(other_tenants, self._folder):
             with suppress(Problem):
                 await self.opened(name)
-
-    def _existing(self) -> list[str]:
-        return sorted(one.parent.name for one in self._folder.glob(f"{TENANTS}/*/store.db"))
 
     async def _begin(self, tenant: str) -> Service:
         """Open a tenant on a thread, so that the others do not wait."""
@@ -102,11 +125,13 @@ class Tenants:
         folder = tenant_folder(self._folder, tenant)
 
         def begun() -> Service:
-            engine = Engine.open(folder, sync=self._sync)
+            given = None if tenant else self._engine
+            engine = Engine.open(folder, sync=self._sync) if given is None else given
             try:
                 return Service(engine, limits, loop, self._sync, self.clock, self._keys)
             except BaseException:
-                engine.close()
+                if given is None:
+                    engine.close()
                 raise
 
         try:
@@ -114,15 +139,16 @@ class Tenants:
             service.limit(self._limits.of(tenant))  # which may have changed meanwhile
             return self._keep(tenant, service)
         except Exception as error:  # whatever is stored, the other tenants are served
-            known = isinstance(error, TocsinError | OSError | MemoryError)
-            self.left_out[tenant] = str(error) or type(error).__name__
-            _LOG.error(
-                "the tenant %s is left out: %s", tenant, self.left_out[tenant], exc_info=None if known else error
-            )
+            self._leave_out(tenant, error)
             if is_full(error):
                 raise disk_full() from error
-            detail = "the tenant cannot be opened, and is tried again; the log of the server has the reason"
-            raise Problem(503, "store", detail, headers={"Retry-After": "10"}) from error
+            raise _left_out() from error
+
+    def _leave_out(self, tenant: str, error: Exception) -> None:
+        known = isinstance(error, TocsinError | OSError | MemoryError)
+        self.left_out[tenant] = str(error) or type(error).__name__
+        who = f"the tenant {tenant}" if tenant else "the default tenant"
+        _LOG.error("%s is left out: %s", who, self.left_out[tenant], exc_info=None if known else error)
 
     def _keep(self, tenant: str, service: Service) -> Service:
         self.left_out.pop(tenant, None)
@@ -155,7 +181,8 @@ class Tenants:
 
     def troubled(self) -> list[str]:
         """The names of the tenants, besides the default one, that take no changes or could not be opened."""
-        return sorted({name for name, service in self if name and service.readiness.reason()} | self.left_out.keys())
+        waiting = {name for name, service in self if service.readiness.reason()}
+        return sorted((waiting | self.left_out.keys()) - {""})
 
     def stop(self) -> None:
         """Wake all streams, to end."""
@@ -164,7 +191,7 @@ class Tenants:
             service.hub.stop()
 
     async def close(self) -> None:
-        """Publish what waits, and end all threads. The engine of the default tenant stays open."""
+        """Publish what waits, and end all threads. The engine that was given stays open."""
         self.stop()
         await asyncio.gather(*self._opening.values(), return_exceptions=True)
         self.stop()  # those that were being opened, too
@@ -176,5 +203,15 @@ class Tenants:
 
     def _end(self, service: Service) -> None:
         service.close()
-        if service is not self.default:
+        if service.engine is not self._engine:
             service.engine.close()
+
+
+def other_tenants(folder: Path) -> list[str]:
+    """The tenants of a folder with a store, besides the default one."""
+    return sorted(store.parent.name for store in folder.glob(f"{TENANTS}/*/store.db"))
+
+
+def _left_out() -> Problem:
+    detail = "the tenant cannot be opened, and is tried again; the log of the server has the reason"
+    return Problem(503, "store", detail, headers={"Retry-After": "10"})

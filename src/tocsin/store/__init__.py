@@ -18,7 +18,7 @@ from tocsin.store.contents import (
 )
 from tocsin.store.database import ALARMING_LOG, DATABASE, Database, Identity
 from tocsin.store.examining import Check, Checking, Finding, examine_store
-from tocsin.store.owner import require_local
+from tocsin.store.owner import InUse, require_local
 from tocsin.store.subscription_table import Row, Rows, SubscriptionTable
 from tocsin.store.window_tables import InterestRow, MessageRow
 from tocsin.store.write_ahead_log import salvage
@@ -35,6 +35,7 @@ __all__ = [
     "Database",
     "Finding",
     "Identity",
+    "InUse",
     "InterestRow",
     "MessageRow",
     "Progress",

@@ -28,6 +28,10 @@ _NETWORK: Final = ("9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lust
 """File systems without the locks and the shared memory that SQLite's write-ahead log needs."""
 
 
+class InUse(StoreError):
+    """Another process, or another object of this one, writes the store."""
+
+
 class Owner:
     """The right to write the store in a folder, held until `release` or the end of the process.
 
@@ -44,7 +48,9 @@ class Owner:
         if not self._lock.is_held:
             waited = self._lock.waited
             self._lock.release()
-            raise StoreError(f"{folder} is open for writing in {_named(self._place)}" if waited else _no_locks(folder))
+            if waited:
+                raise InUse(f"{folder} is open for writing in {_named(self._place)}")
+            raise StoreError(_no_locks(folder))
         self._write_name()
 
     def _write_name(self) -> None:
@@ -145,7 +151,7 @@ class DatabaseLock:
         try:
             _lock_far_byte(file, is_locked=True)
         except BlockingIOError:
-            raise StoreError(
+            raise InUse(
                 f"{database.parent} is open for writing elsewhere, although {OWNER} was deleted meanwhile; "
                 "close it there"
             ) from None

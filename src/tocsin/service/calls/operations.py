@@ -30,14 +30,14 @@ async def healthz(exchange: Exchange) -> Response:
 
 
 async def readyz(exchange: Exchange) -> Response:
-    readiness = exchange.shared.tenants.default.readiness  # the trouble of another tenant is its own
-    reason = readiness.reason()
+    default = exchange.shared.tenants.get("")  # the trouble of another tenant is its own
+    reason, document = (None, {}) if default is None else (default.readiness.reason(), default.readiness.document())
     left_s = exchange.shared.authentication.tokens.left_s
     if left_s == 0:
         reason = reason or "the file of the tokens cannot be read, so that no token is valid; the log has the reason"
     if reason:
-        raise Problem(503, "not-ready", reason, **readiness.document())
-    status: dict[str, Any] = {"status": "ready", **readiness.document()}
+        raise Problem(503, "not-ready", reason, **document)
+    status: dict[str, Any] = {"status": "ready", **document}
     if warnings := list(_warnings(exchange.shared)):
         status["warning"] = ". ".join(warnings)
     if not exchange.shared.authentication.needs_token:  # how many changes there were is not for everybody
@@ -55,7 +55,10 @@ def _warnings(shared: Shared) -> Iterator[str]:
         yield "the file of the limits cannot be read; those that were read last stay valid, and the log has the reason"
     if troubled := shared.tenants.troubled():
         yield f"{len(troubled)} tenants take no changes; the log has the reasons, and /metrics the names"
-    if windows := shared.tenants.default.readiness.troubled_windows():
+    default = shared.tenants.get("")
+    if default is None:
+        yield "the default tenant is left out; the log has the reason"
+    elif windows := default.readiness.troubled_windows():
         yield f"{len(windows)} windows take no messages; the log has the reasons, and /metrics the names"
     if shared.tenants.clock.jump_ms:
         yield "the clock jumped ahead, so that nothing is deleted by its age; see /v1/clock"
@@ -96,7 +99,8 @@ def _of_server(shared: Shared) -> Iterator[Metric]:
         denied.add_metric([str(status)], count)
     yield denied
     ready = GaugeMetricFamily("tocsin_ready", "1 if a tenant takes changes", labels=["tenant"])
-    ready.add_metric([""], int(not shared.tenants.default.readiness.reason()))
+    default = shared.tenants.get("")
+    ready.add_metric([""], int(default is not None and not default.readiness.reason()))
     troubled = shared.tenants.troubled()
     for name in sorted({one for one, _ in shared.tenants if one} | set(troubled)):
         ready.add_metric([name], int(name not in troubled))
