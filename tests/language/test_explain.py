@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 from hypothesis import given, settings
 
@@ -197,3 +199,23 @@ def test_texts_that_look_the_same_are_told_apart(came: str, needed: str, told: s
         assert told in str(explain(parse(where), {"c": value}))
     assert "look the same" not in str(explain(parse(f"c = '{needed}'"), {"c": "other"}))
     assert "look the same" not in str(explain(parse(f"c <> '{needed}'"), {"c": needed}))
+
+
+def test_of_a_large_value_only_the_part_that_is_shown_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event may have many conditions about one text of megabytes, or about a list of a million."""
+    written = list[int]()
+
+    def counted(value: object) -> str:
+        written.append(len(value) if isinstance(value, str | tuple) else 1)
+        return constant_text(value)
+
+    explaining = importlib.import_module("tocsin.language.explain")  # the package has a function of that name
+    constant_text = explaining.constant_text
+    monkeypatch.setattr(explaining, "constant_text", counted)
+    text, texts = "y" * 1_000_000, ("y" * 1000,) * 10_000
+    (finding,) = explain(parse("s = 'x'"), {"s": text}).failed
+    (other,) = explain(parse("s = 'x'"), {"s": texts}).failed
+
+    assert finding.came == f"s = '{text[:156]}..."
+    assert other.came == f"s = ('{text[:155]}... (list)"
+    assert max(written) <= 160

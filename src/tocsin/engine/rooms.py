@@ -5,7 +5,7 @@ The sizes of payloads are known before these are read, so what does not fit take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -36,11 +36,14 @@ class Room:
     """The bytes that an answer has room for. It has one match at least, however large that is.
 
     `after` leaves out the matches of the first event up to the one with this id. `beside` is what each match takes
-    besides its id and payload. `end` is the last match of an answer that ends early, and None if all fit.
+    besides its id and payload. An answer has at most `most` matches. `end` is the last match of an answer that ends
+    early, and None if all fit.
     """
 
-    def __init__(self, size: int, after: SubscriptionId | None = None, beside: int = 0) -> None:
-        self._left, self._after, self._beside = size, after, beside
+    def __init__(
+        self, size: int, after: SubscriptionId | None = None, beside: int = 0, most: int | None = None
+    ) -> None:
+        self._left, self._after, self._beside, self._most = size, after, beside, most
         self._last: Place | None = None
         self.end: Place | None = None
         self.base = 0  # the row of the first event of the next chunk
@@ -61,6 +64,9 @@ class Room:
         count = int(np.searchsorted(ends, self._left, "right"))
         if self._last is None:
             count = max(count, 1)
+        if self._most is not None:
+            count = min(count, self._most)
+            self._most -= count
         if count:
             last = order[count - 1]
             self._left -= int(ends[count - 1])
@@ -90,10 +96,13 @@ class Room:
 
 
 class Rooms:
-    """A room of the same size for each event of a batch. `ends` has the last matches of those that end early."""
+    """A room of the same size for each event of a batch. `ends` has the last matches of those that end early.
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    `larger` gets the row of an event whose matches do not fit, and returns the room that it has after all.
+    """
+
+    def __init__(self, size: int, larger: Callable[[int], int] | None = None) -> None:
+        self._size, self._larger = size, larger
         self.ends: dict[int, SubscriptionId] = {}
 
     def cut(self, snapshots: Snapshots, batches: Sequence[EventBatch], answers: Sequence[Found]) -> list[Found]:
@@ -107,11 +116,12 @@ class Rooms:
         sums = np.concatenate([[0], np.cumsum(match_bytes(snapshots, places))])
         fits = np.ones(len(places), bool)
         for event in np.flatnonzero(np.diff(sums[found.starts]) > self._size).tolist():
-            start, stop = found.starts[event], found.starts[event + 1]
-            last = max(int(np.searchsorted(sums, sums[start] + self._size, "right")) - 1, start + 1)
+            start, stop, row = found.starts[event], found.starts[event + 1], int(batch.rows[event])
+            size = self._size if self._larger is None else self._larger(row)
+            last = max(int(np.searchsorted(sums, sums[start] + size, "right")) - 1, start + 1)
             if last < stop:
                 fits[last:stop] = False
-                self.ends[int(batch.rows[event])] = snapshots.names_of(places[[last - 1]])[0]
+                self.ends[row] = snapshots.names_of(places[[last - 1]])[0]
         return _chosen(found, fits)
 
 

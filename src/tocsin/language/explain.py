@@ -203,7 +203,16 @@ def value_shown(values: Values, name: str, with_type: bool = False, may_be_absen
         return f"{shown} is absent" + (f"; did you mean {name_text(near)}?" if near else "")
     if value is UNTYPED:
         return f"{shown} {unread or 'could not be read'}{', so this is UNKNOWN' if with_type else ''}"
-    return f"{shown} = {_short(constant_text(value))}" + (f" ({type_name(value)})" if with_type else "")
+    return f"{shown} = {_short(constant_text(_first_part(value)))}" + (f" ({type_name(value)})" if with_type else "")
+
+
+def _first_part(value: Value) -> Value:
+    """As much of a text or a list as is shown. An event may be large, and have many conditions about one value."""
+    if isinstance(value, str):
+        return value[:_LONGEST_SHOWN]
+    if isinstance(value, tuple):
+        return tuple(one[:_LONGEST_SHOWN] if isinstance(one, str) else one for one in value[:_LONGEST_SHOWN])
+    return value
 
 
 def _short(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from itertools import takewhile
+from collections.abc import Iterable
+from itertools import islice, takewhile
 from typing import Any, Final, cast
 
 from tocsin.language.canonical import constant_text, name_text, to_text
@@ -15,6 +16,9 @@ from tocsin.model.expression import Attribute, Constant, Expression, Not, attrib
 from tocsin.model.values import Value, a, type_name
 
 _MOST_SHOWN: Final = 12
+_MOST_COMPARED: Final = 100
+"""Texts of an event, and constants, that may look alike."""
+_LONGEST_COMPARED: Final = 1000
 
 
 def needed_for(node: Expression, wanted: bool, values: Values) -> str:
@@ -46,13 +50,22 @@ def _looks_alike(node: Expression, wanted: bool, values: Values) -> str:
         return ""
     constants = [one.value for one in walk(node) if isinstance(one, Constant) and isinstance(one.value, str)]
     came = [values.get(name) for name in attributes(node)]
-    texts = [text for one in came for text in (one if isinstance(one, tuple) else (one,)) if isinstance(text, str)]
-    alike = ((a, b) for a in texts for b in constants if a != b and _seen(a) == _seen(b))
+    texts = (text for one in came for text in (one if isinstance(one, tuple) else (one,)) if isinstance(text, str))
+    wanted_texts = [(text, _seen(text)) for text in _few(constants)]
+    shown = ((text, _seen(text)) for text in _few(texts))
+    alike = ((a, b) for a, first in shown for b, second in wanted_texts if a != b and first == second)
     return next((_apart(*pair) for pair in alike), "")
+
+
+def _few(texts: Iterable[str]) -> list[str]:
+    """The first texts of a moderate length. An event may have a million, or long ones."""
+    return list(islice((text for text in texts if len(text) <= _LONGEST_COMPARED), _MOST_COMPARED))
 
 
 def _seen(text: str) -> str:
     """Approximately the visible part of a text: NFKC, without format characters and surrounding spaces."""
+    if text.isascii():
+        return text.strip()
     return "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf").strip()
 
 

@@ -129,11 +129,21 @@ def like_matches(pattern: str, text: str) -> bool:
     # Placing each part as far left as possible leaves the most room for the following parts.
     at = len(first)
     for part in middle:
-        at = next((i for i in range(at, end - len(part) + 1) if _fits(part, text, i)), -1)
+        at = _end_of(part, text, at, end)
         if at < 0:
             return False
-        at += len(part)
     return True
+
+
+def _end_of(part: list[str | None], text: str, start: int, stop: int) -> int:
+    """Where the first place of a part within text[start:stop] ends; -1 if there is none."""
+    if None not in part:
+        place = text.find("".join(letter or "" for letter in part), start, stop)
+    else:
+        pattern = "".join("." if letter is None else re.escape(letter) for letter in part)
+        match = re.compile(pattern, re.DOTALL).search(text, start, stop)
+        place = -1 if match is None else match.start()
+    return place + len(part) if place >= 0 else -1
 
 
 def _fits(part: list[str | None], text: str, at: int) -> bool:

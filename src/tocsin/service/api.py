@@ -156,8 +156,15 @@ class Exchange:
         except BaseException:
             holding.release()
             raise
-        holding.shrink(len(body))
-        return _Large(holding, Response(body, media_type=media_type))
+        return self.holding_answer(holding, Response(body, media_type=media_type))
+
+    def holding_answer(self, holding: bodies.Holding, response: Response) -> Response:
+        """An answer that keeps as much of the room that was taken for it as it needs, until the client has taken it."""
+        if len(response.body) <= bodies.SMALL:
+            holding.release()
+            return response
+        holding.shrink(len(response.body))
+        return _Large(holding, response)
 
     def answer_holding(self) -> bodies.Holding:
         """Room for answers, of which nothing is taken so far."""

@@ -7,7 +7,7 @@ import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from tocsin.columns.arrays import Texts
 from tocsin.engine.durable.engine import DurableEngine
@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.records import Chunk, ObjectChunk
-from tocsin.service.bodies import SMALL
+from tocsin.service.bodies import SMALL, Holding
 from tocsin.service.fragments import fragments, lines_of_many
 from tocsin.service.names import Asked
 from tocsin.service.problems import Problem, invalid, printable
@@ -29,7 +29,15 @@ MOST_BYTES: Final = 16 << 20
 """Of the matches of an answer; it has one at least."""
 Result = TypeVar("Result")
 Found = tuple[list[Columns], list[Reject]]
-Waiting = tuple[Mapping[str, Any], Ranking | None, "asyncio.Future[str | None]"]
+
+
+class _Waiting(NamedTuple):
+    """An event that waits to be matched, and the room that its answer may take if it is large."""
+
+    event: Mapping[str, Any]
+    ranking: Ranking | None
+    holding: Holding
+    done: asyncio.Future[str | None]
 
 
 def ranking_of(asked: Asked) -> Ranking | None:
@@ -63,14 +71,17 @@ class Matcher:
 
     def __init__(self, engine: DurableEngine) -> None:
         self._engine = engine
-        self._waiting: list[Waiting] = []
+        self._waiting: list[_Waiting] = []
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "tocsin-match")
 
-    async def match(self, event: Mapping[str, Any], ranking: Ranking | None) -> str | None:
-        """The matches of one event, as the members of a JSON document; None if they are large."""
+    async def match(self, event: Mapping[str, Any], ranking: Ranking | None, holding: Holding) -> str | None:
+        """The matches of one event, as the members of a JSON document; None if they are large and there is no room.
+
+        Large ones take their room.
+        """
         done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((event, ranking, done))
+        self._waiting.append(_Waiting(event, ranking, holding, done))
         if self._task is None:
             self._task = asyncio.create_task(self._answer())
         return await done
@@ -87,11 +98,12 @@ class Matcher:
         while self._waiting:
             batch, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
             try:
-                answers = await self.run(self._matched, batch)
+                answers = await self.run(self._matched, batch, asyncio.get_running_loop())
             except Exception as error:  # each caller gets it  # noqa: BLE001
                 answers = [error for _ in batch]
-            for (_, _, done), answer in zip(batch, answers, strict=True):
-                if done.done():
+            for (*_, holding, done), answer in zip(batch, answers, strict=True):
+                if done.done():  # the caller has gone
+                    holding.release()
                     continue
                 if isinstance(answer, Exception):
                     done.set_exception(answer)
@@ -99,25 +111,39 @@ class Matcher:
                     done.set_result(answer)
         self._task = None
 
-    def _matched(self, batch: Sequence[Waiting]) -> list[str | Exception | None]:
-        """The answers of a batch, those of each ranking together. A large one is None: it is not made here."""
+    def _matched(self, batch: Sequence[_Waiting], loop: asyncio.AbstractEventLoop) -> list[str | Exception | None]:
+        """The answers of a batch, those of each ranking together. A large one without room is None."""
         answers: list[str | Exception | None] = [Problem(500, "internal", "not matched")] * len(batch)
         places: dict[Ranking | None, list[int]] = {}
-        for place, (_, ranking, _) in enumerate(batch):
-            places.setdefault(ranking, []).append(place)
+        for place, waiting in enumerate(batch):
+            places.setdefault(waiting.ranking, []).append(place)
+        small, roomy = min(SMALL, MOST_BYTES), set[int]()
+
+        def larger(place: int) -> int:
+            """The room of a large answer. The rooms belong to the event loop."""
+            if not asyncio.run_coroutine_threadsafe(_taken(batch[place].holding), loop).result():
+                return small
+            roomy.add(place)
+            return MOST_BYTES
+
         for ranking, own in places.items():
-            chunk, rooms = ObjectChunk([(place, batch[place][0]) for place in own]), Rooms(min(SMALL, MOST_BYTES))
+            chunk, rooms = ObjectChunk([(place, batch[place].event) for place in own]), Rooms(small, larger)
             found, rejects = hits_of(self._engine, chunk, ranking, room=rooms)
             for place in own:
                 answers[place] = invalid(_reason(rejects, place))
             for hits in found:
                 for place, matches in zip(hits.rows, listed(hits), strict=True):
-                    answers[place] = None if place in rooms.ends else members(matches, None)
+                    has_room = place in roomy or place not in rooms.ends
+                    answers[place] = members(matches, rooms.ends.get(place)) if has_room else None
         return answers
 
     def close(self) -> None:
         """End the thread."""
         self._thread.shutdown()
+
+
+async def _taken(holding: Holding) -> bool:
+    return holding.takes(MOST_BYTES)
 
 
 def members(matches: str, last: SubscriptionId | None) -> str:

@@ -7,7 +7,7 @@ writes. `writer` opens and closes the three. `write_ahead_log` notices a damaged
 """
 
 from tocsin.store.committing import Change, Committer, Progress, concerns_store
-from tocsin.store.connections import bounded, is_damage
+from tocsin.store.connections import Filling, bounded, is_damage
 from tocsin.store.contents import (
     WINDOW,
     holds_window,
@@ -33,6 +33,7 @@ __all__ = [
     "Checking",
     "Committer",
     "Database",
+    "Filling",
     "Finding",
     "Identity",
     "InUse",

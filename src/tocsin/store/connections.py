@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -77,6 +77,23 @@ def is_damage(error: BaseException | None) -> bool:
     return False
 
 
+class Filling:
+    """How full a page is: of things, at most `limit`, and of bytes of their texts, by default `MOST_BYTES`."""
+
+    def __init__(self, limit: int, size_limit: int | None = None) -> None:
+        self._things, self._bytes = limit, MOST_BYTES if size_limit is None else size_limit
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more goes into the page. An empty page takes a thing of any size."""
+        return self._things <= 0 or self._bytes <= 0
+
+    def add(self, texts: Iterable[str], things: int = 1) -> None:
+        """Put things into the page, which have some texts."""
+        self._things -= things
+        self._bytes -= size_of(*texts)
+
+
 def bounded(
     cursor: sqlite3.Cursor | Generator[tuple[Any, ...]], limit: int, size_limit: int | None = None
 ) -> tuple[list[tuple[Any, ...]], bool]:
@@ -85,12 +102,11 @@ def bounded(
     They are at most `limit`, and as many as have `size_limit` bytes of texts together, by default `MOST_BYTES`, but one
     at least. The others are not read. The cursor is closed.
     """
-    rows, size = list[tuple[Any, ...]](), 0
-    most = MOST_BYTES if size_limit is None else size_limit
+    rows, page = list[tuple[Any, ...]](), Filling(limit, size_limit)
     with closing(cursor):
         for row in cursor:
-            if len(rows) == limit or size >= most:
+            if page.is_full:
                 return rows, True
             rows.append(row)
-            size += size_of(*(one for one in row if isinstance(one, str)))
+            page.add(value for value in row if isinstance(value, str))
     return rows, False

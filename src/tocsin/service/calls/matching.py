@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import time
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
 from starlette.responses import Response
 
-from tocsin.engine.groups import hits_of, table_answer
+from tocsin.engine import Engine
+from tocsin.engine.groups import Hits, hits_of, table_answer
 from tocsin.engine.rooms import Room
-from tocsin.errors import ExpressionError
+from tocsin.errors import ExpressionError, UnknownSubscription
 from tocsin.language import parse_any
 from tocsin.model.ranking import RANKINGS, Ranking
 from tocsin.model.subscription import SubscriptionId
+from tocsin.model.values import size_of
 from tocsin.records import ObjectChunk
 from tocsin.service import arrow, bodies
-from tocsin.service.api import Call, Exchange, Option, answered, raw
+from tocsin.service.api import Call, Exchange, Option, raw
+from tocsin.service.fragments import fragments
 from tocsin.service.matching import MOST_BYTES, lines_of, listed, members, next_line, next_place, ranking_of
 from tocsin.service.names import subscription_id
 from tocsin.service.principals import READ
@@ -27,6 +33,8 @@ from tocsin.service.problems import invalid, refusal
 ERRORS: Final = "tocsin:errors"
 _MOST_ERRORS: Final = 1000
 _MOST_EXPLAINED: Final = 20
+_EXPLAINING_S: Final = 1.0
+"""After so long, an answer with explanations ends early."""
 NEXT: Final = "tocsin:next"
 _FIRST_LINES: Final = 256
 _AT_ONCE: Final = 4096
@@ -50,8 +58,10 @@ async def match(exchange: Exchange) -> Response:
     if form == bodies.JSON:
         event = await exchange.parsed(bodies.event_object, body)
         quotas.events(1)
-        if not named and only is None and after is None and (small := await matcher.match(event, ranking)) is not None:
-            return raw(f"{{{small}}}".encode())
+        if not named and only is None and after is None:
+            holding = exchange.answer_holding()
+            if (matches := await matcher.match(event, ranking, holding)) is not None:
+                return exchange.holding_answer(holding, raw(f"{{{matches}}}".encode()))
         room = _room(body, 1, after, named=named)
         return await exchange.large(MOST_BYTES, lambda: matcher.run(_one, exchange, event, ranking, room, named, only))
     if form == bodies.LINES:
@@ -148,22 +158,43 @@ def _table(
 
 
 async def _explained(exchange: Exchange, form: str, ranking: Ranking | None) -> Response:
-    """The matches of one event, with the conditions that hold."""
+    """The matches of one event, with the conditions that hold: as many as there are room and time for."""
     if form != bodies.JSON or ranking is not None:
         raise invalid("explain is for one event as JSON, without a ranking", field="explain")
-    event = await exchange.parsed(bodies.event_object, await exchange.body())
-    exchange.service.quotas.events(1)
+    service, after, body = exchange.service, _after(exchange), await exchange.body()
+    event = await exchange.parsed(bodies.event_object, body)
+    service.quotas.events(1)
+    room = Room(MOST_BYTES // 2, after, most=_MOST_EXPLAINED)
 
-    def explained() -> list[dict[str, Any]]:
-        engine, answers = exchange.service.engine, []
-        for match in engine.match(event, payload=True)[:_MOST_EXPLAINED]:
-            one = engine.explain(match.subscription, event)
-            document = {"id": match.subscription, "score": match.score, "payload": getattr(match, "payload", None)}
-            held = [{"condition": finding.predicate, "found": finding.came} for finding in one.held]
-            answers.append(document | {"holds": held, "text": str(one)})
-        return answers
+    async def made() -> bytes:
+        found, rejects = await service.matcher.run(
+            partial(hits_of, service.engine, ObjectChunk([(0, event)]), room=room)
+        )
+        if not found or not found[0].rows:
+            raise invalid(rejects[0].reason, field=rejects[0].field or None)
+        last = None if room.end is None else room.end.subscription
+        return await service.in_thread(_explanations, service.engine, event, found[0], last)
 
-    return answered({"matches": await asyncio.to_thread(explained)})
+    return await exchange.large(MOST_BYTES, made)
+
+
+def _explanations(engine: Engine, event: Mapping[str, Any], hits: Hits, last: SubscriptionId | None) -> bytes:
+    """The first matches with their explanations, one at least. `last` is that of them all if there are more."""
+    texts, size, begun = list[str](), 0, time.monotonic()
+    for place, (id, text) in enumerate(zip(hits.ids, fragments(hits), strict=True)):
+        try:
+            explanation = engine.explain(id, event)
+        except UnknownSubscription:  # it was deleted meanwhile
+            continue
+        held = [{"condition": finding.predicate, "found": finding.came} for finding in explanation.held]
+        more = json.dumps({"holds": held, "text": str(explanation)}, ensure_ascii=False)
+        texts.append(f"{text[:-1]},{more[1:]}")
+        size += size_of(texts[-1])
+        if size >= MOST_BYTES or time.monotonic() - begun >= _EXPLAINING_S:
+            last = id if place + 1 < len(hits.ids) else last
+            break
+    listed_texts = ",".join(texts)
+    return f"{{{members(f'[{listed_texts}]', last)}}}".encode("utf-8", "backslashreplace")
 
 
 CALLS: Final = (
@@ -174,7 +205,7 @@ CALLS: Final = (
             Option("named", "also tell which named parts held (not for JSON lines)", {"type": "boolean"}),
             Option("only", "ask only subscriptions whose payload satisfies this condition (not for JSON lines)"),
             Option("after", "the last match of an answer that ended early, to go on behind it with the first event"),
-            Option("explain", f"also tell what holds, for the first {_MOST_EXPLAINED} matches", {"type": "boolean"}),
+            Option("explain", f"also tell what holds, of at most {_MOST_EXPLAINED} matches", {"type": "boolean"}),
         ),
         {"application/json": "Event", "application/x-ndjson": "Lines", arrow.MEDIA_TYPE: "Arrow"},
         "Matches", problems=(400, 408, 413, 415, 422, 429),

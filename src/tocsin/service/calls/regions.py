@@ -13,14 +13,14 @@ from starlette.responses import Response
 from tocsin.errors import TocsinError
 from tocsin.language.dialects import read_any
 from tocsin.model.subscription import SubscriptionId
-from tocsin.model.values import Bounds, size_of
+from tocsin.model.values import Bounds
 from tocsin.service import pages
 from tocsin.service.api import Call, Exchange, Option, raw
 from tocsin.service.names import subscription_id
 from tocsin.service.principals import READ
 from tocsin.service.problems import Problem
 from tocsin.service.regions import may_have_regions, meet, regions_of
-from tocsin.store import connections
+from tocsin.store import Filling
 
 _MOST_PAGE: Final = 10_000
 _AT_ONCE: Final = 1000
@@ -39,17 +39,17 @@ async def page(exchange: Exchange) -> Response:
     after = None if text is None else subscription_id(text, service.transactions.kind)
     name, box = asked.text("destination"), _box(asked.text("box"))
     target = None if name is None else service.destination(exchange.principal, name).number
-    found, size = list[str](), 0
+    found, filling = list[str](), Filling(limit)
     for _ in range(_MOST_ROWS // _AT_ONCE):
         read = partial(pages.read, select=_ROW, after=after, limit=_AT_ONCE, destination=target)
         rows, after = await service.readers.read(read)
         for id, texts in await service.in_thread(_regions, exchange, rows, box):
             found += texts
-            size += size_of(*texts)
-            if (len(found) >= limit or size >= connections.MOST_BYTES) and id != rows[-1][0]:
+            filling.add(texts, len(texts))
+            if filling.is_full and id != rows[-1][0]:
                 after = id
                 break
-        if after is None or len(found) >= limit or size >= connections.MOST_BYTES:
+        if after is None or filling.is_full:
             break
     more = "" if after is None else f',"next":{json.dumps(str(after), ensure_ascii=False)}'
     return raw(f'{{"regions":[{",".join(found)}]{more}}}'.encode("utf-8", "backslashreplace"))
