@@ -148,13 +148,18 @@ class Holding:
         self.shrink(0)
 
 
+def announced_bytes(request: Request) -> int:
+    """The length of a body, if its head has it; else 0."""
+    length = request.headers.get("content-length")
+    return int(length[:18]) if length is not None and length.isdecimal() else 0
+
+
 async def read_body(request: Request, limit: int, holding: Holding) -> bytes:
     """The whole body, of at most `limit` bytes. The connection has a deadline for it.
 
     Raises a `Problem`, before anything is read if the length is known.
     """
-    length = request.headers.get("content-length")
-    whole = int(length[:18]) if length is not None and length.isdecimal() else 0
+    whole = announced_bytes(request)
     if whole > limit:
         raise _too_large(limit)
     if whole > SMALL:

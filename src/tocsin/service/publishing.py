@@ -9,12 +9,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 from tocsin.engine.durable.transactions import Transactions
 from tocsin.errors import StoreError
 from tocsin.service.addressing import Addressing
+from tocsin.service.backlog import Backlog, Request
 from tocsin.service.outbox import Outbox, Outcome, Publish, Stored
 from tocsin.service.problems import Problem
 from tocsin.service.units import Unit
@@ -86,7 +87,7 @@ class Publisher:
         self._waiting: deque[Waiting] = deque()
         self._halves: deque[list[Waiting]] = deque()  # of groups that could not be written
         self._waiting_bytes = 0
-        self._load = Load()
+        self._load, self._backlog = Load(), Backlog()
         self._awake = threading.Condition()
         self._slots = threading.Semaphore(_IN_FLIGHT)
         self._is_closed = False
@@ -94,10 +95,14 @@ class Publisher:
         self._thread = threading.Thread(target=self._run, name="tocsin-publish", daemon=True)
         self._thread.start()
 
-    def admit(self) -> None:
-        """Raise a `Problem` if a request should come later, before anything of it is read."""
-        if self._load.is_over:
+    def admitted(self, size: int) -> AbstractContextManager[Request]:
+        """A request with a body of some size, until it is answered.
+
+        Raises a `Problem` if it should come later, before its body is read.
+        """
+        if self._load.is_over or not self._backlog.admits(size):
             raise _busy()
+        return self._backlog.request(size)
 
     async def publish(self, unit: Unit) -> list[Outcome]:
         """Publish a unit; the outcomes of its events come when they and their deliveries are durable."""

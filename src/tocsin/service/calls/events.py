@@ -16,6 +16,7 @@ from tocsin.model.subscription import Reject
 from tocsin.records import Chunk, TableChunk, read_events
 from tocsin.service import arrow, bodies, cloudevents
 from tocsin.service.api import Call, Exchange, Option, answered, raw
+from tocsin.service.backlog import Request
 from tocsin.service.metrics import Counts, counts_of
 from tocsin.service.outbox import Outcome
 from tocsin.service.principals import PUBLISH
@@ -31,11 +32,16 @@ _FORMS: Final = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW, bodies.CLOUD
 
 
 async def publish(exchange: Exchange) -> Response:
-    exchange.service.publisher.admit()
+    with exchange.service.publisher.admitted(bodies.announced_bytes(exchange.request)) as request:
+        return await _published(exchange, request)
+
+
+async def _published(exchange: Exchange, request: Request) -> Response:
     form, headers = bodies.media_type(exchange.request, _FORMS), exchange.request.headers
     exchange.service.quotas.stored()
     given = given_key(exchange)
     body = await exchange.body()
+    request.arrive()
     if form == bodies.JSON and not cloudevents.is_binary(headers):
         event = await exchange.parsed(bodies.event_object, body)
         return await _single(exchange, event, bodies.one_line(body), given, body)
