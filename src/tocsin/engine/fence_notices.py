@@ -56,6 +56,7 @@ class TimeReader:
     def __init__(self, time: str | None, unit: str) -> None:
         self._time, self._unit = time, unit
         self.unknown, self.late = Tally(), Tally()
+        self.far, self.corrected = Tally(), Tally()  # dates far ahead of all other objects; dates that count after one
         self._unread, self._odd = Tally(), Tally()
         self._without = self._read = 0
         self._announced: set[str] = set()
@@ -104,6 +105,12 @@ class TimeReader:
             "unread": (self._unread, of_time, "with unreadable times, treated as without a time"),
             "odd": (self._odd, of_unit, f"with times that look like another unit; give {option('time_unit')}"),
             "late": (self.late, of_time, "ignored: older than the latest event of the same object"),
+            "far": (self.far, of_time, "far ahead of all other objects; their times move their own objects alone"),
+            "corrected": (
+                self.corrected,
+                of_time,
+                "counted: the later time of the same object is far ahead of all others",
+            ),
             "unknown": (self.unknown, "events", "did not say whether the object is still inside; it stays inside"),
         }
         return {kind: self._of(about, f"{tally} {told}") for kind, (tally, about, told) in kinds.items() if tally}

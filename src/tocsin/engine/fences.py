@@ -68,7 +68,8 @@ class Fences(FencedObjects):
         kept with `time`. Those unseen for longest are dropped first, and reported as lost.
     forget_after : float, str or timedelta, optional
         After how many seconds without an event an object is dropped, or a duration such as "1 h". Events that are
-        UNKNOWN for all subscriptions do not count.
+        UNKNOWN for all subscriptions do not count. A date more than twice as far ahead of all other objects moves its
+        own object alone.
     time_unit : str
         "s", "ms", "us" or "ns", if times are numbers.
     order : str

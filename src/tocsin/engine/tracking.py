@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tocsin.engine.clocks import CommonClock
 from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.matching import EVENT_KEY, PASSED
 from tocsin.engine.trails import BEFORE, Trail
@@ -46,12 +47,23 @@ class Tracking:
         self._due: list[tuple[float, int, ObjectKey]] = []  # a heap of (last seen, tie-breaker, key), one per object
         self._are_due: set[ObjectKey] = set()
         self._awaited = count()  # breaks ties in the heap, so that keys are never compared
+        after = followed.forget_after
+        self._clock = None if after is None else CommonClock(after, followed.most_objects)
 
     def restore(self, objects: Mapping[ObjectKey, Visits], others: Mapping[ObjectKey, float]) -> None:
         """Take over a saved state."""
         self.objects.update(objects)
         self.others.update(others)
         self.has_places = any(visits.at is not None for visits in objects.values())
+        if self._clock is not None:
+            latest = [
+                *((visits.last, key) for key, visits in objects.items()),
+                *((at, key) for key, at in others.items()),
+            ]
+            for date, key in sorted(
+                ((date, key) for date, key in latest if date is not None), key=lambda seen: seen[0]
+            ):
+                self._clock.advance(key, date, None)
         for key, visits in objects.items():
             self._await(key, visits)
 
@@ -113,9 +125,12 @@ class Tracking:
         self._touch(key)
         visits = self.objects.get(key)
         latest = self.others.get(key) if visits is None else visits.last
-        if now is not None and latest is not None and now < latest:
-            told.late.add(event.row)
-            return
+        is_late = now is not None and latest is not None and now < latest
+        if now is not None and latest is not None and is_late:
+            if self._clock is None or not self._clock.is_wrong(key, latest, now):
+                told.late.add(event.row)
+                return
+            told.corrected.add(event.row)
         pending = set() if visits is None else visits.stays.keys() - matched
         unknown = {one for one in pending if witness.truth(event.row, one) is None}
         is_silent = not matched and unknown == pending and not witness.is_known(event.row)
@@ -123,7 +138,12 @@ class Tracking:
             told.unknown.add(event.row)
         if is_silent:
             return
-        yield from self._given_up(now)
+        if now is not None and self._clock is not None:
+            if self._clock.advance(key, now, latest):
+                told.far.add(event.row)
+            yield from self._given_up(self._clock, key, now)
+        if is_late:
+            self._turn_back(key, now)
         keeps_all = self.followed.path is not None
         visits = self.objects.get(key)
         if visits is None:
@@ -157,27 +177,41 @@ class Tracking:
         while len(self.others) > self.followed.most_objects:
             self._touch(self.others.popitem(last=False)[0])
 
-    def _given_up(self, now: float | None) -> Iterator[FenceChange]:
-        """Drop the objects with a last event that is too long ago."""
-        after = self.followed.forget_after
-        while after is not None and now is not None and self._due and now - self._due[0][0] > after:
+    def _given_up(self, clock: CommonClock, own: ObjectKey, now: float) -> Iterator[FenceChange]:
+        """Drop the objects with a last event that is too long ago, by the common clock; `own` by its own, too."""
+        after, common = clock.forget_after, now if clock.time is None else min(now, clock.time)
+        while self._due and common - self._due[0][0] > after:
             _, _, key = heapq.heappop(self._due)
             self._are_due.discard(key)
             visits = self.objects.get(key)
             if visits is None or visits.last is None:
                 continue
-            if now - visits.last <= after:
+            if common - clock.last_seen(key, visits.last) <= after:
                 self._await(key, visits)
                 continue
-            del self.objects[key]
-            self._touch(key)
-            yield from visits.leave(key)
+            yield from self._lose(key, visits)
+        visits = self.objects.get(own)
+        if visits is not None and visits.last is not None and now - visits.last > after:
+            yield from self._lose(own, visits)
+
+    def _lose(self, key: ObjectKey, visits: Visits) -> Iterator[FenceChange]:
+        del self.objects[key]
+        self._touch(key)
+        yield from visits.leave(key)
+
+    def _turn_back(self, key: ObjectKey, now: float | None) -> None:
+        """Replace the wrong date of an object by that of its event."""
+        visits = self.objects.get(key)
+        self.others.pop(key, None)
+        if visits is not None and now is not None:
+            visits.turn_back(now)
 
     def _await(self, key: ObjectKey, visits: Visits) -> None:
         """Schedule a check of an object, for the time when it may have been silent for too long."""
-        if self.followed.forget_after is not None and visits.last is not None and key not in self._are_due:
+        if self._clock is not None and visits.last is not None and key not in self._are_due:
             self._are_due.add(key)
-            heapq.heappush(self._due, (visits.last, next(self._awaited), key))
+            common = visits.last if self._clock.time is None else min(visits.last, self._clock.time)
+            heapq.heappush(self._due, (common, next(self._awaited), key))
 
 
 def rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple[Any, ...]]:

@@ -325,6 +325,13 @@ class Visits:
                 stay.has_dwelt = True
                 yield FenceChange(key, one, DWELL, spent)
 
+    def turn_back(self, now: float) -> None:
+        """Take an earlier date for the latest one, which was wrong; nothing began after it."""
+        self.last = now
+        for stay in self.stays.values():
+            stay.since = None if stay.since is None else min(stay.since, now)
+            stay.missing_since = None if stay.missing_since is None else min(stay.missing_since, now)
+
     def leave(self, key: ObjectKey) -> Iterator[FenceChange]:
         """Yield a `lost` change for each subscription that a forgotten object was in, timed up to its last event."""
         for one in sorted(self.stays):
