@@ -165,6 +165,7 @@ _PLACE: Final = re.compile(r"\[([^\[\]]*)\]\s*$")
 _REASONS: Final = {
     "closed linestring": "a ring is not closed; repeat its first point as its last",
     "point array must contain": "a line needs at least two points, and a ring at least four",
+    "linearring requires": "a ring needs at least four points",
     "Too few points": "a line needs at least two different points, and a ring at least three",
     "Ring Self-intersection": "a ring touches itself",
     "Self-intersection": "it crosses itself",

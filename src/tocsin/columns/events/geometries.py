@@ -1,8 +1,9 @@
-"""Encoding of Arrow columns of well-known binary, as in GeoParquet, a whole column at a time."""
+"""Encoding of Arrow columns of geometries, as in GeoParquet, a whole column at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tocsin.columns.events.geoarrow import read_native
 from tocsin.columns.events.scalars import ScalarColumn
 from tocsin.columns.events.store import ValueStore
 from tocsin.errors import UnsupportedError
@@ -33,7 +35,26 @@ def is_binary(kind: pa.DataType) -> bool:
 
 
 def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
-    """Encode points as boxes, other geometries as shapes. Bytes that are not a valid geometry become UNTYPED."""
+    """Encode well-known binary. Bytes that are not a valid geometry become UNTYPED."""
+    return _encode(column, store, _read_bytes)
+
+
+def encode_native(column: pa.Array, store: ValueStore, encoding: str) -> ScalarColumn:
+    """Encode geometries in an encoding of GeoArrow. What is not a valid geometry becomes UNTYPED."""
+    return _encode(column, store, partial(read_native, encoding=encoding))
+
+
+Read = Callable[[Any, pa.Array], tuple[NDArray[Any], Mapping[int, str]]]
+"""Reads a column without nulls by shapely: the geometries, and why others are None, by place."""
+
+
+def _read_bytes(library: Any, column: pa.Array) -> tuple[NDArray[Any], Mapping[int, str]]:
+    read, unread = read_binary(library, column.to_numpy(zero_copy_only=False))
+    return read, {place: f"{BYTES}; these are not a geometry: {reason}" for place, reason in unread.items()}
+
+
+def _encode(column: pa.Array, store: ValueStore, read_column: Read) -> ScalarColumn:
+    """Encode points as boxes, other geometries as shapes."""
     present = pc.is_valid(column).to_numpy(zero_copy_only=False)
     count = len(column)
     types, payloads = np.full(count, codes.UNTYPED, np.uint8), np.zeros(count, np.int64)
@@ -42,7 +63,7 @@ def encode_geometries(column: pa.Array, store: ValueStore) -> ScalarColumn:
         library = shapely()
     except UnsupportedError as error:
         return ScalarColumn(present, types, payloads, [(place, error.reason) for place in given.tolist()])
-    read, unread = read_binary(library, column.to_numpy(zero_copy_only=False)[given])
+    read, unread = read_column(library, column.drop_null())
     read = library.force_2d(read)
     reasons = _problems(library, read, unread)
     sound = np.flatnonzero(reasons == "")
@@ -78,7 +99,7 @@ def _problems(library: Any, read: NDArray[Any], unread: Mapping[int, str]) -> ND
     """The reason why each geometry is wrong; empty if it is valid."""
     reasons = np.full(len(read), "", object)
     for place, reason in unread.items():
-        reasons[place] = f"{BYTES}; these are not a geometry: {reason}"
+        reasons[place] = reason if reason.startswith(BYTES) else f"this is not a geometry: {reason}"
     there = np.flatnonzero(~library.is_missing(read))
     reasons[there[library.is_empty(read[there])]] = "this is not a geometry: the geometry is empty"
     there = np.flatnonzero(reasons == "")

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import starts_of
 from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists, list_elements
-from tocsin.columns.events.geometries import EXTENSIONS, encode_degrees, encode_geometries, is_binary
+from tocsin.columns.events.geoarrow import encodings_of
+from tocsin.columns.events.geometries import (
+    EXTENSIONS,
+    encode_degrees,
+    encode_geometries,
+    encode_native,
+    is_binary,
+)
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_given, is_text, texts_of
@@ -50,7 +57,10 @@ def encode_table(
     wanted = wanted.also(_clashing(table.schema))
     encoder = _TableEncoder(table.num_rows, wanted, np.arange(table.num_rows) if rows is None else rows)
     given = zip(table.column_names, table.columns, strict=True)
-    encoder.add_columns([(name, _one_array(column)) for name, column in given if wanted.inside(name)])
+    columns = [(name, _one_array(column)) for name, column in given if wanted.inside(name)]
+    encodings = encodings_of(table.schema, [name for name, _ in columns])
+    columns = [column for column in columns if not encoder.add_native(*column, encodings.get(column[0]))]
+    encoder.add_columns(columns)
     for name, where in (misfits or {}).items():
         if name in wanted:
             encoder.add_untyped(name, np.flatnonzero(where))
@@ -133,6 +143,14 @@ class _TableEncoder:
                 self.add(name, column)
             elif name in self.wanted:
                 self._add_entries(name, *together[number])
+
+    def add_native(self, name: str, column: pa.Array, encoding: str | None) -> bool:
+        """Add a column of geometries in an encoding of GeoArrow; False if it is to be added in another way, too."""
+        if encoding is None:
+            return False
+        if name in self.wanted:
+            self._add_column(name, np.arange(self.count), encode_native(column, self.store, encoding))
+        return not pa.types.is_struct(column.type)  # members of a struct are attributes
 
     def add(self, name: str, column: pa.Array) -> None:
         """Add a column, or the columns within it."""
