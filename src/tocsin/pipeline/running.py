@@ -29,7 +29,7 @@ from tocsin.spark.asking import asked_of
 from tocsin.spark.changing import amender_of, followed
 from tocsin.spark.listening import Progress
 from tocsin.spark.matching import answers
-from tocsin.spark.names import MATCHES, WORK_FIELDS
+from tocsin.spark.names import FILE, MATCHES, WORK_FIELDS
 from tocsin.spark.observing import observed
 from tocsin.spark.parquet import answers_of_pieces, by_file
 
@@ -225,11 +225,11 @@ def _start(run: _Run) -> StreamingQuery:
         corrupt=stream.corrupt,
         points=pipeline.points,
     )
-    asked = replace(asked, tells_work=True)
+    asked = replace(asked, tells_work=True, folders=stream.folders)
     if stream.by_file:
         asked = by_file(asked, all_columns=pipeline.attributes is None)
     if stream.files is None:
-        answered = answers(stream.rows, pipeline.index, asked)
+        answered = answers(stream.rows, pipeline.index, asked).drop(FILE)
     else:
         kept = pipeline.rejects is not None
         answered = answers_of_pieces(

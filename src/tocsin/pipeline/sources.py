@@ -10,12 +10,13 @@ from tocsin.errors import InvalidInput
 from tocsin.pipeline.description import End, format_at, holds_json
 from tocsin.pipeline.inputs import fault_of_folder, without_columns
 from tocsin.records.changes import CORRUPT
+from tocsin.records.folders import FolderColumns
 from tocsin.records.formats import PARQUET
 from tocsin.spark.csv_pieces import TextsReader, rows_of_texts
 from tocsin.spark.data_files import files_in
 from tocsin.spark.file_types import spark_schema
-from tocsin.spark.names import CHANGE_SCHEMA
-from tocsin.spark.parquet import PieceReader, files_of
+from tocsin.spark.names import CHANGE_SCHEMA, FILE
+from tocsin.spark.parquet import PieceReader, files_of, folders_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +36,7 @@ class Stream(NamedTuple):
     corrupt: str | None = None  # the column with the text of unreadable records
     files: DataFrame | None = None
     read: PieceReader | None = None  # how workers read the files; None: as Parquet
+    folders: FolderColumns | None = None  # the columns that the names of folders give the `files`
     by_file: bool = False  # whether each file has its own columns and types, without a given schema
 
 
@@ -47,15 +49,27 @@ def events_of(session: SparkSession, source: End) -> Stream:
         return Stream(_kafka(session, source), VALUE, BAD)
     path = _folder(source)
     if holds_json(source):
-        lines = _reader(session, source).format("text").load(path)
-        return Stream(lines.where(f"trim({VALUE}) <> ''"), VALUE)
+        return _json_lines(_reader(session, source), path)
     if format_at(source) is PARQUET:
-        rows = session.createDataFrame([], source.get("schema") or _schema_of(path))
-        return Stream(rows, files=files_of(_reader(session, source), path), by_file="schema" not in source.says)
+        folders = folders_of(path)
+        rows = session.createDataFrame([], source.get("schema") or _schema_of(path, folders))
+        files, is_by_file = files_of(_reader(session, source), path), "schema" not in source.says
+        return Stream(rows, files=files, folders=folders, by_file=is_by_file)
     if (read := _reader_of_texts(source)) is not None:
         rows = session.createDataFrame([], source["schema"])
-        return Stream(rows, files=files_of(_reader(session, source), path), read=read)
+        return Stream(rows, files=files_of(_reader(session, source), path), read=read, folders=folders_of(path))
     return Stream(_typed(session, source, source["schema"]), corrupt=CORRUPT)
+
+
+def _json_lines(reader: DataStreamReader, path: str) -> Stream:
+    """The stream of lines of JSON. If names of folders give columns, a line comes with its file."""
+    from pyspark.sql import functions
+
+    folders = folders_of(path)
+    lines = reader.format("text").option("recursiveFileLookup", True).load(path)
+    if folders.kinds:
+        lines = lines.select(VALUE, functions.col("_metadata.file_path").alias(FILE))
+    return Stream(lines.where(f"trim({VALUE}) <> ''"), VALUE, folders=folders)
 
 
 def changes_of(session: SparkSession, source: End) -> DataFrame:
@@ -90,9 +104,9 @@ def _parsed(messages: DataFrame, schema: str, others: Sequence[str] = ()) -> Dat
     return found.withColumn(CORRUPT, functions.coalesce(CORRUPT, BAD)).drop(BAD)
 
 
-def _schema_of(folder: str) -> StructType:
+def _schema_of(folder: str, folders: FolderColumns) -> StructType:
     """The columns of the existing Parquet files; damaged ones are reported when they are read."""
-    schema = spark_schema(files_in(Path(folder)), skips_damaged=True)
+    schema = spark_schema(files_in(Path(folder)), folders, skips_damaged=True)
     if schema is None:
         raise InvalidInput(without_columns(Path(folder)))
     return schema

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from tocsin.errors import InvalidInput
 from tocsin.records.chunks import CHUNK_ROWS, Chunk, ObjectChunk, TableChunk
-from tocsin.records.csv_files import ColumnType
 from tocsin.records.files import is_url
 from tocsin.records.formats import ReadOptions
 from tocsin.records.json_lines import as_records
@@ -32,10 +31,12 @@ def read_files(source: Any, files: Sequence[str | Path], read: Reader, how: Read
     Such a folder lies below the folder, below the fixed beginning of the pattern, or below what all files of the list
     have in common. Its value replaces one that a record has under the name.
     """
-    parts = dict(zip(files, _partitions(_root_of(source, files), files, how.schema), strict=True))
+    root = _root_of(source, files)
+    columns = None if root is None else FolderColumns.around(root, files, how.schema)
 
     def with_own(file: str | Path) -> Iterator[Chunk]:
-        own = {name: value for name, value in parts[file].items() if how.choose(name)}
+        parts = {} if columns is None else columns.values(file)
+        own = {name: value for name, value in parts.items() if how.choose(name)}
         return (with_parts(chunk, own) for chunk in read(file)) if own else read(file)
 
     return read_several(files, with_own)
@@ -73,26 +74,45 @@ def _root_of(source: Any, files: Sequence[str | Path]) -> Path | None:
     return Path(*takewhile(lambda part: not glob.has_magic(part), Path(source).parts[:-1]))
 
 
-def _partitions(
-    root: Path | None, files: Sequence[str | Path], schema: Mapping[str, ColumnType]
-) -> list[dict[str, pa.Scalar]]:
-    """The columns given by the folders around each file. A column is integers if all its values are."""
-    if root is None:
-        return [{} for _ in files]
-    found = [dict(_pairs(Path(file).relative_to(root).parts[:-1])) for file in files]
-    values: dict[str, set[str]] = {}
-    for pairs in found:
-        for name, value in pairs.items():
-            values.setdefault(name, set()).add(value)
-    kinds = {
-        name: pa.int64() if name not in schema and all(map(_is_integer, own)) else pa.string()
-        for name, own in values.items()
-    }
-    return [{name: _scalar(value, kinds[name]) for name, value in pairs.items()} for pairs in found]
+@dataclass(frozen=True, slots=True)
+class FolderColumns:
+    """The columns given by the folders named `name=value` between a root and its files."""
+
+    root: Path
+    kinds: Mapping[str, pa.DataType]
+
+    @classmethod
+    def around(cls, root: Path, files: Sequence[str | Path], typed: Container[str] = ()) -> FolderColumns:
+        """The columns of some files. A column is integers if all its values are, unless a schema has typed it."""
+        values: dict[str, set[str]] = {}
+        for file in files:
+            for name, value in _pairs(file, root):
+                values.setdefault(name, set()).add(value)
+        return cls(root, {name: _kind_of(name, own, typed) for name, own in values.items()})
+
+    def texts(self, file: str | Path) -> dict[str, str | None]:
+        """The values of a file as the names of its folders have them; None for that of a null."""
+        return {name: None if value == _NO_VALUE else value for name, value in _pairs(file, self.root)}
+
+    def values(self, file: str | Path) -> dict[str, pa.Scalar]:
+        """The values of a file. A folder that came later may have a value of another type, which is a string."""
+        return {name: self._value(name, text) for name, text in self.texts(file).items()}
+
+    def _value(self, name: str, text: str | None) -> pa.Scalar:
+        kind = self.kinds.get(name, pa.string())
+        if text is None:
+            return pa.scalar(None, kind)
+        return pa.scalar(int(text), kind) if kind == pa.int64() and _is_integer(text) else pa.scalar(text)
 
 
-def _pairs(folders: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for folder in folders:
+def _kind_of(name: str, values: Iterable[str], typed: Container[str]) -> pa.DataType:
+    return pa.int64() if name not in typed and all(map(_is_integer, values)) else pa.string()
+
+
+def _pairs(file: str | Path, root: Path) -> Iterator[tuple[str, str]]:
+    """The names and values of the folders between a root and a file."""
+    path = Path(file)
+    for folder in path.relative_to(root).parts[:-1] if path.is_relative_to(root) else ():
         name, equals, value = folder.partition("=")
         if name and equals:
             yield unquote(name), unquote(value)
@@ -101,12 +121,6 @@ def _pairs(folders: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _is_integer(value: str) -> bool:
     digits = value.removeprefix("-")
     return value == _NO_VALUE or (digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_INTEGER)
-
-
-def _scalar(value: str, kind: pa.DataType) -> pa.Scalar:
-    if value == _NO_VALUE:
-        return pa.scalar(None, kind)
-    return pa.scalar(int(value) if kind == pa.int64() else value, kind)
 
 
 def read_dataset(dataset: Any, choose: Chooser) -> Iterator[Chunk]:

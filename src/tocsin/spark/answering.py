@@ -20,9 +20,11 @@ from tocsin.index import at_moment
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Reject
 from tocsin.model.values import Instant
-from tocsin.records import LinesChunk, TableChunk
+from tocsin.records import Chunk, LinesChunk, TableChunk
+from tocsin.records.folders import FolderColumns, with_parts
 from tocsin.segment import Snapshots
-from tocsin.spark.names import ERROR, MATCHES, NOW, WORK, Counts, work_column
+from tocsin.spark.data_files import path_of_url
+from tocsin.spark.names import ERROR, FILE, MATCHES, NOW, WORK, Counts, work_column
 
 AT_ONCE: Final = 200_000
 """Matches in one batch to Spark: enough to make the cost of a batch negligible, few enough for a heap of 1 GB."""
@@ -44,6 +46,7 @@ class MatchOptions:
     untyped: Mapping[str, str] = field(default_factory=dict)  # columns with values that have no type here, and why
     by_file: bool = False  # match each file by its own columns; some may be missing
     all_columns: bool = False  # all columns of a file are attributes
+    folders: FolderColumns | None = None  # the columns that the names of folders give, if workers read files
     now: Instant | None = None  # the present; None for that of the micro-batch or query
 
 
@@ -220,8 +223,29 @@ def encoded_events(
     wanted = with_coordinates(wanted, asked.points) if asked.points else wanted
     if asked.json is None:
         return encode_chunk(_table_of(batch, asked, misfits or {}), wanted, asked.schema, asked.points)
-    batches, rejects = encode_chunk(_lines(batch.column(asked.json)), wanted, asked.schema, asked.points)
-    return batches, [reject._replace(reason=reject.reason.partition(": ")[2]) for reject in rejects]
+    lines = _lines(batch.column(asked.json))
+    encoded: list[EventBatch] = []
+    refused: list[Reject] = []
+    for chunk in _with_folders(lines, batch, asked, wanted):
+        batches, rejects = encode_chunk(chunk, wanted, asked.schema, asked.points)
+        encoded += batches
+        refused += (reject._replace(reason=reject.reason.partition(": ")[2]) for reject in rejects)
+    return encoded, refused
+
+
+def _with_folders(lines: LinesChunk, batch: pa.RecordBatch, asked: MatchOptions, wanted: Wanted) -> Iterator[Chunk]:
+    """The lines of each file of a batch, with the columns that the names of its folders give."""
+    if asked.folders is None or FILE not in batch.schema.names:
+        yield lines
+        return
+    files = batch.column(FILE).dictionary_encode()
+    numbers = files.indices.to_numpy()
+    for number, file in enumerate(files.dictionary.to_pylist()):
+        rows = np.flatnonzero(numbers == number)
+        own = LinesChunk(lines.text, lines.starts[rows], lines.stops[rows], lines.rows[rows], lines.numbers[rows])
+        parts = asked.folders.values(path_of_url(file))
+        parts = {name: value for name, value in parts.items() if wanted.inside(name)}
+        yield with_parts(own, parts) if parts else own
 
 
 def _table_of(batch: pa.RecordBatch, asked: MatchOptions, misfits: Mapping[str, NDArray[np.bool_]]) -> TableChunk:

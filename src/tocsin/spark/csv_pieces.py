@@ -16,6 +16,7 @@ from tocsin.errors import InvalidInput, in_field
 from tocsin.model.subscription import Reject
 from tocsin.records.chunks import Chunk, TableChunk
 from tocsin.records.csv_values import convert_column, without_null_words
+from tocsin.records.folders import with_parts
 from tocsin.records.formats import ReadOptions
 from tocsin.spark.answering import Given, MatchOptions
 from tocsin.spark.parquet import DamagedFileError, Piece, path_of
@@ -42,9 +43,12 @@ class TextsReader:
     def __call__(self, piece: Piece, wanted: pa.Schema, asked: MatchOptions | None = None) -> Iterator[Given]:
         """The events of a file; raises `DamagedFileError` if its format or columns are wrong."""
         path = path_of(piece)
-        names = None if self.has_header else list(wanted.names)
+        parts = {} if asked is None or asked.folders is None else asked.folders.texts(path)
+        texts = {name: pa.scalar(value, pa.string()) for name, value in parts.items() if name in wanted.names}
+        names = None if self.has_header else [name for name in wanted.names if name not in texts]
         try:
             for chunk in self.read(path, ReadOptions(delimiter=self.delimiter, as_text=True, names=names)):
+                chunk = with_parts(chunk, texts) if texts else chunk
                 assert isinstance(chunk, TableChunk)  # these formats have columns
                 self._check(path, chunk.table.column_names, wanted)
                 yield _given(chunk, wanted, path)

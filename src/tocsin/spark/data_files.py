@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 from tocsin.records.several import refuse_table_formats
 
@@ -12,6 +13,11 @@ def files_in(path: Path) -> list[Path]:
     files = sorted(one for one in path.rglob("*") if is_data(one, path)) if path.is_dir() else [path]
     refuse_table_formats(files)
     return files
+
+
+def path_of_url(url: str) -> str:
+    """The path in a URL of a file, as Spark's column `_metadata.file_path` has it."""
+    return unquote(urlparse(url).path)
 
 
 def is_data(file: Path, folder: Path) -> bool:

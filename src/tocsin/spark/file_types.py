@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tocsin.errors import InvalidInput
+from tocsin.records.folders import FolderColumns
 from tocsin.records.tables import parquet_file
 
 if TYPE_CHECKING:
@@ -30,11 +31,14 @@ _UNSIGNED: Final = {
 }
 
 
-def spark_schema(files: Iterable[Path], *, skips_damaged: bool = False) -> StructType | None:
-    """The Spark schema of files; None if there are no files.
+def spark_schema(
+    files: Iterable[Path], folders: FolderColumns | None = None, *, skips_damaged: bool = False
+) -> StructType | None:
+    """The Spark schema of files and of their folders; None if there are no files.
 
-    Columns come in the order of the files. A column with several types gets a type that holds all their values. Raises
-    `InvalidInput` for a file that cannot be read (unless those are skipped), and for a column without a common type.
+    Columns come in the order of the files, then those of folders. A column with several types gets a type that holds
+    all their values. Raises `InvalidInput` for a file that cannot be read (unless those are skipped), and for a column
+    without a common type.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -50,11 +54,14 @@ def spark_schema(files: Iterable[Path], *, skips_damaged: bool = False) -> Struc
             raise InvalidInput(f"{file} cannot be read as Parquet: {error}") from None
         count += 1
         for name, kind in fields:
+            if folders is not None and name in folders.kinds:
+                kind = folders.kinds[name]
             try:
                 merged[name] = merged_type(merged.get(name, kind), kind)
             except pa.ArrowException:
                 reason = f"its column {name!r} is {kind}, but {merged[name]} in files before it"
                 raise InvalidInput(f"{file} cannot be read with the others: {reason}") from None
+    merged |= {} if folders is None else folders.kinds
     try:
         return from_arrow_schema(pa.schema(list(merged.items()))) if count else None
     except PySparkException as error:

@@ -23,6 +23,9 @@ WORK: Final = "tocsin_work"
 NOW: Final = "tocsin_now"
 """The column with the present, which Spark computes once for a query."""
 
+FILE: Final = "tocsin_file"
+"""The column with the file of each event, if the names of its folders are attributes."""
+
 EVENT: Final = "tocsin_event"
 PART: Final = "tocsin_part"
 TO: Final = "tocsin_to"

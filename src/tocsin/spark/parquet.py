@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +20,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import question_of
 from tocsin.model.ranking import Ranking
 from tocsin.records.csv_files import ColumnType
+from tocsin.records.folders import FolderColumns
 from tocsin.records.tables import parquet_file
 from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Given, MatchOptions, at_present, given_slices, refusal
@@ -121,7 +121,7 @@ def match_parquet(
 
     Notes
     -----
-    Each file is matched by its own columns and types. Names of folders (`year=2024/`) are not columns.
+    Each file is matched by its own columns and types. Names of folders (`year=2024/`) are columns.
     """
     events = read_events(session, path, columns)
     asked = asked_of(
@@ -133,7 +133,8 @@ def match_parquet(
         points=points,
         now=now,
     )
-    asked = replace(by_file(asked, all_columns=attributes is None and columns is None), tells_work=observe is not None)
+    asked = by_file(asked, all_columns=attributes is None and columns is None)
+    asked = replace(asked, tells_work=observe is not None, folders=folders_of(path))
     if stream:
         answered = answers_of_pieces(files_of(session.readStream, path), (), events.schema, index, asked)
     else:
@@ -202,9 +203,9 @@ def columns_of(types: pa.Schema, asked: MatchOptions) -> pa.Schema:
 
 
 def path_of(piece: Piece) -> str:
-    """The path of a piece's file; Spark may give it as a URL."""
+    """The path of a piece's file. Spark puts `file:` before it, but does not encode it as a URL."""
     path: str = piece["path"]
-    return unquote(urlparse(path).path) if path.startswith("file:") else path
+    return f"/{path.removeprefix('file:').lstrip('/')}" if path.startswith("file:") else path
 
 
 def by_file(asked: MatchOptions, *, all_columns: bool) -> MatchOptions:
@@ -218,23 +219,32 @@ def read_piece(piece: Piece, wanted: pa.Schema, asked: MatchOptions) -> Iterator
     The rows for the answer have the wanted columns, null if the file does not have them.
     """
     path = path_of(piece)
+    parts = {} if asked.folders is None else asked.folders.values(path)
     read = 0
     try:
         with parquet_file(path) as file:
             first, stop = piece["first"], piece["stop"]
             groups = range(file.num_row_groups) if first is None or stop is None else range(first, stop)
-            names = file.schema_arrow.names
+            names = [name for name in file.schema_arrow.names if name not in parts]
             there = names if asked.all_columns else [name for name in wanted.names if name in names]
             for batch in file.iter_batches(_ROWS, list(groups), there):
-                given = dict(zip(there, batch.columns, strict=True))
-                arrays = [_cast(given.get(one.name), one, batch.num_rows, path) for one in wanted]
+                count = batch.num_rows
+                own = {name: pa.repeat(value, count) for name, value in parts.items()}
+                given = dict(zip(there, batch.columns, strict=True)) | own
+                arrays = [_cast(given.get(one.name), one, count, path) for one in wanted]
                 rows = pa.RecordBatch.from_arrays(arrays, schema=wanted)
-                yield Given(rows, batch if asked.by_file else rows)
-                read += batch.num_rows
+                yield Given(rows, _with_columns(batch, own) if asked.by_file else rows)
+                read += count
     except (OSError, pa.ArrowException) as error:
         kind = DamagedFileError if getattr(error, "errno", None) is None else InvalidInput
         where = f" behind {read:,} events" if read else ""
         raise kind(f"{path} cannot be read as Parquet{where}: {error}") from None
+
+
+def _with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    for name, column in columns.items():
+        batch = batch.append_column(name, column)
+    return batch
 
 
 def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa.Array:
@@ -250,7 +260,7 @@ def _cast(column: pa.Array | None, wanted: pa.Field, rows: int, path: str) -> pa
 
 def read_events(session: SparkSession, path: str | Path, columns: list[str] | None) -> DataFrame:
     """No rows, with the columns of a Parquet file or of a folder of such files; raises `InvalidInput`."""
-    schema = spark_schema(files_in(Path(path)))
+    schema = spark_schema(files_in(Path(path)), folders_of(path))
     if schema is None:
         raise InvalidInput(f"{path} cannot be read as Parquet: it is a folder without files")
     missing = [name for name in columns or () if name not in schema.names]
@@ -258,6 +268,12 @@ def read_events(session: SparkSession, path: str | Path, columns: list[str] | No
         raise InvalidInput(f"columns names {missing[0]!r}, which is not a column; the columns are {schema.names}")
     rows = session.createDataFrame([], schema)
     return rows if columns is None else rows.select(*(f"`{name.replace('`', '``')}`" for name in columns))
+
+
+def folders_of(path: str | Path) -> FolderColumns:
+    """The columns that the names of folders below a path give its files."""
+    root = Path(path).absolute()
+    return FolderColumns.around(root, files_in(root)) if root.is_dir() else FolderColumns(root.parent, {})
 
 
 def pieces_of(session: SparkSession, path: str | Path) -> tuple[DataFrame, list[Piece]]:

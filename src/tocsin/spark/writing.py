@@ -10,6 +10,7 @@ import datetime as dt
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,7 +29,7 @@ from tocsin.segment import IndexFolder
 from tocsin.spark.answering import Given, MatchOptions, counted_answer
 from tocsin.spark.asking import asked_of
 from tocsin.spark.names import WORK_FIELDS, Counts
-from tocsin.spark.parquet import Piece, by_file, columns_of, pieces_of, read_events, read_piece
+from tocsin.spark.parquet import Piece, by_file, columns_of, folders_of, pieces_of, read_events, read_piece
 from tocsin.spark.versions import opened, published
 from tocsin.spark.workers import Batches, Task, settling
 from tocsin.writing import aside, raising_invalid_input
@@ -159,6 +160,7 @@ def match_to_parquet(
         now=now or dt.datetime.now(dt.UTC),
     )
     asked = by_file(asked, all_columns=attributes is None and columns is None)
+    asked = replace(asked, folders=folders_of(path))
     numbers, pieces = pieces_of(session, path)
     types = to_arrow_schema(events.schema, timezone="UTC")
     beside = place.with_name(f"{place.name}.{uuid.uuid4().hex[:8]}.part")
