@@ -34,7 +34,7 @@ from tocsin.model.shapes import geometry_of, place_of, shape_of_text
 from tocsin.model.subscription import Reject
 from tocsin.model.texts import PLAIN, Text, text_type, texts_in
 from tocsin.model.values import FIRST_INSTANT, Point, Shape
-from tocsin.records.csv_values import convert_column, epochs, unit_of
+from tocsin.records.csv_values import beyond_calendar, convert_column, epochs, unit_of
 from tocsin.spelling import only_in_python
 
 _TYPES: Final = {
@@ -106,8 +106,7 @@ def with_schema(batch: EventBatch, schema: Mapping[str, Any]) -> EventBatch:
         is_text = arrays.types[odd] == codes.STRING
         problems = _convert_texts(batch.strings, odd[is_text], schema[name], entries)
         for place in odd[~is_text].tolist():
-            word = WORDS.get(int(arrays.types[place]), "a range")
-            problems[place] = f"it is {word}, but the schema says {schema[name]!r}"
+            problems[place] = _wrong_type(arrays, place, schema[name])
             entries.types[place], entries.payloads[place] = codes.UNTYPED, 0
         rejects += [
             Reject(int(batch.rows[owners[place]]), None, name, reason) for place, reason in sorted(problems.items())
@@ -164,6 +163,14 @@ def _convert_numbers(places: NDArray[np.int64], unit: str, entries: _Entries) ->
     are_instants = moments >= FIRST_INSTANT.microseconds
     entries.types[own[are_instants]], entries.payloads[own[are_instants]] = codes.INSTANT, moments[are_instants]
     return np.setdiff1d(places, own[are_instants])
+
+
+def _wrong_type(arrays: Events, place: int, kind: str) -> str:
+    """Why a value that is not a text is not of a schema's type."""
+    unit = unit_of(kind)
+    if unit is not None and arrays.types[place] == codes.NUMBER:
+        return beyond_calendar(float(numbers_of(arrays.payloads[place : place + 1])[0]), unit)
+    return f"it is {WORDS.get(int(arrays.types[place]), 'a range')}, but the schema says {kind!r}"
 
 
 def _convert_texts(strings: Sequence[str], places: NDArray[np.int64], kind: str, entries: _Entries) -> dict[int, str]:

@@ -26,13 +26,14 @@ def moment_of(text: str) -> Instant | None:
     if match is None:
         return None
     date, hours, seconds, fraction, zone = match.groups()
+    leap, seconds = (1_000_000, ":59") if seconds == ":60" else (0, seconds)
     try:
         moment = dt.datetime.strptime(f"{date} {hours or '00:00'}{seconds or ':00'}", "%Y-%m-%d %H:%M:%S")
     except ValueError:
         return None
     ahead = 0 if zone is None or zone in "Zz" else int(zone[0] + "1") * (60 * int(zone[1:3]) + int(zone[4:]))
     minutes = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(minutes=1) - ahead
-    microseconds = 60_000_000 * minutes + 1_000_000 * moment.second + int((fraction or ".")[1:].ljust(6, "0"))
+    microseconds = 60_000_000 * minutes + 1_000_000 * moment.second + int((fraction or ".")[1:].ljust(6, "0")) + leap
     return Instant(microseconds) if _FIRST <= microseconds <= _LAST else None
 
 

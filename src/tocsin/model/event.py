@@ -13,10 +13,12 @@ import base64
 import datetime as dt
 import decimal
 import math
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import RecordError, UnsupportedError
+from tocsin.model.python_values import Unreadable
 from tocsin.model.reading_shapes import BYTES
 from tocsin.model.shapes import place_of, shape_of_geojson, shape_of_geometry, shape_of_wkb
 from tocsin.model.subscription import shown
@@ -143,7 +145,7 @@ def value_of(raw: Any, name: str, problems: list[Problem]) -> Value | None:
     if raw is None:
         return None
     try:
-        if isinstance(raw, list | tuple | Set):
+        if _is_list(raw):
             return _list(raw, name, problems)
         if type(raw).__name__ == "ndarray" and getattr(raw, "ndim", 0) == 1:
             return _list(list(raw), name, problems)
@@ -159,6 +161,11 @@ def value_of(raw: Any, name: str, problems: list[Problem]) -> Value | None:
     except _Unrepresentable as reason:
         problems.append(Problem(name, str(reason)))
         return UNTYPED
+
+
+def _is_list(raw: object) -> bool:
+    """Whether a value is a list. Arrow's intervals of months, days and nanoseconds are tuples, too."""
+    return isinstance(raw, list | tuple | Set) and type(raw).__name__ != "MonthDayNano"
 
 
 class _Unrepresentable(Exception):
@@ -189,12 +196,16 @@ def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None
     """Instants, decimals, and the scalars of NumPy and pandas."""
     if isinstance(raw, Instant):
         return raw
+    if isinstance(raw, Unreadable):
+        raise _Unrepresentable(f"the value cannot be represented: {raw.reason}")
     if raw is UNTYPED:
         raise _Unrepresentable("it has no type")
     if isinstance(raw, dt.date):
         return None if raw != raw else Instant.of(raw)  # pandas' NaT is a datetime that differs from itself
     if isinstance(raw, decimal.Decimal):
         return _decimal(raw, name, problems)
+    if isinstance(raw, uuid.UUID):
+        return str(raw)
     if type(raw).__name__ == "NAType":  # pandas' missing value
         return None
     if type(raw).__module__ == "numpy" and type(raw).__name__ == "datetime64":
@@ -237,7 +248,7 @@ def _list(raw: Sequence[Any] | Set[Any], name: str, problems: list[Problem]) -> 
     for item in raw:
         if item is None:
             continue
-        if isinstance(item, list | tuple | Set):
+        if _is_list(item):
             holds_lists = True
             continue
         if isinstance(item, Mapping):

@@ -1,7 +1,8 @@
 """Parsing of dates and timestamps, one by one or in columns: the same rules for events, schemas and CSV.
 
 The format is RFC 3339 with common variants: a space or `t` for the T, no seconds, any number of fraction digits, `z`,
-and zones such as `+0200` and `+02`. Without a zone the time is UTC. Digits beyond microseconds are cut off.
+and zones such as `+0200` and `+02`. Without a zone the time is UTC. Digits beyond microseconds are cut off. A leap
+second, `:60`, is the next second.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from tocsin.model.values import FIRST_INSTANT, LAST_INSTANT, Instant
 _ZONE: Final = r"([Zz]|[+-]([01]\d|2[0-3])(:?[0-5]\d)?)"
 INSTANT_PATTERN: Final = rf"^[0-9]{{4}}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?{_ZONE}?)?$"
 _INSTANT: Final = re.compile(INSTANT_PATTERN, re.ASCII)
+_LEAP_SECOND: Final = r"^(.{16}):60"
+_SECOND: Final = 1_000_000
 
 
 def present() -> Instant:
@@ -63,10 +66,13 @@ def read_instant(text: str) -> Instant | None:
     """
     if "\n" in text or not _INSTANT.match(text):
         return None
+    plain = re.sub(_LEAP_SECOND, r"\1:59", text.upper())
     try:
-        instant = Instant.parse(text.upper())
+        instant = Instant.parse(plain)
     except InvalidInput:
         return None
+    if plain[16:19] != text[16:19]:
+        instant = Instant(instant.microseconds + _SECOND)
     return instant if FIRST_INSTANT <= instant <= LAST_INSTANT else None
 
 
@@ -74,13 +80,16 @@ def read_instants(texts: pa.Array) -> pa.Array:
     """Parse strings of an Arrow array as `read_instant` does, to microseconds; null if not an instant. Cost: linear."""
     looks = pc.match_substring_regex(texts, INSTANT_PATTERN)
     zoned = pc.match_substring_regex(texts, rf":.*{_ZONE}$")
+    is_leap = pc.match_substring_regex(texts, _LEAP_SECOND)
     upper = pc.replace_substring_regex(pc.ascii_upper(texts), r"(\.\d{6})\d+", r"\1")
+    upper = pc.replace_substring_regex(upper, _LEAP_SECOND, r"\1:59")
     upper = pc.replace_substring_regex(upper, r"(:.*[+-]\d\d)$", r"\1:00")
     upper = pc.replace_substring_regex(upper, r"(:.*[+-]\d\d)(\d\d)$", r"\1:\2")
     try:
         with_zone = pc.if_else(pc.and_(looks, zoned), upper, None).cast(_TIMESTAMP)
         without = pc.if_else(pc.and_(looks, pc.invert(zoned)), upper, None).cast(pa.timestamp("us"))
         moments = pc.coalesce(with_zone, without.cast(_TIMESTAMP)).cast(pa.int64())
+        moments = pc.add(moments, pc.if_else(is_leap, _SECOND, 0))
     except pa.ArrowInvalid:  # some date does not exist in the calendar
         singly = [None if text is None else read_instant(text) for text in texts.to_pylist()]
         return pa.array([None if one is None else one.microseconds for one in singly], pa.int64())

@@ -13,7 +13,7 @@ _MOST_ZONES: Final = 1024
 
 
 class Unreadable:
-    """A value that Python does not represent; `flatten` reports it as not being a value."""
+    """A value that Python does not represent; `flatten` reports it, with the reason."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -154,12 +155,30 @@ _LOOKS: Final = {
 """What most values of a type look like. Others may be values, too, and some that look like it are not."""
 
 
+def beyond_calendar(number: float, unit: str) -> str:
+    """Why an epoch number is not an instant, and in which unit it would be.
+
+    >>> beyond_calendar(1714564800000.0, "s")
+    "1714564800000 s since 1970 is not in the years 1 to 9999; if it is in ms, give the type 'instant(ms)'"
+    """
+    units = list(MICROSECONDS)
+    known = [finer for finer in units[units.index(unit) + 1 :] if epochs(np.array([number]), finer)[0] >= _FIRST]
+    advice = f"; if it is in {known[0]}, give the type 'instant({known[0]})'" if known else ""
+    return f"{number:.15g} {unit} since 1970 is not in the years 1 to 9999{advice}"
+
+
+_FIRST: Final = FIRST_INSTANT.microseconds
+
+
 def _misfit(data: bytes, kind: str, inferred: str | None) -> str:
     """Why a field is not a value of its column's type."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
         return f"not valid UTF-8; {NOT_UTF8}"
+    unit = unit_of(kind)
+    if unit is not None and re.fullmatch(_DECIMAL, text.strip()):
+        return beyond_calendar(float(text), unit)
     return f"{_short(text)!r} is not a {_WORDS[kind.partition('(')[0]]}, {_advice(inferred)}"
 
 

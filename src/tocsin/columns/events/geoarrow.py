@@ -90,9 +90,11 @@ def _is_number(kind: pa.StructType, name: str) -> bool:
     return place >= 0 and bool(pa.types.is_floating(kind.field(place).type))
 
 
-def read_native(library: Any, column: pa.Array, encoding: str) -> tuple[NDArray[Any], Mapping[int, str]]:
-    """(N,) the geometries of a column without nulls, and why others are None, by place."""
-    column = column.storage if isinstance(column, pa.ExtensionArray) else column
+def read_native(
+    library: Any, column: pa.Array, rows: NDArray[np.int64], encoding: str
+) -> tuple[NDArray[Any], Mapping[int, str]]:
+    """(N,) the geometries of N rows of a column, which are not null, and why others are None, by place."""
+    column = (column.storage if isinstance(column, pa.ExtensionArray) else column).take(pa.array(rows))
     if encoding == "wkt":
         return _of_texts(library, column)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,6 @@ from tocsin.kernels import codes
 from tocsin.model.event import LARGEST_LATITUDE, LARGEST_LONGITUDE
 from tocsin.model.reading_shapes import BYTES, plain_reason, read_binary
 from tocsin.model.shapes import shapely
-
-EXTENSIONS: Final = ("geoarrow.wkb", "ogc.wkb")
-"""Arrow extension types that store well-known binary."""
 
 
 def is_binary(kind: pa.DataType) -> bool:
@@ -44,12 +41,12 @@ def encode_native(column: pa.Array, store: ValueStore, encoding: str) -> ScalarC
     return _encode(column, store, partial(read_native, encoding=encoding))
 
 
-Read = Callable[[Any, pa.Array], tuple[NDArray[Any], Mapping[int, str]]]
-"""Reads a column without nulls by shapely: the geometries, and why others are None, by place."""
+Read = Callable[[Any, pa.Array, NDArray[np.int64]], tuple[NDArray[Any], Mapping[int, str]]]
+"""Reads some rows of a column by shapely: the geometries, and why others are None, by place."""
 
 
-def _read_bytes(library: Any, column: pa.Array) -> tuple[NDArray[Any], Mapping[int, str]]:
-    read, unread = read_binary(library, column.to_numpy(zero_copy_only=False))
+def _read_bytes(library: Any, column: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[Any], Mapping[int, str]]:
+    read, unread = read_binary(library, column.to_numpy(zero_copy_only=False)[rows])
     return read, {place: f"{BYTES}; these are not a geometry: {reason}" for place, reason in unread.items()}
 
 
@@ -63,7 +60,7 @@ def _encode(column: pa.Array, store: ValueStore, read_column: Read) -> ScalarCol
         library = shapely()
     except UnsupportedError as error:
         return ScalarColumn(present, types, payloads, [(place, error.reason) for place in given.tolist()])
-    read, unread = read_column(library, column.drop_null())
+    read, unread = read_column(library, column, given)
     read = library.force_2d(read)
     reasons = _problems(library, read, unread)
     sound = np.flatnonzero(reasons == "")

@@ -19,14 +19,9 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import starts_of
 from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import GatheredLists, list_elements
+from tocsin.columns.events.extensions import plain_column
 from tocsin.columns.events.geoarrow import encodings_of
-from tocsin.columns.events.geometries import (
-    EXTENSIONS,
-    encode_degrees,
-    encode_geometries,
-    encode_native,
-    is_binary,
-)
+from tocsin.columns.events.geometries import encode_degrees, encode_geometries, encode_native, is_binary
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.scalars import ScalarColumn, encode_scalars, has_scalars, is_given, is_text, texts_of
@@ -154,8 +149,7 @@ class _TableEncoder:
 
     def add(self, name: str, column: pa.Array) -> None:
         """Add a column, or the columns within it."""
-        if isinstance(column, pa.ExtensionArray) and column.type.extension_name in EXTENSIONS:
-            column = column.storage
+        column = plain_column(column)
         if isinstance(column, pa.ExtensionArray):
             if name in self.wanted:
                 reason = f"values of the Arrow extension type {column.type.extension_name} have no type here"
