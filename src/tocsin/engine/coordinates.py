@@ -37,6 +37,18 @@ def systems_of(schema: pa.Schema) -> dict[str, str]:
     return {name: system for name, system in found.items() if system.upper() not in _DEGREES}
 
 
+def edges_of(schema: pa.Schema) -> dict[str, str]:
+    """The columns whose edges are not straight lines on the plane, with their kind: "spherical" and others."""
+    columns = _object((schema.metadata or {}).get(_OF_FILE, b"")).get("columns")
+    about = dict(columns) if isinstance(columns, dict) else {}
+    for field in schema:
+        own = (field.metadata or {}).get(_OF_COLUMN)
+        if own is not None:
+            about[field.name] = _object(own)
+    edges = {name: one.get("edges") for name, one in about.items() if isinstance(one, dict)}
+    return {name: str(kind) for name, kind in edges.items() if kind not in (None, "planar")}
+
+
 @lru_cache(64)
 def _in_file(text: bytes) -> tuple[tuple[str, str], ...]:
     """The reference systems of a file's columns, without unknown ones."""
@@ -67,6 +79,8 @@ def _named(system: Any) -> str:
     if isinstance(system, str):
         if system.lstrip().startswith("{"):
             return _named(_object(system.encode()))
+        if number := _SRID.fullmatch(system):
+            return _coded(int(number[1]))
         found = _IDENTIFIER.search(system)
         return f"{found[1]}:{found[2]}".upper() if found else system
     if not isinstance(system, dict):
@@ -77,6 +91,9 @@ def _named(system: Any) -> str:
     properties = system.get("properties")
     return _named(properties.get("name", "") if isinstance(properties, dict) else str(system.get("name", "")))
 
+
+_SRID: Final = re.compile(r"(?:srid:)?([0-9]{1,9})", re.IGNORECASE)
+"""A number of EPSG, as Parquet and GeoArrow write one. 0 is an unknown system."""
 
 _IDENTIFIER: Final = re.compile(
     r"(?:urn:(?:x-)?ogc:def:crs:|opengis\.net/def/crs/|\b(?:ID|AUTHORITY)\[\s*\"|^)"

@@ -88,6 +88,10 @@ def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[
                 "(OGC:CRS84), unless subscriptions use the same system and not DISTANCE_M"
             )
             yield Notice(name, name_text(name), reason, 0, None)
+    for name, edges in seen.edges.items():
+        if wanted.holds(name):
+            reason = f"its edges are {edges:.40}; they are used as straight lines on the plane"
+            yield Notice(name, name_text(name), reason, 0, None)
     for name, count in seen.beyond_globe.items():
         if any(DISTANCE in asked for asked in wanted.places.get(name, ())):
             points = "1 point lies" if count == 1 else f"{count:,} points lie"

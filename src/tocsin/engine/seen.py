@@ -15,7 +15,7 @@ from tocsin.columns.events.decoding import values_of
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of
 from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates
-from tocsin.engine.coordinates import beyond_globe, system_of, systems_of
+from tocsin.engine.coordinates import beyond_globe, edges_of, system_of, systems_of
 from tocsin.kernels import codes
 from tocsin.kernels.reading.seen import LARGE, note_types
 from tocsin.model.elements import Values, within
@@ -52,6 +52,7 @@ class Seen:
         self.large: set[str] = set()  # attributes with numbers of 2**53 or more
         self.singles: set[str] = set()  # columns of floats of 32 bits or less
         self.systems: dict[str, str] = {}  # reference systems of geometry columns, if not longitude and latitude
+        self.edges: dict[str, str] = {}  # kinds of edges of geometry columns, if not straight on the plane
         self.beyond_globe: dict[str, int] = {}  # points beyond longitude 180 or latitude 90, by attribute
         self.tells_nulls = False  # whether some events can have nulls, which columns of a table cannot
         self.first: Chunk | None = None  # the first events, for the names of attributes in no subscription
@@ -75,6 +76,7 @@ class Seen:
         if self._schema is None or not schema.equals(self._schema, check_metadata=True):
             self._schema = schema
             self.systems.update(systems_of(schema))
+            self.edges.update(edges_of(schema))
             self.singles.update(name for field in schema for name in _singles(field))
 
     def add_keys(self, with_key: int, without_key: int) -> None:

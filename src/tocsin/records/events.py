@@ -99,8 +99,8 @@ def _read_frame(source: Any, choose: Callable[[str], bool], what: str) -> Iterat
     module = type(source).__module__
     if module.startswith("pandas"):
         return _read_pandas(source, choose, what)
-    if module.startswith("polars") and hasattr(source, "collect"):
-        return read_table(source.collect())  # a lazy frame
+    if module.startswith("polars"):
+        return _read_polars(source.collect() if hasattr(source, "collect") else source, choose, what)
     if module.startswith("pyarrow") and hasattr(source, "count_rows"):
         return read_dataset(source, choose)
     return read_table(source) if hasattr(source, "__arrow_c_stream__") else None
@@ -131,6 +131,20 @@ def _check(form: Format, how: ReadOptions, path: str | Path) -> None:
     if not form.is_untyped:
         checked_types(how.schema)
         _refuse_delimiter(f"{path}: ", how.delimiter)
+
+
+def _read_polars(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:
+    """Read a data frame, or a series of structs, as a table; row by row if Arrow lacks a type, such as Int128."""
+    if type(frame).__name__ == "Series":
+        if not hasattr(frame.dtype, "fields"):
+            raise InvalidInput(f"{what} cannot be read from a polars Series; give a data frame")
+        frame = frame.struct.unnest()
+    try:
+        return read_table(pa.RecordBatchReader.from_stream(frame))
+    except pa.ArrowException:
+        names = [name for name in frame.columns if choose(name)]
+        rows = frame.select(names).iter_rows(named=True) if names else ({} for _ in range(len(frame)))
+        return read_objects(rows, what)
 
 
 def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:

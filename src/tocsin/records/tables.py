@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tocsin.errors import InvalidInput
+from tocsin.model.values import class_of
 from tocsin.records.chunks import CHUNK_ROWS, TableChunk
 from tocsin.records.files import STANDARD, is_url, opened_file, readable
 
@@ -30,10 +32,37 @@ def read_parquet(path: str | Path, choose: Chooser) -> Iterator[TableChunk]:
     try:
         batches = file.iter_batches(CHUNK_ROWS, columns=columns) if columns else rows_without_columns(total)
         others = tuple(set(file.schema_arrow.names).difference(columns))
-        for chunk in chunks_of_batches(batches, total):
+        for chunk in chunks_of_batches(_with_geometry_types(file, batches), total):
             yield replace(chunk, others=others)
     except (pa.ArrowInvalid, OSError) as error:
         raise InvalidInput(f"{path} is damaged: {error}") from None
+
+
+def _with_geometry_types(file: pq.ParquetFile, batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    """Batches in which columns of Parquet's types GEOMETRY and GEOGRAPHY say, as GeoArrow does, how they are meant."""
+    leaves = (file.schema.column(number) for number in range(len(file.schema)))
+    types = {leaf.path: leaf.logical_type for leaf in leaves if leaf.logical_type.type in _GEOMETRY_TYPES}
+    if not types:
+        return batches
+    about = {name: _GEOMETRY | {_METADATA: _meaning_of(kind)} for name, kind in types.items()}
+    return (_with_metadata(batch, about) for batch in batches)
+
+
+_GEOMETRY_TYPES: Final = ("GEOMETRY", "GEOGRAPHY")
+_GEOMETRY: Final = {"ARROW:extension:name": "geoarrow.wkb"}
+_METADATA: Final = "ARROW:extension:metadata"
+
+
+def _meaning_of(kind: pq.ParquetLogicalType) -> str:
+    """The reference system and the edges of a type, as GeoArrow writes them."""
+    said = json.loads(kind.to_json())
+    edges = {"edges": said.get("algorithm", "spherical")} if kind.type == "GEOGRAPHY" else {}
+    return json.dumps({"crs": said.get("crs") or None} | edges)
+
+
+def _with_metadata(batch: pa.RecordBatch, about: Mapping[str, Mapping[str, str]]) -> pa.RecordBatch:
+    fields = [field.with_metadata(about[field.name]) if field.name in about else field for field in batch.schema]
+    return pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields, batch.schema.metadata))
 
 
 def parquet_file(source: Any) -> pq.ParquetFile:
@@ -91,7 +120,10 @@ def read_table(table: Any) -> Iterator[TableChunk]:
     if isinstance(table, pa.RecordBatch):
         table = pa.table(table)
     if not isinstance(table, pa.Table):
-        table = pa.RecordBatchReader.from_stream(table)
+        try:
+            table = pa.RecordBatchReader.from_stream(table)
+        except (pa.ArrowException, TypeError) as error:
+            raise InvalidInput(f"{class_of(table)} cannot be read as a table: {error}") from None
         yield from chunks_of_batches(table, None)
         return
     yield from chunks_of_batches(table.to_batches(CHUNK_ROWS), table.num_rows, table.slice(0, 0))
