@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from tests.language.strategies import events, trees
 from tocsin.language import evaluate, explain, parse, to_text
+from tocsin.model.elements import values_for
 from tocsin.model.values import UNTYPED, Point
 
 EVENT = {
@@ -219,3 +220,23 @@ def test_of_a_large_value_only_the_part_that_is_shown_is_written(monkeypatch: py
     assert finding.came == f"s = '{text[:156]}..."
     assert other.came == f"s = ('{text[:155]}... (list)"
     assert max(written) <= 160
+
+
+def test_of_many_conditions_a_hundred_have_lines() -> None:
+    """The findings are of all; in the nearest element, too, lines end with how many are left out."""
+    terms = " OR ".join(f"name LIKE '%word{number}%'" for number in range(250))
+    whole = explain(parse(terms), {"name": "x"})
+    assert (len(whole.failed), len(whole.lines)) == (250, 103)
+    assert whole.lines[-1].strip() == "and 150 others, which are not shown"
+
+    event = {"names": [{"name": "x"}, {"name": "word3", "b": 1}, {"name": "word7"}]}
+    tree = parse(f"ANY(names, ({terms}) AND b = 2)")
+    nearest = explain(tree, values_for([tree], event))
+    assert "names[1] is nearest to it:" in str(nearest)
+    assert "b = 1; needed: b = 2" in str(nearest)
+
+
+def test_the_nearest_element_has_the_fewest_conditions_that_fail() -> None:
+    tree = parse("ANY(a, element > 5 AND NOT (element = 3 OR element < 4))")
+    for elements, nearest in (([1, 3, 5], 2), ([3, 1], 1), ([4.5, 9], 1), ([None, 2], 1)):
+        assert f"a[{nearest}] " in str(explain(tree, values_for([tree], {"a": elements})))

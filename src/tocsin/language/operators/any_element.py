@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, cast
 
 from tocsin.language.canonical import name_text, to_text
 from tocsin.language.evaluate import value_of
-from tocsin.language.explain import explain
+from tocsin.language.explain import explain, failures
 from tocsin.language.json_form import to_json
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.leaves import Leaves
@@ -101,13 +101,12 @@ class SomeElement(ByReading, _OfElements):
         """The first element that satisfies the condition or, if none does, the closest one."""
         elements = _elements(node, values) or ()
         known = [
-            (number, explain(node.condition, inside(node.condition, values, one)))
-            for number, one in enumerate(elements)
-            if one is not None
+            (number, inside(node.condition, values, one)) for number, one in enumerate(elements) if one is not None
         ]
         if not known:
             return []
-        number, found = min(known, key=lambda one: (not one[1].matched, len(one[1].failed)))
+        number, element = min(known, key=lambda one: failures(node.condition, one[1])) if len(known) > 1 else known[0]
+        found = explain(node.condition, element, tells_all=False)
         relation = "fulfils it" if found.matched else "is nearest to it"
         which = "a value" if node.items.name == EVERYTHING else f"{name_text(node.items.name)}[{number}]"
         return [f"{which} {relation}:", *found.lines[1:]]
