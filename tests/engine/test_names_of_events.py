@@ -127,13 +127,14 @@ def test_an_event_is_asked_for_its_own_names_alone(names: int, monkeypatch: pyte
     assert sorted(looked_at) == ["_answered", "_entries", "_entries", "_entries", "_few_with_words"]
 
 
-def test_events_without_the_asked_lists_have_a_form() -> None:
-    """Conditions on lists of other names do not keep plain events from the quick way in."""
+def test_events_with_and_without_the_asked_lists_have_a_form() -> None:
+    """Conditions on lists do not keep plain events from the quick way in, and neither do lists of scalars."""
     wanted = Wanted(compile_expressions([tocsin.parse("SOME(a, element = 'v') AND SOME(b.c, x = 1)")]).attributes)
     plain, with_list = {"a": "v", "other": 1}, {"a": ["v"], "other": 1}
     for event in (plain, with_list) * 3:
         encode_one(0, event, wanted)
 
     assert event_of_known_form(0, plain, wanted) is not None
-    assert event_of_known_form(0, with_list, wanted) is None
     assert list(encode_one(0, with_list, wanted).elements) == ["a"]
+    assert event_of_known_form(0, with_list, wanted) is not None
+    assert event_of_known_form(0, {"a": [["v"]], "other": 1}, wanted) is None

@@ -8,8 +8,10 @@ its NOT.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ from tocsin.index.arrays import with_arrays
 from tocsin.index.boolean.chains.extents import ExtentMatching
 from tocsin.index.clock import with_clock
 from tocsin.index.conditions import blocks_of, with_truths
+from tocsin.index.found import Found
 from tocsin.index.places import Gates, with_places
 from tocsin.index.protocols import Matcher
 from tocsin.index.registry import matcher_builder
@@ -124,10 +127,12 @@ class _Block:
         found = self.extents.match(self.matcher, elements)
         if not len(found.subscriptions) and not len(self.negations):
             return None
+        if max(len(found.subscriptions), len(lists.owners)) <= _FEW_PAIRS:
+            return self._truths_of_few(lists, found)
         owners = lists.owners[elements.rows[found.events]]
         of_lists = owners >= 0  # events found to be invalid have -1
         owners, expressions = owners[of_lists], found.subscriptions[of_lists]
-        pairs, counts = _counted(owners * len(self.conditions) + expressions, events * len(self.conditions))
+        pairs, counts = np.unique(owners * len(self.conditions) + expressions, return_counts=True)
         owners, expressions = np.divmod(pairs, len(self.conditions))
         negated = self.is_negated[expressions]
         lengths = np.bincount(lists.owners[lists.owners >= 0], minlength=events)
@@ -139,14 +144,25 @@ class _Block:
             np.concatenate([~negated[keep], np.zeros(len(empty) * len(self.negations), bool)]),
         )
 
+    def _truths_of_few(self, lists: ListElements, found: Found) -> _Truths:
+        """The same for a few elements, pair by pair: the overhead of NumPy's calls exceeds their work."""
+        owners, numbers, counts = lists.owners.tolist(), found.subscriptions.tolist(), Counter[tuple[int, int]]()
+        rows, bounds = lists.batch.rows.tolist(), found.starts.tolist()
+        for place, row in enumerate(rows):
+            counts.update((owners[row], number) for number in numbers[bounds[place] : bounds[place + 1]])
+        lengths = Counter(owners)
+        negated = self.is_negated.tolist()
+        pairs = [
+            (owner, number)
+            for (owner, number), count in counts.items()
+            if owner >= 0 and (not negated[number] or count == lengths[owner])
+        ]
+        empty = [event for event in lists.events.tolist() if not lengths[event]]
+        pairs += [(event, number) for event in empty for number in self.negations.tolist()]
+        expressions = np.array([number for _, number in pairs], np.int64)
+        events = np.array([owner for owner, _ in pairs], np.int64)
+        return _Truths(events, self.conditions[expressions], ~self.is_negated[expressions])
 
-def _counted(numbers: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct numbers below a bound, ascending, and how often each occurs. A few are counted without a sort."""
-    if bound > _FEW_PAIRS:
-        return np.unique(numbers, return_counts=True)
-    counts = np.bincount(numbers, minlength=1)
-    distinct = np.flatnonzero(counts)
-    return distinct, counts[distinct]
 
-
-_FEW_PAIRS = 4096
+_FEW_PAIRS: Final = 128
+"""Up to so many pairs of an element and a condition are counted one by one."""

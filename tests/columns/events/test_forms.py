@@ -15,6 +15,7 @@ from tests.naive import match as naive
 from tocsin.columns.events.forms import encode_one, event_of_known_form
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.errors import RecordError
 from tocsin.model.readings import as_instant, as_null
 
@@ -27,7 +28,10 @@ VALUES: dict[type, list[Any]] = {
     list: [[13.4, 52.5], ["a", "b", "a"], [1, "a"], [], [None], [True], ["é"], [{"b": 1}]],
 }
 EVENTS = st.dictionaries(st.sampled_from(NAMES), plain_values | st.sampled_from(VALUES[list]), max_size=8)
-READINGS = (as_instant("s"), as_null("n"), as_null("flag"), "a.c", "items.a.b")
+OF_ELEMENTS = compile_expressions(
+    map(tocsin.parse, ("ANY(l, element = 'a')", "NOT ANY(items, element > 1)", "ANY_ATTRIBUTE(element LIKE 'a%')"))
+).attributes
+READINGS = (as_instant("s"), as_null("n"), as_null("flag"), "a.c", "items.a.b", *OF_ELEMENTS)
 
 
 @st.composite
@@ -59,6 +63,12 @@ def test_they_are_encoded_like_new_ones(groups: list[list[Any]], names: set[str]
             assert batch.rejects == fresh.rejects
             assert decoded(batch) == decoded(fresh)
             assert set(batch.elements) == set(fresh.elements)
+            for name, lists in batch.elements.items():
+                other = fresh.elements[name]
+                assert decoded(lists.batch) == decoded(other.batch)
+                assert lists.events.tolist() == other.events.tolist()
+                assert lists.owners.tolist() == other.owners.tolist()
+                assert lists.batch.rows.tolist() == other.batch.rows.tolist()
         more = [name for name in (f"later{len(wanted)}", "s", "a.b") if name not in wanted]
         wanted += more
         shared.add(more)
@@ -88,8 +98,9 @@ def test_which_forms_are_bound() -> None:
     assert [event_of_known_form(0, one, wanted) is not None for one in known] == [False, False, True, False, False]
     lists: list[dict[str, Any]] = [{"n": [1, 2]}] * 3 + [{"n": [None]}]
     assert [event_of_known_form(0, one, wanted) is not None for one in lists] == [False, False, True, False]
+    beside: list[dict[str, Any]] = [{"z": [1, "x"]}] * 3 + [{"z": [{"n": 1}]}, {"z": [None]}]
+    assert [event_of_known_form(0, one, wanted) is not None for one in beside] == [False, False, True, False, False]
     never: list[dict[Any, Any]] = [
-        {"z": [1]},
         {"n": {}},
         {"a": 1},
         {"n": 1, 5: 2},

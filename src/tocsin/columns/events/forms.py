@@ -16,6 +16,7 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import plain_elements
 from tocsin.columns.events.objects import encode_objects, plain_list
+from tocsin.columns.events.plain import PLAIN_TYPES
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.store import Dictionary, ValueStore, build_events
 from tocsin.columns.events.wanted import Wanted
@@ -48,6 +49,8 @@ class _Form(NamedTuple):
     starts: NDArray[np.int64]
     attributes: NDArray[np.int32]
     types: NDArray[np.uint8]
+    lists: list[tuple[int, str]]  # the lists whose elements are wanted: their places and names
+    unwanted: list[int]  # the places of other lists
 
 
 class _Known(NamedTuple):
@@ -96,16 +99,26 @@ def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> 
             return None
         else:
             payloads.append(store.entry(members)[1])
-    elements = {}
-    if EVERYTHING in wanted.elements:
-        everything = [value for value in values if value is not None]
-        encoded = plain_elements(everything, wanted.elements[EVERYTHING])
-        if encoded is None:
-            return None
-        elements[EVERYTHING] = ListElements(_FIRST_ROW, np.zeros(len(everything), np.int64), encoded)
+    elements = _elements(form, values, wanted)
+    if elements is None or not all(PLAIN_TYPES.issuperset(map(type, values[place])) for place in form.unwanted):
+        return None
     entries = build_events(form.starts, form.attributes, form.types, payloads, store)
     rows = np.array([row]) if row else _FIRST_ROW
     return EventBatch(entries, wanted.ordered, dictionary.texts(), rows, [], elements)
+
+
+def _elements(form: _Form, values: tuple[Any, ...], wanted: Wanted) -> dict[str, ListElements] | None:
+    """The elements of the event's lists; None if one of them needs a closer look."""
+    lists = [(name, values[place]) for place, name in form.lists]
+    if EVERYTHING in wanted.elements:
+        lists.append((EVERYTHING, [value for value in values if value is not None]))
+    found: dict[str, ListElements] = {}
+    for name, members in lists:
+        encoded = plain_elements(members, wanted.elements[name])
+        if encoded is None:
+            return None
+        found[name] = ListElements(_FIRST_ROW, np.zeros(len(members), np.int64), encoded)
+    return found
 
 
 def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
@@ -124,27 +137,26 @@ def _form(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _F
 
 
 def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _Form | None:
-    """The wanted values of a form; None unless they may be plain, and no null and no list's element is asked for."""
-    places, kinds = [], []
-    asks_of_all = EVERYTHING in wanted.elements
+    """The wanted values of a form; None unless they may be plain, and no null is asked for."""
+    places: list[int] = []
+    lists: list[tuple[int, str]] = []
+    unwanted: list[int] = []
     for place, (name, value) in enumerate(zip(record, values, strict=True)):
-        kind, is_wanted = type(value), name in wanted
-        holds_wanted = wanted.holds(name) or wanted.leads_to_list(name)
-        if type(name) is not str or (not is_wanted and (kind is list or holds_wanted)):
+        kind = type(value)
+        if kind is list and EVERYTHING in wanted.elements:
             return None
-        if asks_of_all and kind is list:
+        if type(name) is not str or not (kind in _CODES or (kind is type(None) and name not in wanted.nulls)):
             return None
-        if kind is list and wanted.leads_to_list(name):
-            return None
-        if kind is type(None):
-            if name in wanted.nulls:
-                return None
-        elif kind not in _CODES:
-            return None
-        elif is_wanted:
+        if kind is list and name in wanted.elements:
+            lists.append((place, name))
+        elif kind is list and name not in wanted:
+            unwanted.append(place)
+        if kind in _CODES and name in wanted:
             places.append(place)
-            kinds.append(kind)
+        elif wanted.leads_inside(name) and not (kind is list and name in wanted.elements):
+            return None
     names = list(record)
     attributes = frozen([wanted.numbers[names[place]] for place in places], np.int32)
+    kinds = [type(values[place]) for place in places]
     types = frozen([_CODES[kind] for kind in kinds], np.uint8)
-    return _Form(places, kinds, frozen([0, len(places)], np.int64), attributes, types)
+    return _Form(places, kinds, frozen([0, len(places)], np.int64), attributes, types, lists, unwanted)
