@@ -21,6 +21,7 @@ _NAMES: Final = (
     "order",
     "path",
     "no_places",
+    "accuracy",
     "enter_after",
     "exit_after",
     "dwell",
@@ -55,6 +56,11 @@ def add_objects(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="X:Y",
         help="a point that means an unknown place (default: 181:91, as AIS sends it); may be repeated",
+    )
+    parser.add_argument(
+        "--accuracy",
+        metavar="NAME",
+        help="the attribute with the accuracy of places in metres; what it leaves open changes nothing (default: none)",
     )
 
 

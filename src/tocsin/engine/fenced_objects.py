@@ -110,6 +110,7 @@ class FencedObjects:
         time_unit: str | None = None,
         order: str | None = None,
         no_places: Sequence[tuple[float, float]] | None = None,
+        accuracy: str | None = None,
     ) -> DurableFences:
         """Open or create fences whose objects survive a crash.
 
@@ -145,6 +146,8 @@ class FencedObjects:
         order
             As in `tocsin.Fences`.
         no_places
+            As in `tocsin.Fences`.
+        accuracy
             As in `tocsin.Fences`.
 
         Returns
@@ -187,5 +190,6 @@ class FencedObjects:
             "time_unit": time_unit,
             "order": order,
             "no_places": no_places,
+            "accuracy": accuracy,
         }
         return open_fences(folder, engine, {name: one for name, one in given.items() if one is not None}, sync)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tocsin.encoding import Points
+from tocsin.engine.accuracies import radius_of
 from tocsin.engine.answer import Answer
 from tocsin.engine.fence_files import read_fences
 from tocsin.engine.fence_notices import FenceNotes, TimeReader
 from tocsin.engine.fence_tables import FurtherColumns, table_of
 from tocsin.engine.fenced_objects import FencedObjects
 from tocsin.engine.matcher import Matching
-from tocsin.engine.tracking import Tracking
+from tocsin.engine.tracking import Tracking, note_radii
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.forking import renewed
 from tocsin.model.fence import (
@@ -34,6 +35,7 @@ from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events, read_events
 from tocsin.records.formats import is_stream
+from tocsin.records.keys import key_in
 from tocsin.spelling import option
 
 
@@ -76,6 +78,9 @@ class Fences(FencedObjects):
         "arrival": events are processed in the order of arrival. "time": those of one call are sorted by time first.
     no_places : sequence of pairs of float
         Points that mean "position not known". Default: (181, 91), which AIS sends; add (0, 0) if your devices send it.
+    accuracy : str, optional
+        The attribute with the accuracy of positions in metres, as GPS devices send it. A position whose circle is
+        neither wholly inside a subscription nor wholly outside changes nothing there. It needs shapely.
 
     Raises
     ------
@@ -111,18 +116,19 @@ class Fences(FencedObjects):
         time_unit: str = "s",
         order: str = "arrival",
         no_places: Sequence[tuple[float, float]] = NO_PLACES,
+        accuracy: str | None = None,
     ) -> None:
         if not isinstance(engine, Matching):
             raise InvalidInput(f"engine is {shown(engine)}; give a tocsin.Engine")
         self._engine = engine
         places: Any = no_places  # checked and converted there
         after = number_of_seconds(forget_after)
-        followed = Followed(key, time, path, most_objects, after, time_unit, order, places)
+        followed = Followed(key, time, path, most_objects, after, time_unit, order, places, accuracy)
         self._tracking = Tracking(followed, FenceRules(enter_after, exit_after, number_of_seconds(dwell), inside))
         duration = self._tracking.rules.duration
         if duration is not None and time is None:
             raise InvalidInput(f"{option(*duration)} {without_time()}")
-        if path is not None:
+        if path is not None or accuracy is not None:
             shapely()  # raises an error that says what to install
         self.renew_locks()
         renewed(self)
@@ -156,6 +162,8 @@ class Fences(FencedObjects):
             self._require()
             trail = self._trail()
             one = self._engine.followed_one(event, followed, trail)
+            if followed.accuracy is not None and (metres := radius_of(key_in(event, followed.accuracy))) is not None:
+                one.witness.radii[0] = metres
             now = None if followed.time is None else times.seconds_of(one.moment, 0)
             row = (0, one.key, one.matches, now, one.passed)
             _, changes = self._tracking.follow([row], 0, one.witness, trail, times)
@@ -262,7 +270,8 @@ class Fences(FencedObjects):
         followed = self._tracking.followed
         if followed.order == "time" and not is_stream(events):
             return iter([events])
-        also = [name for name in (followed.key, followed.time, event_key) if name is not None]
+        names = (followed.key, followed.time, event_key, followed.accuracy)
+        also = [name for name in names if name is not None]
         choose = self._engine.columns_read(also, points=points)
         chunks = read_events(events, choose, schema, delimiter=delimiter)
         return (piece for piece in pieces(chunks, lambda: most) if rows_to(piece))  # not those of blank lines
@@ -292,6 +301,7 @@ class Fences(FencedObjects):
         tracking, followed = self._tracking, self._tracking.followed
         if also is None:
             also = FurtherColumns(followed.time, None).attributes
+        also = [*also, *([] if followed.accuracy is None else [followed.accuracy])]
         with self._lock:
             self._require()
             trail = self._trail()
@@ -308,6 +318,7 @@ class Fences(FencedObjects):
                 no_places=followed.no_places,
                 seen=notes.seen,
             )
+            note_radii(witness, answer.table, followed, len(also) - 1)
             if trail is not None:  # the warning about missing points looks at both
                 trail.has_points = trail.has_points or tracking.has_places
             keyless, changes = tracking.follow_table(answer.table, witness, trail, notes.times)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
 import pyarrow as pa
 
+from tocsin.engine.accuracies import radius_of
 from tocsin.engine.clocks import CommonClock
 from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.matching import EVENT_KEY, PASSED
@@ -121,6 +122,7 @@ class Tracking:
 
     def move(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
         """Process one event of an object. If the object was lost since its line began, it has no last position."""
+        event = _certain(event, witness)
         key, now, matched = event.key, event.now, event.matched
         self._touch(key)
         visits = self.objects.get(key)
@@ -212,6 +214,24 @@ class Tracking:
             self._are_due.add(key)
             common = visits.last if self._clock.time is None else min(visits.last, self._clock.time)
             heapq.heappush(self._due, (common, next(self._awaited), key))
+
+
+def _certain(event: Moved, witness: Witness) -> Moved:
+    """An event with those matches alone that hold wherever its place may be."""
+    if event.row not in witness.radii:
+        return event
+    truths = {one: witness.truth_around(event.row, one) for one in event.matched | event.passed}
+    matched = frozenset(one for one in event.matched if truths[one])
+    return replace(event, matched=matched, passed=frozenset(one for one in event.passed if truths[one] is False))
+
+
+def note_radii(witness: Witness, table: pa.Table, followed: Followed, place: int) -> None:
+    """Note how accurate the places of events are; the column `also_{place}` of the table has the metres."""
+    if followed.accuracy is None:
+        return
+    values = key_values(table[f"also_{place}"])
+    radii = zip(key_values(table["event"]), map(radius_of, values), strict=True)
+    witness.radii.update((row, metres) for row, metres in radii if metres is not None)
 
 
 def rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from tocsin.columns.events.decoding import values_of
 from tocsin.columns.expressions.asking import ANY, types_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.programs import leaf_places
+from tocsin.engine.accuracies import truth_within
 from tocsin.engine.delta import DeltaSnapshot
 from tocsin.engine.notices import Known, known_to
 from tocsin.engine.sources import SegmentSource
@@ -117,6 +118,7 @@ class Witness:
         self._told: dict[int, list[bool]] = {}
         self._values: tuple[int, Values] | None = None  # of the last row asked about
         self._types: tuple[int, Mapping[str, int]] | None = None  # the same
+        self.radii: dict[int, float] = {}  # by row, within how many metres the event's places are certain
 
     def add(self, batches: Sequence[EventBatch]) -> None:
         """Record some events."""
@@ -128,6 +130,8 @@ class Witness:
         Cost: nothing if the event has the values that all subscriptions need; a microsecond per predicate if types
         alone tell; otherwise an evaluation.
         """
+        if row in self.radii:
+            return self.truth_around(row, name)
         if self._tells_all(row):
             return False
         needs = self._subscriptions.needs(name)
@@ -137,6 +141,11 @@ class Witness:
                 return False  # all of its predicates are known
         tree = self._subscriptions.tree(name)
         return False if tree is None else evaluate(tree, self._values_of(row))
+
+    def truth_around(self, row: int, name: SubscriptionId) -> bool | None:
+        """The truth of a subscription for all places that an event may mean; UNKNOWN if it differs between them."""
+        tree = self._subscriptions.tree(name)
+        return False if tree is None else truth_within(tree, self._values_of(row), self.radii[row])
 
     def is_known(self, row: int) -> bool:
         """Whether an event has a value that makes some predicate of some subscription TRUE or FALSE."""

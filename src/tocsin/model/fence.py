@@ -106,7 +106,7 @@ def without_time() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The settings of object tracking: attributes for key, time and path, and when to forget an object."""
+    """The settings of object tracking: attributes for key, time, path and accuracy, and when to forget an object."""
 
     key: str
     time: str | None = None
@@ -116,9 +116,10 @@ class Followed:
     time_unit: str = "s"
     order: str = "arrival"
     no_places: tuple[tuple[float, float], ...] = NO_PLACES
+    accuracy: str | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("key", self.key), ("time", self.time), ("path", self.path)):
+        for name, value in (("key", self.key), ("time", self.time), ("path", self.path), ("accuracy", self.accuracy)):
             if not (isinstance(value, str) and value) and not (name != "key" and value is None):
                 raise InvalidInput(f"{option(name)} is {value!r:.40}; it names an attribute of the events")
         for name, value in (("time", self.time), ("key", self.key)):

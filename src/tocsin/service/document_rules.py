@@ -44,6 +44,7 @@ MEMBERS: Final[Mapping[str, Mapping[str, Schema]]] = {
         "key": _NAME,
         "time": _NAME,
         "path": _NAME,
+        "accuracy": _NAME,
         "enter_after": _AFTER,
         "exit_after": _AFTER,
         "dwell": {"minimum": 0, "pattern": _SPAN},

@@ -253,6 +253,7 @@ SCHEMAS: Final[dict[str, Any]] = {
             "forget_after": {"type": ["number", "string", "null"]},
             "time_unit": {"enum": ["s", "ms", "us", "ns"], "default": "s"},
             "no_places": {"type": "array", "items": {"type": "array", "items": _NUMBER}},
+            "accuracy": {**_TEXT, "description": "The attribute with the accuracy of places, in metres"},
             "objects": {**_COUNT, "readOnly": True, "description": "How many objects the fence keeps"},
             "subscriptions": {**_COUNT, "readOnly": True},
         },

@@ -22,7 +22,7 @@ from tocsin.service.problems import invalid
 PATH: Final = "/v1/fences"
 _OPTIONS: Final = (
     "key", "time", "path", "enter_after", "exit_after", "dwell", "inside", "most_objects", "forget_after", "time_unit",
-    "no_places",
+    "no_places", "accuracy",
 )  # fmt: skip
 _SHOWN: Final = frozenset(("name", "objects", "subscriptions"))
 

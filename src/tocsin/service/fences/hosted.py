@@ -19,7 +19,7 @@ from tocsin.engine import Engine, Fences
 from tocsin.engine.durable.fences import changed_objects, tracking_of
 from tocsin.engine.fence_notices import FenceNotes
 from tocsin.engine.fence_tables import FurtherColumns
-from tocsin.engine.tracking import rows_of
+from tocsin.engine.tracking import note_radii, rows_of
 from tocsin.engine.witness import Witness
 from tocsin.errors import RecordError
 from tocsin.language.evaluate import evaluate
@@ -71,10 +71,12 @@ class HostedFence:
         if followed.path is not None or not records:
             return
         also = FurtherColumns(followed.time, None).attributes
+        also = [*also, *([] if followed.accuracy is None else [followed.accuracy])]
         chunk: Any = ObjectChunk(list(records))
         answer, self._witness = self.areas.followed(
             chunk, followed.key, also, threads=1, no_places=followed.no_places, seen=self.notes.seen
         )
+        note_radii(self._witness, answer.table, followed, len(also) - 1)
         self._rows = {row[0]: row for row in rows_of(answer.table, followed, self.notes.times)}
 
     def follow(self, place: int, record: Mapping[str, Any]) -> list[FenceChange]:
