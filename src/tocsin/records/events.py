@@ -19,7 +19,7 @@ from tocsin.records.folders import read_dataset, read_files
 from tocsin.records.formats import Format, ReadOptions, input_format
 from tocsin.records.json_documents import read_json
 from tocsin.records.several import files_of
-from tocsin.records.tables import read_table
+from tocsin.records.tables import chunks_of_batches, read_table, rows_without_columns
 
 
 class ArrowStream(Protocol):
@@ -97,7 +97,7 @@ def read_events(
 def _read_frame(source: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk] | None:
     """Read a data frame, a dataset or another kind of table; None for anything else."""
     module = type(source).__module__
-    if module.startswith("pandas"):
+    if any(base.__module__.startswith("pandas") for base in type(source).__mro__):  # GeoPandas derives its frames
         return _read_pandas(source, choose, what)
     if module.startswith("polars"):
         return _read_polars(source.collect() if hasattr(source, "collect") else source, choose, what)
@@ -149,13 +149,18 @@ def _read_polars(frame: Any, choose: Callable[[str], bool], what: str) -> Iterat
 
 def _read_pandas(frame: Any, choose: Callable[[str], bool], what: str) -> Iterator[Chunk]:
     """Read a data frame as a table if each column has one type, else row by row."""
-    if type(frame).__name__ != "DataFrame":
+    if not any(base.__name__ == "DataFrame" for base in type(frame).__mro__):
         raise InvalidInput(f"{what} cannot be read from a pandas {type(frame).__name__}; give a data frame")
     if not frame.columns.is_unique:
         raise InvalidInput(f"the data frame has the column {frame.columns[frame.columns.duplicated()][0]!r} twice")
     chosen = frame[[name for name in frame.columns if not isinstance(name, str) or choose(name)]]
+    if not len(chosen.columns):
+        return chunks_of_batches(rows_without_columns(len(frame)), len(frame))
     try:
-        table = pa.Table.from_pandas(chosen, preserve_index=False)
+        if hasattr(chosen, "to_arrow"):  # of GeoPandas, with the reference system
+            table = pa.table(chosen.to_arrow(index=False))
+        else:
+            table = pa.Table.from_pandas(chosen, preserve_index=False)
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
         plain = chosen.astype(object)
         return read_objects(plain.where(plain.notna(), None).to_dict("records"), what)
