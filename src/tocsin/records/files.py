@@ -27,6 +27,12 @@ _BLOCK_BYTES: Final = 1 << 24
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 
+def _is_utf16(beginning: bytes) -> bool:
+    """Whether a file begins with the mark of UTF-16, or with two ASCII letters in it."""
+    zeros = [letter == 0 for letter in beginning[:4]]
+    return beginning.startswith(_MARKS_OF_UTF16) or zeros in ([False, True] * 2, [True, False] * 2)
+
+
 class Opened:
     """A file, standard input (`-`), or bytes, decompressed by its first bytes or its ending.
 
@@ -51,7 +57,7 @@ class Opened:
             self._raw, self._size = readable(source).open("rb"), Path(source).stat().st_size
         beginning = _beginning(self._raw)
         codec = _codec_of(beginning) or PACKED.get(Path(self._name).suffix.lower())
-        if codec is None and beginning.startswith(_MARKS_OF_UTF16):
+        if codec is None and _is_utf16(beginning):
             self.__exit__()
             raise InvalidInput(f"{self._name} is UTF-16; convert it with iconv -f UTF-16 -t UTF-8")
         self.stream: Any = self._raw
