@@ -6,6 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -86,3 +87,13 @@ def test_an_interval_of_months_is_an_error_of_its_value() -> None:
 def test_a_duration_beyond_those_of_python_says_so() -> None:
     found, errors = matched(["d > 5", "k = 1"], pa.table({"d": pa.array([2**62, None], pa.duration("s")), "k": [1, 2]}))
     assert found == [(0, "k = 1")] and "cannot be represented" in errors[0]
+
+
+def test_durations_of_numpy_are_not_numbers() -> None:
+    """Whatever their unit; NaT is absent."""
+    events = [{"d": np.timedelta64(5, unit), "k": 1} for unit in ("M", "ns", "s")] + [
+        {"d": np.timedelta64("NaT"), "k": 1}
+    ]
+    found, errors = matched(["d > 1", "d IS NULL", "k = 1"], events)
+    assert found == [*((row, "k = 1") for row in range(3)), (3, "d IS NULL"), (3, "k = 1")]
+    assert errors == dict.fromkeys(range(3), "a timedelta64 is not a value")

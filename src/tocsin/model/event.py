@@ -210,6 +210,8 @@ def _rarer_scalar(raw: Any, name: str, problems: list[Problem]) -> Scalar | None
         return None
     if type(raw).__module__ == "numpy" and type(raw).__name__ == "datetime64":
         return _numpy_instant(raw, name, problems)
+    if type(raw).__module__ == "numpy" and type(raw).__name__ == "timedelta64" and raw == raw:  # NaT is absent
+        raise _Unrepresentable("a timedelta64 is not a value")  # its `item` may be a bare number
     unwrap = getattr(raw, "item", None)  # a NumPy scalar
     if callable(unwrap) and getattr(raw, "ndim", None) == 0:
         plain = unwrap()
