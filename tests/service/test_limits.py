@@ -14,10 +14,11 @@ import pytest
 from tests.service.served import Served, served
 from tests.waiting import awaited
 from tocsin.errors import InvalidInput
+from tocsin.language.dialects import table
 from tocsin.records import parsed_record
 from tocsin.service import retention
 from tocsin.service.limits import SETTINGS, Limits, TenantLimits, read_limits
-from tocsin.service.pricing import UNINDEXED, may_exceed, price, price_beyond
+from tocsin.service.pricing import UNINDEXED, price, price_beyond
 from tocsin.service.quotas import Bucket
 
 LINES = {"Content-Type": "application/x-ndjson"}
@@ -121,15 +122,33 @@ def test_costly_subscriptions_are_refused_with_their_price(tmp_path: Path) -> No
 )  # fmt: skip
 @pytest.mark.parametrize("times", [1, 2, 40])
 def test_a_short_text_is_never_costly(where: str, times: int) -> None:
-    """Its length alone says that it is within a limit, so that it needs no price."""
+    """Its length alone says that it is within a limit, so that no price is computed."""
     parsed = parsed_record({"id": "s", "where": " OR ".join([where] * times)}, None)
     cost = price(parsed)
 
-    assert may_exceed({"where": parsed.source}, cost - 1)
     assert price_beyond(parsed, cost - 1) == cost and price_beyond(parsed, cost) is None
-    assert may_exceed({"where": {"op": "=", "args": []}}, math.inf) and may_exceed(
-        {"where": "{}", "language": "sql"}, 9**9
-    )
+
+
+def test_rules_of_a_bulk_are_parsed_once(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their prices are those of what was parsed to be stored. A costly one is refused, and the others are stored."""
+    read = list[str]()
+
+    def counting(rule: Any, *rest: Any) -> Any:
+        read.append(rule)
+        return read_rule(rule, *rest)
+
+    read_rule = table.read_rule
+    monkeypatch.setattr(table, "read_rule", counting)
+    server.server.tenants.limit(TenantLimits(Limits(subscription_cost=300)))
+    wheres = [{"a": [1]}, {"a": [{"wildcard": "*x*"}] * 40}, {"a": [2]}]
+    bulk = [
+        {"id": f"s{row}", "where": where, "language": "eventbridge", "payload": row} for row, where in enumerate(wheres)
+    ]
+    report = server.lines(bulk, "/v1/subscriptions").json()
+
+    assert (report["accepted"], [(one["row"], one["id"]) for one in report["errors"]]) == (2, [(1, "s1")])
+    assert "the condition costs" in report["errors"][0]["reason"]
+    assert len(read) == 3
 
 
 def test_the_memory_of_windows_is_limited(tmp_path: Path) -> None:

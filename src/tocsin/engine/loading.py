@@ -16,6 +16,7 @@ from tocsin.records import files_of, read_subscriptions
 from tocsin.records.extras import Extras
 from tocsin.records.formats import by_ending
 from tocsin.records.subscription_record import FIELDS
+from tocsin.records.subscriptions import Check
 from tocsin.segment import Segment, SegmentBuilder, Snapshots, assemble
 
 Progress = Callable[[float | None], None]
@@ -98,10 +99,11 @@ def collect(
     strict: bool = False,
     progress: Progress | None = None,
     extras: Extras | None = None,
+    check: Check | None = None,
 ) -> SegmentBuilder:
     """Read and compile all subscriptions of a source; `strict` raises `RecordError` at the first bad record."""
     builder = SegmentBuilder()
-    for chunk in read_subscriptions(source, templates, extras):
+    for chunk in read_subscriptions(source, templates, extras, check):
         builder.add(chunk)
         if strict and builder.rejects:
             raise_first(builder.rejects, "subscription")

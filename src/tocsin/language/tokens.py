@@ -59,6 +59,8 @@ CONSTANT: Final = re.compile(r"'[^']*+(?:''[^']*+)*+'|[+-]?+(?:[0-9]++\.?[0-9]*+
 _CONSTANTS: Final = re.compile(rf"(?:\s*+(?:{CONSTANT.pattern})\s*+,){{{MANY},}}+\s*+(?:{CONSTANT.pattern})(?=\s*+\))")
 _ENDS_THE_LIST: Final = frozenset({UNCLOSED_STRING, UNCLOSED_NAME, STRAY})
 _SIGNS: Final = frozenset({"PLUS", "MINUS"})
+_VALUES: Final = frozenset({"NAME", "NUMBER", "STRING", "QUOTED"})
+_OPERATORS: Final = frozenset({"COMPARISON", "PLUS", "MINUS", "MULTIPLY", "POWER"})
 _OPERAND_ENDS: Final = frozenset({"NAME", "QUOTED", "STRING", "NUMBER", "TRUE", "FALSE", "NULL", "RPAR", "SHAPE"})
 _IDENTIFIER: Final = re.compile(_NAME)
 
@@ -81,20 +83,21 @@ class Token:
 def tokenize(text: str) -> list[Token]:
     """Split a text into tokens.
 
-    Raises `ExpressionError` for invalid Unicode, parentheses nested too deep, or too many values. Cost: linear in the
-    length of the text.
+    Raises `ExpressionError` for invalid Unicode, parentheses nested too deep, or too many values and operators. Cost:
+    linear in the length of the text. Nothing is read behind a comma or a parenthesis that is one too many.
     """
     _refuse_surrogates(text)
     tokens: list[Token] = []
-    depth = values = 0
+    depth = values = operators = 0
     matches = _TOKEN.finditer(text)
     while (match := next(matches, None)) is not None:
         kind: str = match.lastgroup  # type: ignore[assignment]  # every alternative is a group
         raw = match[kind]
         end = match.end()
         start = end - len(raw)
+        values += kind in _VALUES
+        operators += kind in _OPERATORS
         if kind == "NAME":
-            values += 1
             kind = _KINDS_OF_WORDS.get(raw.upper(), kind) if raw.isascii() else kind
         elif kind == "LPAR":
             depth += 1
@@ -115,19 +118,23 @@ def tokenize(text: str) -> list[Token]:
         elif kind == "RPAR":
             depth -= 1
         elif kind == "NUMBER":
-            values += 1
+            operators -= _sign_before(tokens)
             raw, start = _signed(tokens, raw, start)
-        elif kind == "STRING" or kind == "QUOTED":
-            values += 1
-            kind = EMPTY_NAME if raw == '""' else kind
+        elif raw == '""':
+            kind = EMPTY_NAME
         elif kind == "END":
             break
-        if values > MAX_NODES:
+        if values > MAX_NODES or operators > MAX_NODES:
             raise too_many_nodes(text)
         tokens.append(Token(kind, raw, start, end))
-        if kind in _ENDS_THE_LIST:
+        if kind in _ENDS_THE_LIST or depth < 0 or (kind == "COMMA" and _is_one_too_many(tokens)):
             break
     return tokens
+
+
+def _is_one_too_many(tokens: list[Token]) -> bool:
+    """Whether the last comma follows nothing, or another comma."""
+    return len(tokens) < 2 or tokens[-2].type == "COMMA"
 
 
 def _refuse_surrogates(text: str) -> None:

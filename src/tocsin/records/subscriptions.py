@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -24,11 +24,14 @@ from tocsin.records.geojson import is_area
 from tocsin.records.json_lines import as_records
 from tocsin.records.several import files_of, read_several
 from tocsin.records.subscription_chunk import Conditions, SubscriptionChunk
-from tocsin.records.subscription_record import FIELDS, parsed_record
+from tocsin.records.subscription_record import FIELDS, Parsed, parsed_record
 from tocsin.records.tables import Chooser
 
 Subscriptions: TypeAlias = Iterable[Mapping[str, Any] | Subscription] | Anything | Conjunctions
 """The accepted sources of subscriptions."""
+
+Check: TypeAlias = Callable[[Parsed], None]
+"""Raises `RecordError` for a record that is refused although it can be parsed."""
 
 NEEDED: Final = ("id", "where")
 """Columns that a table of subscriptions must have."""
@@ -38,13 +41,13 @@ _PIECE_ROWS: Final = 8192
 
 
 def read_subscriptions(
-    source: Any, templates: Templates | None = None, extras: Extras | None = None
+    source: Any, templates: Templates | None = None, extras: Extras | None = None, check: Check | None = None
 ) -> Iterator[SubscriptionChunk]:
     """Read subscriptions chunk by chunk. Texts of one template in `templates` are parsed once.
 
-    Duplicate ids are not detected here. `extras` records unknown fields, and names those to keep in payloads. Raises
-    `InvalidInput` when the source as a whole cannot be read, is a table without the columns `id` and `where`, or is a
-    file of areas instead of subscriptions.
+    Duplicate ids are not detected here. `check` may refuse a record that was parsed. `extras` records unknown fields,
+    and names those to keep in payloads. Raises `InvalidInput` when the source as a whole cannot be read, is a table
+    without the columns `id` and `where`, or is a file of areas instead of subscriptions.
     """
     templates = Templates() if templates is None else templates
     extras = Extras(FIELDS) if extras is None else extras
@@ -55,7 +58,7 @@ def read_subscriptions(
     for given in pieces(chunks_of(source, extras.chooses, NEEDED, "subscriptions"), lambda: _PIECE_ROWS):
         chunk = as_records(given)
         rejects = [reject for reject in chunk.rejects if not isinstance(chunk, TableChunk) or _is_of_record(reject)]
-        subscriptions = chunk_of(_records(chunk, extras), templates, rejects, chunk.done, extras)
+        subscriptions = chunk_of(_records(chunk, extras), templates, rejects, chunk.done, extras, check)
         extras.advise(templates.take_advice())
         accepted, refused = accepted + len(subscriptions.ids), refused + len(subscriptions.rejects)
         if not accepted and isinstance(source, str | Path) and isinstance(chunk, ObjectChunk):
@@ -73,6 +76,7 @@ def chunk_of(
     rejects: list[Reject],
     done: float | None = None,
     extras: Extras | None = None,
+    check: Check | None = None,
 ) -> SubscriptionChunk:
     """Make a chunk of (row, record) pairs. Rows that have a reject already are left out."""
     refused = {reject.row for reject in rejects}
@@ -86,6 +90,8 @@ def chunk_of(
         try:
             if row not in refused:
                 parsed = parsed_record(record, templates, extras)
+                if check is not None:
+                    check(parsed)
                 rows.append(row)
                 for column, value in zip(columns, parsed, strict=True):
                     column.append(value)

@@ -6,14 +6,13 @@ attribute to satisfy it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.index.boolean.chains.chains import ChainedExpressions
 from tocsin.language import Instance
-from tocsin.language.dialects import CQL2
+from tocsin.language.dialects import is_tagged
 from tocsin.model.expression import (
     AnyAttribute,
     AnyElement,
@@ -45,21 +44,20 @@ _MOST_A_CHARACTER: Final = 8
 """A text in CQL2 costs no more than so much for each of its characters, and `UNINDEXED`."""
 
 
-def may_exceed(record: Mapping[str, Any], limit: float) -> bool:
-    """Whether the condition of a record may cost more than a limit, by its length."""
-    where = record.get("where")
-    if not isinstance(where, str) or record.get("language") not in (None, CQL2):
-        return True
-    return UNINDEXED + _MOST_A_CHARACTER * len(where) > limit
-
-
 def price(parsed: Parsed) -> int:
     """The price of a subscription. Cost: half a millisecond, most of it for whether an index finds it."""
     return _parts(parsed) + _surcharge(parsed)
 
 
 def price_beyond(parsed: Parsed, limit: float) -> int | None:
-    """The price of a subscription if it is above a limit. Cost: ten microseconds a predicate, unless it is near it."""
+    """The price of a subscription if it is above a limit.
+
+    Cost: nothing if the text is short, ten microseconds a predicate otherwise, and more if it is near the limit.
+    """
+    source = parsed.source
+    is_text = not (is_tagged(source) or source.lstrip().startswith("{"))
+    if is_text and UNINDEXED + _MOST_A_CHARACTER * len(source) <= limit:
+        return None
     parts = _parts(parsed)
     if parts + UNINDEXED <= limit:
         return None

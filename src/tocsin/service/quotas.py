@@ -147,5 +147,9 @@ def require_small(payload: Any, limits: Limits) -> int:
 def require_cheap(cost: int, limits: Limits) -> None:
     """Raise a `Problem` for a subscription that costs too much."""
     if cost > limits.subscription_cost:
-        detail = f"the condition costs {cost:,}, and {limits.subscription_cost:,g} is allowed; see the prices of docs"
-        raise invalid(detail, field="where", cost=cost, limit="subscription_cost")
+        raise invalid(too_expensive(cost, limits), field="where", cost=cost, limit="subscription_cost")
+
+
+def too_expensive(cost: int, limits: Limits) -> str:
+    """Why a subscription that costs too much is refused."""
+    return f"the condition costs {cost:,}, and {limits.subscription_cost:,g} is allowed; see the prices of docs"

@@ -11,6 +11,7 @@ from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.loading import collect
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import parsed_record
+from tocsin.records.subscriptions import Check
 from tocsin.store import Change, Database, Identity, Progress
 
 
@@ -51,9 +52,13 @@ class Transactions:
         """The change that adds or replaces a subscription; raises `RecordError`."""
         return Put(self._engine._store, parsed_record(record, self._engine._templates), replace=True)
 
-    def put_all(self, records: Iterable[Mapping[str, Any]]) -> PutAll:
-        """The change that adds or replaces many subscriptions; of several with one id the last is kept."""
-        return self._engine._put_all(collect(records, self._engine._templates), replace=True, strict=False)
+    def put_all(self, records: Iterable[Mapping[str, Any]], check: Check | None = None) -> PutAll:
+        """The change that adds or replaces many subscriptions; of several with one id the last is kept.
+
+        `check` may refuse those that were parsed.
+        """
+        builder = collect(records, self._engine._templates, check=check)
+        return self._engine._put_all(builder, replace=True, strict=False)
 
     def remove(self, id: SubscriptionId) -> Remove:
         """The change that removes a subscription."""

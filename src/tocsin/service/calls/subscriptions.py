@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -17,6 +16,7 @@ from tocsin.language.dialects import DIALECTS, as_given, tagged
 from tocsin.model.expression import Expression
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.values import size_of
+from tocsin.records import Parsed
 from tocsin.service import bodies, pages
 from tocsin.service.api import (
     IF_CHANGED,
@@ -36,10 +36,10 @@ from tocsin.service.calls.routing import FIELDS, members_of, route_of
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
 from tocsin.service.names import only, record_id, subscription_id
-from tocsin.service.pricing import may_exceed, price_beyond, tree_of
+from tocsin.service.pricing import price_beyond, tree_of
 from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import Problem, conflict, invalid, unknown
-from tocsin.service.quotas import require_cheap, require_small
+from tocsin.service.quotas import require_cheap, require_small, too_expensive
 from tocsin.service.service import Service
 
 PATH: Final = "/v1/subscriptions"
@@ -167,7 +167,7 @@ def _change(service: Service, record: Mapping[str, Any]) -> tuple[Put, list[str]
     except RecordError as error:
         raise explained(error, where) from None
     most = service.limits.subscription_cost
-    if may_exceed(record, most) and (cost := price_beyond(change.parsed, most)) is not None:
+    if (cost := price_beyond(change.parsed, most)) is not None:
         require_cheap(cost, service.limits)
     is_text = isinstance(where, str) and where == change.parsed.source  # not a rule of another system
     advice = advice_on(tree_of(change.parsed), where) if is_text else []
@@ -242,7 +242,14 @@ async def bulk(exchange: Exchange) -> Response:
 def _bulk(service: Service, checked: Iterable[tuple[dict[str, Any], Route]]) -> PutSubscriptions:
     """The change that a bulk asks for."""
     records, routes = zip(*checked, strict=True)
-    put_all = service.transactions.put_all(list(records))
+    limits = service.limits
+
+    def check(parsed: Parsed) -> None:
+        cost = price_beyond(parsed, limits.subscription_cost)
+        if cost is not None:
+            raise RecordError(too_expensive(cost, limits), "where")
+
+    put_all = service.transactions.put_all(list(records), check)
     by_row = [(record["id"], route) for record, route in zip(records, routes, strict=True)]
     return PutSubscriptions(service.directory, service.fences.areas, service.transactions, put_all, by_row)
 
@@ -253,12 +260,6 @@ def _checked(exchange: Exchange, record: dict[str, Any]) -> tuple[dict[str, Any]
     service = exchange.service
     size, where = require_small(own["payload"], service.limits), own["where"]
     size += size_of(where if isinstance(where, str) else bodies.json_text(where, "where"))
-    most = service.limits.subscription_cost
-    if may_exceed(own, most):
-        with suppress(RecordError):  # the change refuses it, with the reason
-            parsed = service.transactions.put(own).parsed
-            if (cost := price_beyond(parsed, most)) is not None:
-                require_cheap(cost, service.limits)
     return own, route, size
 
 

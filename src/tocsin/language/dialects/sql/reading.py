@@ -6,6 +6,7 @@ differently is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
@@ -23,7 +24,9 @@ from tocsin.language.dialects.dialect import (
 )
 from tocsin.language.dialects.sql.texts import equal_lower, like_lower, like_text, matches, pattern_parts
 from tocsin.language.dialects.sql.values import COMPARED, CONDITIONS, TEXT_FUNCTIONS, Node, Values
+from tocsin.language.tokens import too_many_nodes
 from tocsin.model.expression import (
+    MAX_NODES,
     And,
     Array,
     Between,
@@ -37,6 +40,9 @@ from tocsin.model.expression import (
 )
 from tocsin.model.subscription import shown
 
+_TOKEN: Final = re.compile(r"""'[^']*+'|"[^"]*+"|\w++|[^\w\s]""")
+_MOST_TOKENS: Final = 3 * MAX_NODES
+"""Values and operators, and the parentheses and commas between."""
 _NAMED: Final = {"suffix": "EndsWith", "prefix": "StartsWith"}
 _UNKNOWN: Final = Comparison("=", Constant(1.0), Constant(""))
 
@@ -104,6 +110,7 @@ def _parsed(text: str, reader: Reader) -> Node:
     with needing("sql"):
         from sqlglot import exp, tokenize
         from sqlglot.errors import SqlglotError
+    _require_parseable(text)
     try:
         tree = exp.condition(text, dialect="duckdb")
         tokens = tokenize(text, read="duckdb")
@@ -115,6 +122,15 @@ def _parsed(text: str, reader: Reader) -> Node:
     if any(token.text == "~" for token in tokens):
         reader.refuse("an operator ~")
     return tree
+
+
+def _require_parseable(text: str) -> None:
+    """Raise `ExpressionError` for a text with more values and operators than an expression may have.
+
+    sqlglot would first read all of them, in seconds.
+    """
+    if len(text) > _MOST_TOKENS and sum(1 for _ in _TOKEN.finditer(text)) > _MOST_TOKENS:
+        raise too_many_nodes(text)
 
 
 class _Reading(Values):
