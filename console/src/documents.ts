@@ -31,6 +31,8 @@ export interface Match {
   object?: Json;
   seconds?: number | null;
   message?: Json;
+  /** Members that the delivery was too large for. */
+  left_out?: string[];
 }
 
 export interface Delivery {

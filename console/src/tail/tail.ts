@@ -128,9 +128,9 @@ function lose(): void {
 
 async function stream(control: AbortController): Promise<void> {
   if (state.value !== "lost") state.value = "connecting";
-  const names = positions.names.map(encodeURIComponent).join(",");
+  const names = positions.names.map((name) => `destination=${encodeURIComponent(name)}`).join("&");
   const headers = { Accept: "text/event-stream", "Last-Event-ID": positions.last };
-  const response = await answer("GET", `/v1/stream?destinations=${names}`, { headers, signal: control.signal });
+  const response = await answer("GET", `/v1/stream?${names}`, { headers, signal: control.signal });
   await readEvents(response, take, control);
 }
 

@@ -92,6 +92,11 @@ export function DeliveryPanel({ one, close }: { one: Delivery; close: () => void
             {match.seconds ? `, after ${duration(match.seconds)} inside.` : "."}
           </Note>
         )}
+        {match?.left_out?.includes("payload") && (
+          <Note>
+            The delivery was too large for the payload. <a class="link" href={address("subscriptions", { id: String(match.id) })}>The subscription</a> has it.
+          </Note>
+        )}
         {match && match.payload !== null && (
           <div class="grid">
             <h3>Payload</h3>

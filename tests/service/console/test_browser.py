@@ -15,6 +15,7 @@ from tests.service.console.conftest import Watched
 from tests.service.receivers import Reply, dead_letters, hook, receiver
 from tests.service.served import Served, served
 from tests.waiting import awaited
+from tocsin.service import outbox
 from tocsin.service.access.token_file import TokenFile
 
 PLACE = [13.4, 52.5]
@@ -389,3 +390,26 @@ def test_an_event_source_of_the_browser_resumes(page: Page, tmp_path: Path) -> N
         awaited(lambda: page.evaluate("window.got.length") == 4)
 
         assert page.evaluate("window.got") == [0, 1, 2, 3]
+
+
+def test_a_destination_with_a_comma_is_followed(
+    page: Page, server: Served, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside another one, and what its deliveries have no room for is said."""
+    monkeypatch.setattr(outbox, "_MOST_BYTES", 400)
+    monkeypatch.setattr(outbox, "_MOST_PAYLOADS", 70)
+    for name in ("a%2Cb", "c%26d"):
+        server.destination(name)
+    for name, destination in (("first", "a,b"), ("second", "a,b"), ("third", "a,b"), ("other", "c&d")):
+        assert server.subscribe(name, "n = 1", destination=destination, payload={"text": "x" * 30}).is_success
+    opened(page, server, "live")
+    expect(page.locator(".badge.well")).to_contain_text("Live")
+    assert server.publish({"n": 1}).json()["deliveries"] == 2
+    expect(page.locator(".ring-row")).to_have_count(2)
+
+    page.locator(".ring-row", has_text="a,b").first.click()
+    why = page.get_by_label("The delivery")
+    left = next(one["id"] for one in server.pulled("a%2Cb", after=0)[0]["subscriptions"] if "left_out" in one)
+    why.get_by_role("button", name=left, exact=True).click()
+    expect(why).to_contain_text("The delivery was too large for the payload.")
+    assert watched.said == []
