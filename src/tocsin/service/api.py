@@ -113,9 +113,9 @@ class Exchange:
         return self.shared.tenants.default if self._service is None else self._service
 
     @property
-    def is_allowed(self) -> bool:
-        """Whether the sender may still go on. A call that waits asks again."""
-        return self.shared.authentication.is_live(self.principal)
+    def allowed_s(self) -> float:
+        """For how many seconds the sender may still go on. A call that waits asks again."""
+        return self.shared.authentication.live_s(self.principal)
 
     def confirm(self) -> None:
         """Raise a `Problem` if the sender may not go on."""

@@ -20,6 +20,8 @@ _BURST_S: Final = 10.0
 _LATER_S: Final = 60
 """When to try again where only a deletion helps."""
 _MOST_WAIT_S: Final = 3600
+_STEADY_S: Final = 5.0
+"""A disk must have had room for so long. While retention frees it, some changes find room, and others do not."""
 
 
 class Bucket:
@@ -53,7 +55,7 @@ class Quotas:
         self._recent_bytes = 0  # of payloads and conditions that came since
         self.others_bytes: Callable[[], int] = lambda: 0  # of payloads of windows
         self.store_bytes = 0  # as of the last look
-        self.is_disk_full = False  # so that nothing may take the room that retention needs
+        self._full_until = -math.inf  # by the monotonic clock
         self.refused: Counter[str] = Counter()
 
     def limit(self, limits: Limits) -> None:
@@ -68,6 +70,16 @@ class Quotas:
         if wait:
             limit = f"{self._limits.events_per_s:g} events a second are allowed"
             raise self._refused("events_per_s", limit, wait)
+
+    @property
+    def is_disk_full(self) -> bool:
+        """Whether the disk is full, or was a moment ago, so that nothing may take the room that retention needs."""
+        return time.monotonic() < self._full_until
+
+    def look_at_disk(self, *, is_full: bool) -> None:
+        """Note whether the disk is full now."""
+        if is_full:
+            self._full_until = time.monotonic() + _STEADY_S
 
     def stored(self) -> None:
         """Raise a `Problem` if the store, or the disk, is full."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tocsin.service.service import Service
 
 _HEARTBEAT_S: Final = 15.0
+_DAY_S: Final = 86_400.0
 _RETRY_MS: Final = (1000, 4000)
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -46,9 +48,10 @@ class Stream(Response):
     """The answer that never ends by itself. It has no queue: what is not sent yet is in the database."""
 
     def __init__(
-        self, service: Service, sources: Sequence[Source], is_allowed: Callable[[], bool], holding: Holding
+        self, service: Service, sources: Sequence[Source], allowed_s: Callable[[], float], holding: Holding
     ) -> None:
-        self._service, self._sources, self._is_allowed = service, sources, is_allowed
+        self._service, self._sources = service, sources
+        self._allowed_s = allowed_s  # for how long the client may read
         self._holding = holding  # the room of what is being sent
         self._woken = asyncio.Event()
         self._waits = False
@@ -67,6 +70,7 @@ class Stream(Response):
         leaving = asyncio.create_task(self._watch(receive))
         self._loop = asyncio.get_running_loop()
         self._heartbeat = self._loop.call_later(_HEARTBEAT_S, self._beat)
+        self._end = self._loop.call_later(0, self._end_in_time)
         try:
             if scope["method"] != "HEAD" and ENDLESS in scope.get("extensions", {}):
                 self._push = scope["extensions"][ENDLESS]["begin"]()
@@ -78,6 +82,7 @@ class Stream(Response):
         finally:
             leaving.cancel()
             self._heartbeat.cancel()
+            self._end.cancel()
             self._holding.release()
             self._service.hub.leave(targets, self)
             self._service.streams -= 1
@@ -99,7 +104,7 @@ class Stream(Response):
         await self._sent(self._opening())
         while not self._is_gone and not hub.is_stopping:
             self._woken.clear()
-            if not self._is_allowed():  # its token was revoked, or has expired
+            if not self._allowed_s():  # its token was revoked, or has expired
                 return
             if await self._forward():
                 continue
@@ -123,7 +128,7 @@ class Stream(Response):
             return False
         [one] = self._sources
         found = self._service.hub.recent(one.target, one.after)
-        if not found or found[0].sequence > one.after + 1 or not self._is_allowed():
+        if not found or found[0].sequence > one.after + 1 or not self._allowed_s():
             return False
         if frames_size(found) > SMALL:
             return False
@@ -142,6 +147,14 @@ class Stream(Response):
             self._woken.set()
             rest = _HEARTBEAT_S
         self._heartbeat = self._loop.call_later(rest, self._beat)
+
+    def _end_in_time(self) -> None:
+        """End the stream when its token expires, and wait for that until then. The clock may be set meanwhile."""
+        left_s = self._allowed_s()
+        if not left_s:
+            self._woken.set()
+        elif left_s < math.inf:
+            self._end = self._loop.call_later(min(left_s, _DAY_S), self._end_in_time)
 
     def _opening(self) -> bytes:
         """The first bytes: when to come again, and where the stream begins."""

@@ -152,7 +152,7 @@ class Tenants:
 
     def _keep(self, tenant: str, service: Service) -> Service:
         self.left_out.pop(tenant, None)
-        service.quotas.is_disk_full = self.reserve.is_spent
+        service.quotas.look_at_disk(is_full=self.reserve.is_spent)
         self._open[tenant] = _Open(service, asyncio.create_task(keep(service, self._turn)))
         return service
 
@@ -177,7 +177,7 @@ class Tenants:
             await asyncio.sleep(_RESERVE_S)
             await asyncio.to_thread(self.reserve.look)
             for _, service in self:
-                service.quotas.is_disk_full = self.reserve.is_spent or service.is_disk_full()
+                service.quotas.look_at_disk(is_full=self.reserve.is_spent or service.is_disk_full())
 
     def troubled(self) -> list[str]:
         """The names of the tenants, besides the default one, that take no changes or could not be opened."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -140,16 +141,18 @@ class Authentication:
             self.denied[403] += 1
             raise
 
-    def is_live(self, principal: Principal) -> bool:
-        """Whether a principal may still go on: its token may have been revoked, or expired, meanwhile."""
+    def live_s(self, principal: Principal) -> float:
+        """For how many seconds a principal may still go on: its token may have been revoked, or have expired."""
         if principal is EVERYBODY:
-            return not self.needs_token
-        token = self.tokens.look().get(principal.token)
-        return token is not None and token.is_live(int(time.time() * 1000))
+            return 0.0 if self.needs_token else math.inf
+        token, now = self.tokens.look().get(principal.token), int(time.time() * 1000)
+        if token is None or not token.is_live(now):
+            return 0.0
+        return math.inf if token.expires is None else (token.expires - now) / 1000
 
     def confirm(self, principal: Principal) -> None:
         """Raise a `Problem` if a principal may not go on."""
-        if not self.is_live(principal):
+        if not self.live_s(principal):
             raise self._denied(', error="invalid_token"')
 
     def _denied(self, error: str) -> Problem:

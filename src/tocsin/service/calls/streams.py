@@ -40,7 +40,7 @@ def _stream(exchange: Exchange, targets: Sequence[Destination]) -> Response:
     last = exchange.request.headers.get("last-event-id") or None
     start = exchange.asked.text("from")
     sources = _resumed(exchange, targets, last) if last else [_begun(target, start) for target in targets]
-    return Stream(service, sources, lambda: exchange.is_allowed, exchange.answer_holding())
+    return Stream(service, sources, lambda: exchange.allowed_s, exchange.answer_holding())
 
 
 def _begun(target: Destination, start: str | None) -> Source:
