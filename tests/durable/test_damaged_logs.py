@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -165,6 +165,38 @@ def test_a_damaged_log_is_refused_until_it_is_salvaged(tmp_path: Path, capfd: An
         assert 0 < len(engine) < 30
         engine.subscribe("new", "a = 1")
     assert "not damaged" in run(capfd, "doctor", str(folder), "--salvage")[1]
+
+
+def fences(folder: Path) -> Any:
+    engine = tocsin.Engine()
+    engine.subscribe("city", "S_INTERSECTS(place, BBOX(0, 0, 9, 9))")
+    return tocsin.Fences.open(folder, engine, key="car")
+
+
+def window(folder: Path) -> Any:
+    return tocsin.Window.open(folder, size=100, bounds=(0, 0, 9, 9))
+
+
+def change(store: Any, number: int) -> None:
+    if isinstance(store, tocsin.Window):
+        store.subscribe(number, words=["a"], location=[1, 1])
+    else:
+        store.push({"car": number, "place": [1, 1]})
+
+
+@pytest.mark.usefixtures("_unfolded")
+@pytest.mark.parametrize("open_store", [fences, window])
+def test_stores_of_fences_and_windows_are_refused_too(tmp_path: Path, open_store: Callable[[Path], Any]) -> None:
+    with open_store(tmp_path / "live") as store:
+        for number in range(9):
+            change(store, number)
+        shutil.copytree(tmp_path / "live", tmp_path / "killed")
+    with open_store(shutil.copytree(tmp_path / "killed", tmp_path / "sound")):
+        """Nothing is wrong with it."""
+    damage(tmp_path / "killed")
+
+    with pytest.raises(StoreError, match="is damaged: frame"):
+        open_store(tmp_path / "killed")
 
 
 @pytest.mark.usefixtures("_unfolded")
