@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 import tocsin
 from tests.naive import match as naive
 
-NAMES = ("a", "b", '"odd name"')
+NAMES = ("a", "b", '"odd name"', '"element"')
 NUMBERS = ("1", "-2", "2.5", "0", "1e3", "9007199254740993", "1e999")
 STRINGS = ("'x'", "'it''s'", "''", "'é'", "'\\'", "'x%'", "'('", "'a+'", "'two words'", "'\"two words\" x'")
+NETWORKS = ("'10.0.0.0/8'", "'10.1.2.3'", "'::1'", "'10.0.0.1/8'", "'x'")
 DAYS = ("'2024-05-31'", "'2024-05-01'", "'2024-02-31'", "'2024-05-31T08:00:00Z'", "'now'", "'..'")
 SHAPES = (
     "POLYGON((0 0, 4 0, 0 4, 0 0))",
@@ -58,14 +59,38 @@ FORMS = (
     "({a} > {n} OR {b} = {s}) = ({a} < {m})",
     "({a} = {n}) IS NULL AND NOT (({b} = {s} OR {b} < {t}) IS NULL)",
     "{n} < {m} AND {a} = {n}",
+    "SOME({a}, element > {n} AND NOT element = {s})",
+    "NOT SOME({a}, CASEI(element) = CASEI({s}) OR IP_IN(element, {i}, {j}))",
+    "SOME({a}, CASEI(element) LIKE CASEI({s})) OR HOLDS(SOME({b}, ACCENTI(CASEI(element)) IN (ACCENTI(CASEI({t})))))",
+    "SOME({a}, SOME(element, element = {n} OR element IS NULL))",
+    "SOME(items, {a} = {s} OR {b} > {n}) AND NOT SOME(items, {a} = {m})",
+    "SOME(items, SOME({a}, element LIKE {s} OR IP_IN(element, {i})))",
+    "SOME({a}, TEXT(element, {s}) OR element >= DATE({d}))",
+    "SOME({a}, OUTER({b}) = element) AND SOME({b}, element IN ({s}, {t}))",
+    "SOME({a}, NUMBER(element) < {n} OR element IN (TRUE)) OR SOME(items, {a} IS NULL AND {b} = {n})",
+    "NOT SOME({a}, element >= {s} OR GIVEN(element) AND element IS NULL)",
+    "SOME({b}, element > NOW() - DURATION('P1D')) AND SOME({a}, element <> {n})",
+    "SOME({a}, S_INTERSECTS(element, {g}) OR DISTANCE_M(element, POINT({n} {m})) < {k})",
 )
-VALUES: tuple[Any, ...] = (1, -2, 2.5, "x", "X", "it's", "two words", "2024-05-31", "2024-05-10T00:00:00Z", [1, "x"])
+VALUES: tuple[Any, ...] = (
+    1,
+    -2,
+    2.5,
+    "x",
+    "X",
+    "it's",
+    "two words",
+    "10.1.2.3",
+    "2024-05-31",
+    "2024-05-10T00:00:00Z",
+    [1, "x"],
+)
 VALUES += ([1, 1], {"type": "Point", "coordinates": [1, 1]}, {"type": "Point", "coordinates": [3, 0]})
 VALUES += ([{"a": 1, "b": "x"}, {"a": "2024-05-31", "b": [1]}], None, True)
 
 
 PARTS = {"a": NAMES, "b": NAMES, "g": SHAPES, "h": SHAPES, "n": NUMBERS, "m": NUMBERS, "k": NUMBERS}
-PARTS |= {"s": STRINGS, "t": STRINGS, "d": DAYS, "e": DAYS}
+PARTS |= {"s": STRINGS, "t": STRINGS, "i": NETWORKS, "j": NETWORKS, "d": DAYS, "e": DAYS}
 FILLS = st.fixed_dictionaries({name: st.sampled_from(values) for name, values in PARTS.items()})
 
 

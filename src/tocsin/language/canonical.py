@@ -13,7 +13,7 @@ from tocsin.errors import InvalidInput
 from tocsin.language.operators.operator import listed_text, operator_of
 from tocsin.language.tokens import is_plain_name
 from tocsin.model.event import Problem, value_of
-from tocsin.model.expression import Expression, fold
+from tocsin.model.expression import Expression, SomeValue, fold
 from tocsin.model.shapes import geojson_of
 from tocsin.model.values import LARGEST_INTEGER, UNTYPED, Box, Instant, Point, Range, Shape, Value
 
@@ -37,7 +37,7 @@ def to_text(expression: Expression) -> str:
     >>> to_text(parse("not(price<=580.0) or (color in('gold'))"))
     "NOT price <= 580 OR color IN ('gold')"
     """
-    return fold(expression, lambda node, parts: operator_of(node).text(node, parts)).text
+    return fold(expression, lambda node, parts: operator_of(node).text(node, parts), SomeValue).text
 
 
 def name_text(name: str) -> str:

@@ -20,7 +20,7 @@ from tocsin.language.operators.temporal import interval
 from tocsin.language.rules import too_deep
 from tocsin.language.tokens import too_many_nodes
 from tocsin.model.distinct_keys import DuplicateKey, object_of
-from tocsin.model.expression import MAX_DEPTH, MAX_NODES, Constant, Expression, fold
+from tocsin.model.expression import MAX_DEPTH, MAX_NODES, Constant, Expression, SomeValue, fold
 from tocsin.model.values import LARGEST_INTEGER
 
 
@@ -317,4 +317,4 @@ def to_json(expression: Expression) -> Json:
     >>> to_json(parse("price <= 580"))
     {'op': '<=', 'args': [{'property': 'price'}, 580]}
     """
-    return fold(expression, lambda node, parts: operator_of(node).json(node, parts))
+    return fold(expression, lambda node, parts: operator_of(node).json(node, parts), SomeValue)

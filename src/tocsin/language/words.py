@@ -63,11 +63,14 @@ SHAPES: Final = frozenset((*(f"{name}(" for name in functions.SHAPES), "Z("))
 NUMBERED: Final = {"AT_LEAST(": 1, "AT(": 2}
 """The functions of which an argument is a number that is part of the form of a text, not a slot."""
 
-SPECIAL: Final = SHAPES.union(INSTANTS, NUMBERED)
+SOME: Final = "SOME("
+"""The function whose condition is also read as one on the value itself, where `element` is the value."""
+
+SPECIAL: Final = SHAPES.union(INSTANTS, NUMBERED, (SOME,))
 """The functions whose arguments are not as those of others."""
 
-FIXED: Final = "'0123456789.+-"
-"""The first letters of marks that are not slots: an open end, or a number that is fixed."""
+FIXED: Final = "'0123456789.+-e"
+"""The first letters of marks that are not slots: an open end, a number that is fixed, or `element` beside SOME."""
 
 
 KINDS_OF_TOKENS: Final = {"NAME": "a", "QUOTED": "a", "STRING": "s", "NUMBER": "n", "SHAPE": "g"}

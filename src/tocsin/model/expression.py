@@ -381,15 +381,28 @@ def attributes(root: Expression) -> list[str]:
     return list(dict.fromkeys(n.name for n in walk(root) if isinstance(n, Attribute)))
 
 
-def fold(root: Expression, combine: Callable[[Expression, Sequence[Result]], Result]) -> Result:
+def fold(
+    root: Expression,
+    combine: Callable[[Expression, Sequence[Result]], Result],
+    ends_at: type[Node] | tuple[()] = (),
+) -> Result:
     """Call `combine(node, results of its children)` for every node, children first, and return the root's result.
 
-    `walk` puts parents before children. In reverse, every node finds its children's results on top of a stack, the
-    first child uppermost.
+    Nodes of the type `ends_at` count as if they had no children.
+
+    As in `walk`, parents come before children. In reverse, every node finds its children's results on top of a stack,
+    the first child uppermost.
     """
     results: list[Result] = []
-    for node in reversed(list(walk(root))):
-        count = len(node.children())
+    nodes: list[Expression] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        nodes.append(node)
+        if not isinstance(node, ends_at):
+            stack.extend(reversed(node.children()))
+    for node in reversed(nodes):
+        count = 0 if isinstance(node, ends_at) else len(node.children())
         if count:
             mine = results[-count:]
             mine.reverse()

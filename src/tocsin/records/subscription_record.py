@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from tocsin.errors import ExpressionError, InvalidInput, RecordError
@@ -14,7 +15,7 @@ from tocsin.language.keywords import TEXT
 from tocsin.language.operators.named import naming
 from tocsin.language.operators.text import settled
 from tocsin.language.templates import slot_of
-from tocsin.model.expression import Attribute, Expression, SomeValue, attributes, conjunction, walk
+from tocsin.model.expression import Attribute, Expression, attributes, conjunction, walk
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
 from tocsin.model.texts import Text
 from tocsin.model.values import class_of
@@ -24,6 +25,9 @@ from tocsin.records.subscription_chunk import payload_text
 
 FIELDS: Final = ("id", "where", "language", "named", "predicates", "score", "weights", "payload")
 _FIELDS: Final = frozenset(FIELDS)
+
+_MOST_ALIKE: Final = 80
+"""Rules of more nodes hardly ever have the same form."""
 
 
 class Parsed(NamedTuple):
@@ -130,14 +134,14 @@ def _expression_of(
 
 
 def _rule_of(where: str, templates: Templates | None) -> tuple[Expression | Instance, str, float | None]:
-    """The expression of a rule of another system. Rules of one form share a template, unless they have SOME in them."""
+    """The expression of a rule of another system. Rules of one form share a template from the fourth on."""
     try:
         tree, _, score = read_tagged(where)
     except ExpressionError as error:
         raise RecordError(str(error), "where") from None
-    if templates is None or any(isinstance(node, SomeValue) for node in walk(tree)):
+    if templates is None or len(list(islice(walk(tree), _MOST_ALIKE + 1))) > _MOST_ALIKE:
         return tree, where, score
-    instance = templates.instance(to_text(tree), advises=False)
+    instance = templates.instance(to_text(tree), advises=False, waits=True)
     return tree if instance is None else instance, where, score
 
 

@@ -21,6 +21,7 @@ from tocsin.language.operators.now import Bounds, Distance, bounded, bounds_of, 
 from tocsin.language.operators.operator import FUNCTIONS
 from tocsin.language.templates import Scalar, Values, placeholder, slot_of
 from tocsin.model.expression import (
+    AnyElement,
     Attribute,
     Between,
     Call,
@@ -129,8 +130,32 @@ class _Folding:
         tree = fold(self._template.tree, self._node)
         if not self._functions and not self._has_distances:
             return _Folded(self._template, {})
+        if not self._functions.keys() <= self._strings():
+            return _Folded(self._template, {})  # a number that SOME compares with elements, too
+        tree = fold(tree, self._with_own_slots)
         kinds = "".join(self._kinds) + "s" * len(self._more)
         return _Folded(Template(tree, kinds), self._functions, self._more)
+
+    def _strings(self) -> set[int]:
+        """The slots that may change: those of strings and, if no elements are asked about, all others."""
+        if not any(isinstance(node, AnyElement) for node in walk(self._template.tree)):
+            return set(range(len(self._kinds)))
+        return {slot for slot, kind in enumerate(self._template.kinds) if kind == "s"}
+
+    def _with_own_slots(self, node: Expression, parts: Sequence[Expression]) -> Expression:
+        """Conditions on elements keep their constants: SOME has each in two places, and only one is expanded."""
+        inner = [fold(one, self._unchanged) for one in node.inner()]
+        node = node.with_children(parts) if parts else node
+        return node.with_inner(inner) if inner else node
+
+    def _unchanged(self, node: Expression, parts: Sequence[Expression]) -> Expression:
+        slot = slot_of(node.value) if isinstance(node, Constant) and isinstance(node.value, str) else None
+        if slot is not None and slot in self._functions:
+            self._more.append((slot, str))
+            return _string(len(self._template.kinds) + len(self._more) - 1)
+        inner = [fold(one, self._unchanged) for one in node.inner()]
+        node = node.with_children(parts) if parts else node
+        return node.with_inner(inner) if inner else node
 
     def _node(self, node: Expression, parts: Sequence[Expression]) -> Expression:
         if isinstance(node, Comparison | Between):
@@ -210,7 +235,9 @@ def _last_address(network: str) -> str:
 
 
 def _texts_in(tree: Expression) -> list[_Slots]:
-    """The slots of each TEXT in a template's tree, in order."""
+    """The slots of each TEXT in a template's tree, in order; none if SOME asks for the same of elements."""
+    if any(isinstance(node, AnyElement) for node in walk(tree)):
+        return []
     return [_slots_of(cast(Call, node)) for node in walk(tree) if is_text(node)]
 
 

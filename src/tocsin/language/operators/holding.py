@@ -49,6 +49,7 @@ from tocsin.model.expression import (
     fold,
     walk,
 )
+from tocsin.model.readings import PART
 
 MAX_SOME: Final = 6
 """The most levels of SOME within SOME. Each level doubles the condition."""
@@ -187,10 +188,13 @@ def _concerns_lists(node: Expression, negated: bool = False) -> bool:
 
 
 def _about(path: str, condition: Expression) -> Expression:
-    """A condition on an element, as one on an attribute: `element` is the attribute, other names are its fields."""
+    """A condition on an element, as one on an attribute: `element` is the attribute, other names are its fields.
+
+    The names of a template begin with `PART`; the joined name does so, too.
+    """
 
     def name_of(attribute: Attribute) -> Attribute:
-        return Attribute(path if attribute.name == ELEMENT else f"{path}.{attribute.name}")
+        return Attribute(path if attribute.name == ELEMENT else f"{path}.{attribute.name.removeprefix(PART)}")
 
     def combine(node: Expression, parts: Sequence[Expression]) -> Expression:
         if isinstance(node, SomeValue):

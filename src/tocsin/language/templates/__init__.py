@@ -18,6 +18,7 @@ from tocsin.language.templates.placeholders import (
     placeholder,
     sample,
     slot_of,
+    slots_of_name,
 )
 from tocsin.language.templates.templates import Templates
 
@@ -33,4 +34,5 @@ __all__ = [
     "placeholder",
     "sample",
     "slot_of",
+    "slots_of_name",
 ]

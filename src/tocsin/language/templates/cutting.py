@@ -9,6 +9,7 @@ from tocsin.language.words import (
     NUMBERED,
     OPEN,
     SHAPES,
+    SOME,
     SPECIAL,
     find_shapes,
     fixed_word,
@@ -17,6 +18,7 @@ from tocsin.language.words import (
     split_words,
     split_words_and_shapes,
 )
+from tocsin.model.elements import ELEMENT
 
 
 def cut(text: str) -> tuple[list[str], list[str], list[str]]:
@@ -32,6 +34,8 @@ def cut(text: str) -> tuple[list[str], list[str], list[str]]:
         words = parts[1::2]
         marks = _marks(words)
     marks = _with_shapes(words, marks)
+    if SOME in marks:
+        marks = [ELEMENT if word == ELEMENT else mark for word, mark in zip(words, marks, strict=True)]
     for at, mark in enumerate(marks):
         number = at + NUMBERED.get(mark, 0)
         if number > at and marks[number : number + 1] == ["n"]:

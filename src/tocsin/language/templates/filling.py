@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, cast
 
-from tocsin.language.templates.placeholders import Scalar, Values, slot_of
-from tocsin.model.expression import Attribute, Constant, Expression, fold
+from tocsin.language.templates.placeholders import MARK, Scalar, Values, slot_of, slots_of_name
+from tocsin.model.expression import Attribute, Constant, Expression, SomeValue, fold
 from tocsin.model.readings import PART, attribute_of
 from tocsin.model.values import Box, Instant, Point, Shape
 
@@ -51,6 +52,9 @@ def scalars_of(node: Expression) -> tuple[Scalar, ...]:
 
 def filled(node: Expression, parts: Sequence[Expression], values: Values) -> Expression:
     """Rebuild a node of a template's tree, from its filled parts or with the values of its own slots."""
+    if isinstance(node, SomeValue):
+        items, condition = (fold(one, partial(filled, values=values)) for one in (node.items, node.condition))
+        return SomeValue(cast(Attribute, items), condition, parts[0])
     if parts:
         inner = [fold(one, lambda inside, of_it: filled(inside, of_it, values)) for one in node.inner()]
         return node.with_children(parts).with_inner(inner)
@@ -71,6 +75,13 @@ def value_for(scalar: Scalar, values: Values) -> Scalar:
     """The value for a placeholder; any other scalar is returned as it is."""
     slot = slot_of(scalar)
     if slot is None:
-        return scalar
+        joined = slots_of_name(scalar) if isinstance(scalar, str) and scalar.startswith(MARK) else ()
+        return _joined([cast(str, values[one]) for one in joined]) if joined else scalar
     value = values[slot]
     return value if not isinstance(scalar, float) or scalar > 0 else 0.0 - cast(float, value)
+
+
+def _joined(names: Sequence[str]) -> str:
+    """The name of a field, as SOME joins it. Of placeholders only the first keeps its mark."""
+    first, *others = names
+    return ".".join([first, *(name.removeprefix(MARK) for name in others)])

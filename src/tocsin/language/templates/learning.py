@@ -9,12 +9,20 @@ from typing import Any, cast
 from tocsin.errors import InvalidInput
 from tocsin.language.operators.operator import operator_of
 from tocsin.language.templates.filling import Template, filled, scalars_of, value_for
-from tocsin.language.templates.placeholders import MARK, Scalar, Values, placeholder, placeholder_text, slot_of
+from tocsin.language.templates.placeholders import (
+    Scalar,
+    Values,
+    placeholder,
+    placeholder_text,
+    slot_of,
+    slots_of_name,
+)
 from tocsin.language.templates.reading import Check, Reader, picker
 from tocsin.language.text import parse
 from tocsin.language.tokens import tokenize
 from tocsin.language.words import FIXED, KINDS, KINDS_OF_TOKENS
-from tocsin.model.expression import EVERYTHING, Constant, Expression, walk_all
+from tocsin.model.elements import ELEMENT
+from tocsin.model.expression import Attribute, Constant, Expression, IsNull, SomeValue, walk, walk_all
 from tocsin.model.values import Box, Point, crosses
 
 
@@ -28,7 +36,12 @@ def learn(example: str, marks: list[str]) -> Reader | None:
         return None
     nodes = list(walk_all(tree))
     scalars = [scalar for node in nodes for scalar in scalars_of(node)]
-    if _slots_of(scalars) != list(range(len(slots))):
+    found = _slots_of(scalars)
+    if any(isinstance(node, SomeValue) for node in nodes):
+        found = sorted(set(found))  # its condition is in the tree twice
+        if any(_asks_presence(node.meaning) for node in nodes if isinstance(node, SomeValue)):
+            return None  # it asks once for each name, and two slots may have one
+    if found != list(range(len(slots))):
         return None  # a value computed from several slots, as in an array, is not in any of them
     values = [placeholder(kind, slot) for slot, kind in enumerate(kinds)]
     if [value_for(scalar, values) for scalar in scalars] != scalars:
@@ -73,15 +86,20 @@ def with_placeholders(text: str, words: list[tuple[str, str]]) -> str | None:
     return " ".join([*pieces, text[end:]])
 
 
+def _asks_presence(meaning: Expression) -> bool:
+    """Whether a SOME is about the fields of objects, and about which of them are there."""
+    nodes = list(walk(meaning))
+    is_joined = any(isinstance(node, Attribute) and slots_of_name(node.name) for node in nodes)
+    return is_joined and any(isinstance(node, IsNull) for node in nodes)
+
+
 def _slots_of(scalars: Sequence[Scalar]) -> list[int]:
-    """The slots whose placeholders these are, with repetitions, in ascending order; -1 for a name of several."""
-    found = [-1 if _has_several(scalar) else slot_of(scalar) for scalar in scalars]
-    return sorted([slot for slot in found if slot is not None])
-
-
-def _has_several(scalar: Scalar) -> bool:
-    """Whether a string has placeholders in it, but is not one: SOME joins the names of an object and its field."""
-    return isinstance(scalar, str) and MARK in scalar and slot_of(scalar) is None and scalar != EVERYTHING
+    """The slots whose placeholders these are, with repetitions, in ascending order."""
+    found: list[int] = []
+    for scalar in scalars:
+        slot = slot_of(scalar)
+        found += [slot] if slot is not None else slots_of_name(scalar) if isinstance(scalar, str) else ()
+    return sorted(found)
 
 
 def _checks(nodes: Iterable[Expression]) -> list[Check]:
@@ -90,6 +108,8 @@ def _checks(nodes: Iterable[Expression]) -> list[Check]:
 
 
 def _check_of(node: Expression) -> Check | None:
+    if isinstance(node, SomeValue):
+        return lambda values: ELEMENT not in values  # a name in quotes, which would be the value itself
     rule = operator_of(node).rule_of_values(node)
     if rule is not None:
         problem, parts = rule

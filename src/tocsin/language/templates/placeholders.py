@@ -63,6 +63,18 @@ def slot_of(value: Scalar) -> int | None:
     return int(steps) if 0 <= steps < _MOST_SLOTS and steps.is_integer() else None
 
 
+def slots_of_name(name: str) -> tuple[int, ...]:
+    """The slots of a name that SOME joins, of an object and its field; empty for any other text.
+
+    >>> slots_of_name("\x000.2"), slots_of_name("\x001"), slots_of_name("a.b")
+    ((0, 2), (), ())
+    """
+    return tuple(map(int, name[1:].split("."))) if _JOINED.fullmatch(name) else ()
+
+
+_JOINED: Final = re.compile(rf"{MARK}\d+(?:\.\d+)+")
+
+
 def placeholder_text(kind: str, slot: int) -> str:
     """A placeholder as it is written in a text."""
     value = placeholder(kind, slot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from string import whitespace
-from typing import Final
+from typing import Final, TypeVar
 
 from tocsin.language.advice import Advice, advice_on
 from tocsin.language.operators.operator import may_need_advice
@@ -28,6 +28,11 @@ MOST_CHARACTERS: Final = 10_000_000
 
 _MOST_ADVICE: Final = 100  # in all
 
+_WAITS: Final = 3
+"""So many texts of a form are compiled alone, if it may stay with few."""
+
+_Known = TypeVar("_Known", "Reader | None", int)
+
 
 class Templates:
     """The templates seen so far. Threads may share one. When it is full, it forgets all templates and starts again.
@@ -44,16 +49,17 @@ class Templates:
 
     def __init__(self, texts: Mapping[str, Text] | None = None) -> None:
         self.texts = texts or {}  # settings by attribute, for a TEXT that names none
-        self._known: dict[str, Reader | None] = {}
+        self._known: dict[str, Reader | int | None] = {}  # a number of texts, while more are awaited
         self._characters = 0
         self._shapes: Mapping[str, Shape] = {}  # those of the texts that are expected
         self._advice: list[Advice] = []
         self.unnamed = 0  # pieces of advice since `name_advice`
 
-    def instance(self, text: str, *, advises: bool = True) -> Instance | None:
+    def instance(self, text: str, *, advises: bool = True, waits: bool = False) -> Instance | None:
         """The template of a text, and its values. None if the text has no template, or if `parse` rejects it.
 
-        Advice on the first texts of a form is recorded, unless `advises` is False.
+        Advice on the first texts of a form is recorded, unless `advises` is False. With `waits`, a template is learned
+        from the fourth text of its form: to learn it, and to compile it, takes as long as some texts alone.
 
         Cost: about 5 us for four predicates when the template is known, otherwise that of two or three calls of
         `parse`.
@@ -67,9 +73,11 @@ class Templates:
             return None
         parts[1::2] = marks
         skeleton = MARK.join(parts)
-        try:
-            reader = self._known[skeleton]
-        except KeyError:
+        reader = self._known.get(skeleton, 0)
+        if isinstance(reader, int):  # so many texts of the form came
+            if waits and reader < _WAITS:
+                self._remember(skeleton, reader + 1)
+                return None
             slots = [(w.strip(whitespace), m) for w, m in zip(words, marks, strict=True) if m in KINDS or m[0] in FIXED]
             example = with_placeholders(text, slots)
             if example is None:  # the text itself is at fault; the skeleton may be valid
@@ -108,8 +116,13 @@ class Templates:
         taken, self._advice, self.unnamed = self._advice, [], 0
         return taken
 
-    def _remember(self, skeleton: str, reader: Reader | None) -> Reader | None:
+    def _remember(self, skeleton: str, reader: _Known) -> _Known:
         if len(self._known) >= MOST_TEMPLATES or self._characters + len(skeleton) > MOST_CHARACTERS:
             self._known, self._characters = {}, 0
-        self._characters += len(skeleton)
-        return self._known.setdefault(skeleton, reader)  # another thread may have been first
+        known = self._known.get(skeleton, 0)
+        if not isinstance(known, int):
+            return known  # type: ignore[return-value]  # another thread was first
+        if skeleton not in self._known:
+            self._characters += len(skeleton)
+        self._known[skeleton] = reader
+        return reader

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from tocsin.columns.expressions.recipes.slots import slot_of_text
 from tocsin.language.canonical import constant_text, instant_text, name_text
-from tocsin.language.templates import MARK, SHAPE_PLACEHOLDER, slot_of
+from tocsin.language.templates import MARK, SHAPE_PLACEHOLDER, slot_of, slots_of_name
 from tocsin.model.elements import ELEMENT
 from tocsin.model.expression import EVERYTHING
 from tocsin.model.readings import PART, reading_of
@@ -51,8 +51,6 @@ class Name(NamedTuple):
 
 def name_of(compiled: str) -> Name:
     """The name with slots that a template's compiled name stands for. Raises `NoSlotError` if it is not of a slot."""
-    if PART not in compiled[1:]:
-        return Name("%s", (Slot(slot_of_text(compiled), str),))
     pieces = list(_pieces(compiled))
     form = "".join("%s" if isinstance(piece, Slot) else piece.replace("%", "%%") for piece in pieces)
     return Name(form, tuple(piece for piece in pieces if isinstance(piece, Slot)))
@@ -60,10 +58,14 @@ def name_of(compiled: str) -> Name:
 
 def _pieces(compiled: str) -> Iterator[str | Slot]:
     reading = reading_of(compiled)
-    if compiled == ELEMENT:
-        yield compiled  # as AT(items, 0) reads it; in a template's own text it is a slot
-        return
-    yield EVERYTHING if reading.attribute == EVERYTHING else Slot(slot_of_text(reading.attribute), str)
+    if reading.attribute in (EVERYTHING, ELEMENT):
+        yield reading.attribute  # `element` as AT(items, 0) reads it, or beside SOME; elsewhere it is a slot
+    else:
+        numbers = slots_of_name(reading.attribute) or (slot_of_text(reading.attribute),)
+        for place, number in enumerate(numbers):
+            if place:
+                yield "."
+            yield Slot(number, str)
     if not reading.kind:
         return
     yield PART + reading.kind
