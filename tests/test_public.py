@@ -48,6 +48,7 @@ NAMES = [
     "RecordError",
     "Reject",
     "Relaxed",
+    "Removal",
     "Report",
     "SegmentError",
     "ServedWindow",

@@ -46,7 +46,7 @@ from tocsin.language import parse, parse_json, quote, to_json, to_text
 from tocsin.language.dialects import convert
 from tocsin.model.fence import FenceChange, FenceChanges
 from tocsin.model.ranking import Relaxed, Similar, Top
-from tocsin.model.subscription import Match, Reject, Report, Subscription
+from tocsin.model.subscription import Match, Reject, Removal, Report, Subscription
 from tocsin.model.texts import Text
 from tocsin.model.values import Range
 from tocsin.model.window import Change
@@ -84,6 +84,7 @@ __all__ = [
     "RecordError",
     "Reject",
     "Relaxed",
+    "Removal",
     "Report",
     "SegmentError",
     "ServedWindow",

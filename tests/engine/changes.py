@@ -192,6 +192,26 @@ class Changes(RuleBasedStateMachine):
 
         assert ours == outcome(lambda: self.reference.unsubscribe(name))
 
+    @rule(some=st.lists(places, max_size=5), dry_run=st.booleans())
+    def unsubscribe_many(self, some: list[int], dry_run: bool) -> None:
+        """Ids that there are, and others; a dry run counts, and changes nothing."""
+        names = {self.chosen(place) for place in some}
+        there = names & self.reference.held.keys()
+
+        assert self.engine.unsubscribe_many(names, dry_run=dry_run) == (len(there), sorted(names - there))
+
+        for name in () if dry_run else there:
+            self.reference.unsubscribe(name)
+
+    @rule(payload=payloads.filter(lambda payload: isinstance(payload, dict)), wanted=st.sampled_from("xy"))
+    def unsubscribe_by_payload(self, payload: dict[str, Any], wanted: str) -> None:
+        chosen = [name for name, one in self.reference.held.items() if one.payload == payload and wanted == "x"]
+
+        assert self.engine.unsubscribe_many(only=f"ANY(to, element = '{wanted}')") == (len(chosen), [])
+
+        for name in chosen:
+            self.reference.unsubscribe(name)
+
     @rule(place=places, score=scores.filter(lambda score: score is not None))
     def rescore(self, place: int, score: float) -> None:
         name = self.chosen(place)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from tocsin.cli.options import Commands, new_command
 from tocsin.cli.rejects import counted
+from tocsin.engine import Engine
 from tocsin.engine.durable.current import current_engine, is_store
 from tocsin.engine.durable.examining import examine, rebuild
 from tocsin.engine.holdings import export, write_records
 from tocsin.errors import InvalidInput, SegmentError
+from tocsin.model.subscription import SubscriptionId
 from tocsin.segment import IndexFolder, current_segments
 from tocsin.store import holds_window, salvage
 from tocsin.window.durable import examine_window
+
+_ONLY_HELP: Final = "only subscriptions whose payload satisfies this condition, such as \"user = 'ann'\""
 
 
 def add_command(commands: Commands) -> None:
@@ -47,11 +53,29 @@ def add_command(commands: Commands) -> None:
         "export",
         help="write all subscriptions of a folder as JSON lines",
         description="Writes all subscriptions of a folder as JSON lines, which every command takes as SUBSCRIPTIONS.",
-        examples=("tocsin export alerts/ --out alerts.jsonl", "tocsin export alerts/ | jq .where"),
+        examples=(
+            "tocsin export alerts/ --out alerts.jsonl",
+            "tocsin export alerts/ --only \"user = 'ann'\" | jq .where",
+        ),
     )
     parser.add_argument("folder", metavar="FOLDER", help="the folder of a durable engine, or an index folder")
+    parser.add_argument("--only", metavar="TEXT", help=_ONLY_HELP)
     parser.add_argument("--out", metavar="FILE", help="the file (default: standard output)")
     parser.set_defaults(run=run_export)
+    parser = new_command(
+        commands,
+        "unsubscribe",
+        help="remove subscriptions from the folder of a durable engine",
+        description="Removes subscriptions from the folder of a durable engine, all of them or none: those with some "
+        "ids, or those whose payload satisfies a condition. Ask a service that has the folder open with DELETE "
+        "/v1/subscriptions?only= instead.",
+        examples=("tocsin unsubscribe alerts/ s1 s2", "tocsin unsubscribe alerts/ --only \"user = 'ann'\" --dry-run"),
+    )
+    parser.add_argument("folder", metavar="FOLDER", help="the folder of a durable engine")
+    parser.add_argument("ids", metavar="ID", nargs="*", help="the id of a subscription")
+    parser.add_argument("--only", metavar="TEXT", help=_ONLY_HELP)
+    parser.add_argument("--dry-run", action="store_true", help="count only, and remove nothing")
+    parser.set_defaults(run=run_unsubscribe)
 
 
 def run_doctor(given: argparse.Namespace) -> int:
@@ -95,10 +119,32 @@ def _examine_index(folder: Path) -> int:
 
 def run_export(given: argparse.Namespace) -> int:
     with current_engine(given.folder) as engine:
-        table = engine.subscriptions()
+        table = engine.subscriptions(only=given.only)
     if given.out is None:
         write_records(table, sys.stdout)
         return 0
     export(table, given.out)
     print(f"{counted(len(table), 'subscription')} in {given.out}")
     return 0
+
+
+def run_unsubscribe(given: argparse.Namespace) -> int:
+    if bool(given.ids) == (given.only is not None):
+        raise InvalidInput("give either ids, or a condition on payloads with --only")
+    if not is_store(given.folder):
+        raise InvalidInput(
+            f"{given.folder} is not the folder of a durable engine; `tocsin update` deletes from an index"
+        )
+    with current_engine(given.folder) if given.dry_run else Engine.open(given.folder) as engine:
+        ids = _ids(engine, given.ids) if given.ids else None
+        removed, unknown = engine.unsubscribe_many(ids, only=given.only, dry_run=given.dry_run)
+    print(f"{counted(removed, 'subscription')} {'would be removed' if given.dry_run else 'removed'}")
+    if unknown:
+        print(f"no such subscription: {', '.join(map(str, unknown))}", file=sys.stderr)
+    return 1 if unknown else 0
+
+
+def _ids(engine: Engine, texts: Sequence[str]) -> list[SubscriptionId]:
+    """Ids as an engine has them: in one whose ids are integers, numbers are integers."""
+    has_integers = type(next(iter(engine), None)) is int
+    return [int(text) if has_integers and text.removeprefix("-").isdecimal() else text for text in texts]

@@ -16,6 +16,7 @@ from tocsin.encoding import Points
 from tocsin.engine.engine_stats import EngineStats, stats_of
 from tocsin.engine.explaining import explain_stored
 from tocsin.engine.merging import Merger
+from tocsin.engine.only import Only, restricted
 from tocsin.engine.store import Store
 from tocsin.index import Plan
 from tocsin.index.alive import living
@@ -189,8 +190,13 @@ class Holdings:
         record = {"id": id, **as_given(source.text(number)), "score": source.score_of(number)}
         return record | optional_parts(payload, weights)
 
-    def subscriptions(self) -> pa.Table:
-        """All subscriptions at one moment, as a table.
+    def subscriptions(self, *, only: Only | None = None) -> pa.Table:
+        """All subscriptions at one moment, or a part of them, as a table.
+
+        Parameters
+        ----------
+        only : str or iterable of ids, optional
+            As in `match`: those whose payload satisfies a condition, or those with some ids.
 
         Returns
         -------
@@ -202,7 +208,7 @@ class Holdings:
         Cost: linear, plus sorting the ids.
         """
         with self._store.reading() as snapshots:
-            return held_table(snapshots)
+            return held_table(restricted(snapshots, only))
 
     def export(self, path: str | Path) -> None:
         """Write all subscriptions as JSON lines, atomically; `subscribe_many` and `tocsin.match` read them.

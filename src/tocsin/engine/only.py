@@ -5,10 +5,11 @@ The others are treated like removed ones, so that every index and every ranking 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import choose
 from tocsin.index.alive import bitmap, living
 from tocsin.language import parse_any
-from tocsin.model.subscription import SubscriptionId, shown
+from tocsin.model.subscription import SubscriptionId, checked_id, shown
 from tocsin.records.events import read_events
 from tocsin.segment import Snapshots, assemble
 from tocsin.segment.segment import Snapshot
@@ -57,6 +58,48 @@ def restricted(snapshots: Snapshots, only: Only | None) -> Snapshots:
         kept[key] = Snapshots([_only(one, key, keep) for one in snapshots], snapshots.id_type, snapshots.wanted)
     part: Snapshots = kept[key]
     return part
+
+
+class Choice(NamedTuple):
+    """Subscriptions that are to be removed: their ids, sorted, and their payloads if these were the reason.
+
+    One whose payload has changed since then is not removed: it was subscribed anew.
+    """
+
+    ids: list[SubscriptionId]
+    payloads: list[str | None] | None = None  # None: whatever the payload is
+
+    def parts(self, size: int) -> Iterator[Choice]:
+        """The choice in parts of so many subscriptions."""
+        for first in range(0, len(self.ids), size):
+            payloads = None if self.payloads is None else self.payloads[first : first + size]
+            yield Choice(self.ids[first : first + size], payloads)
+
+    def has(self, place: int, payload: str | None) -> bool:
+        """Whether the subscription at a place of the choice is still the one that was chosen."""
+        return self.payloads is None or (self.payloads[place] or None) == (payload or None)
+
+
+def choice_of(snapshots: Snapshots, condition: str) -> Choice:
+    """The subscriptions whose payload satisfies a condition; raises as `restricted` does. Cost: linear in all."""
+    pairs: list[tuple[SubscriptionId, str | None]] = []
+    for one in restricted(snapshots, condition):
+        payloads = one.payloads()
+        if len(one) and payloads is not None:
+            numbers = pa.array(living(one.alive, len(one)))
+            pairs += zip(one.all_ids().take(numbers).to_pylist(), payloads.take(numbers).to_pylist(), strict=True)
+    pairs.sort(key=itemgetter(0))
+    return Choice([id for id, _ in pairs], [payload for _, payload in pairs])
+
+
+def choice_of_ids(ids: Iterable[SubscriptionId]) -> Choice:
+    """The subscriptions with some ids; raises `InvalidInput` or `RecordError`."""
+    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
+        raise InvalidInput(
+            f"ids is {shown(ids)}; give several ids, such as a list, or a condition on payloads as only="
+        )
+    checked = {checked_id(id) for id in ids}
+    return Choice(sorted(checked, key=lambda id: (isinstance(id, str), id)))
 
 
 _Keep: TypeAlias = Callable[[Snapshot], NDArray[np.bool_]]

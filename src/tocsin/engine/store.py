@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.expressions.recipes import RecipeBook
 from tocsin.engine.delta import Delta
+from tocsin.engine.only import Choice
 from tocsin.engine.sources import SegmentSource, Source
 from tocsin.errors import DuplicateSubscription, RecordError, UnknownSubscription
 from tocsin.forking import awaited, renewed
@@ -26,7 +27,7 @@ from tocsin.index import Recent
 from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.records import Parsed
 from tocsin.segment import Segment, Snapshot, Snapshots
-from tocsin.segment.ids import Ids
+from tocsin.segment.ids import Ids, as_ids
 from tocsin.segment.ordering import ranks_of
 from tocsin.segment.scores import MOST_CHANGED
 from tocsin.segment.segment import Ranks
@@ -129,6 +130,43 @@ class Store:
             before = self._known(name)
             self._changed()
             self._bury(*before)
+
+    def remove_all(self, choice: Choice) -> list[SubscriptionId]:
+        """Remove the subscriptions of a choice, all of them or none; returns the ids of those that there were."""
+        with self.lock:
+            chosen = self._chosen(choice)
+            lives = [(source, source.lives()) for source in self._sources()]
+            self._changed()
+            try:
+                for source, number, _ in chosen:
+                    self._bury(source, number)
+            except BaseException:
+                for source, before in lives:
+                    source.put_lives(before)
+                raise
+        return [id for _, _, id in chosen]
+
+    def present(self, choice: Choice) -> list[SubscriptionId]:
+        """The ids of the subscriptions of a choice that there are."""
+        with self.lock:
+            return [id for _, _, id in self._chosen(choice)]
+
+    def _chosen(self, choice: Choice) -> list[tuple[Source, int, SubscriptionId]]:
+        """The live subscriptions of a choice: source, number and id."""
+        places = [place for place, id in enumerate(choice.ids) if type(id) is self.kind]
+        if not places:
+            return []
+        ids = as_ids(
+            pa.array([choice.ids[place] for place in places], pa.int64() if self.kind is int else pa.large_string())
+        )
+        chosen = []
+        for source in self._sources():
+            numbers, is_living = source.find_living(ids)
+            for which in np.flatnonzero(is_living).tolist():
+                number, place = int(numbers[which]), places[which]
+                if choice.payloads is None or choice.has(place, source.payload(number)):
+                    chosen.append((source, number, choice.ids[place]))
+        return chosen
 
     def rescore(self, name: SubscriptionId, score: float) -> None:
         """Change a score; raises `UnknownSubscription`."""

@@ -12,12 +12,13 @@ import pyarrow as pa
 from tocsin.engine.holdings import Holdings
 from tocsin.engine.loading import checked_rejects, collect, extras_of
 from tocsin.engine.merging import Merger
+from tocsin.engine.only import Choice, choice_of, choice_of_ids
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Statistics, choose, find_index, recent_structure
 from tocsin.language import Templates
-from tocsin.model.subscription import Reject, Report, SubscriptionId, checked_score
+from tocsin.model.subscription import Reject, Removal, Report, SubscriptionId, checked_score
 from tocsin.model.texts import Text
 from tocsin.records import Parsed, parsed_record, subscription_of
 from tocsin.records.subscriptions import Subscriptions
@@ -195,6 +196,61 @@ class SubscriptionSet(Holdings):
         """
         self._remove(id)
 
+    def unsubscribe_many(
+        self, ids: Iterable[SubscriptionId] | None = None, *, only: str | None = None, dry_run: bool = False
+    ) -> Removal:
+        """Remove many subscriptions: those with some ids, or those whose payload satisfies a condition.
+
+        Parameters
+        ----------
+        ids : iterable of str or int, optional
+            The ids. Those that no subscription has are in the result.
+        only : str, optional
+            A condition on payloads instead, as `match` takes it.
+        dry_run : bool
+            Whether to count only, and to remove nothing.
+
+        Returns
+        -------
+        Removal
+            How many were removed, and the unknown ids.
+
+        Raises
+        ------
+        InvalidInput
+            If neither `ids` nor `only` is given, or both are. `ExpressionError` says where a condition is wrong.
+        RecordError
+            If an id is neither a string nor an integer.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> for id, user in ("a", "ann"), ("b", "ann"), ("c", "bob"):
+        ...     engine.subscribe(id, "price < 5", payload={"user": user})
+        >>> engine.unsubscribe_many(only="user = 'ann'", dry_run=True)
+        Removal(removed=2, unknown=[])
+        >>> engine.unsubscribe_many(only="user = 'ann'"), list(engine)
+        (Removal(removed=2, unknown=[]), ['c'])
+        >>> engine.unsubscribe_many(["c", "d"])
+        Removal(removed=1, unknown=['d'])
+
+        Notes
+        -----
+        All are removed at once, or none. A subscription whose payload is replaced during the call stays.
+        Cost: linear in the ids; with `only`, in all subscriptions.
+        """
+        if ids is not None and only is None:
+            choice = choice_of_ids(ids)
+        elif ids is None and isinstance(only, str):
+            with self._store.reading() as snapshots:
+                choice = choice_of(snapshots, only)
+        else:
+            raise InvalidInput("give either ids, or a condition on payloads as only=")
+        present = self._store.present(choice) if dry_run else self._remove_all(choice)
+        unknown = set(choice.ids).difference(present) if only is None else ()
+        return Removal(len(present), [id for id in choice.ids if id in unknown])
+
     def rescore(self, id: SubscriptionId, score: float) -> None:
         """Change the score of a subscription.
 
@@ -258,6 +314,9 @@ class SubscriptionSet(Holdings):
 
     def _remove(self, id: SubscriptionId) -> None:
         self._store.remove(id)
+
+    def _remove_all(self, choice: Choice) -> list[SubscriptionId]:
+        return self._store.remove_all(choice)
 
     def _rescore(self, id: SubscriptionId, score: float) -> None:
         self._store.rescore(id, score)

@@ -197,6 +197,21 @@ class Report(_Report):
         return f"Report({self.accepted} accepted, {summary_of(self.errors)})"
 
 
+class Removal(NamedTuple):
+    """The result of removing many subscriptions, which unpacks as `removed, unknown = removal`.
+
+    Attributes
+    ----------
+    removed : int
+        The number of subscriptions that were removed, or that a dry run would remove.
+    unknown : list of str or int
+        The ids that no subscription has, sorted.
+    """
+
+    removed: int
+    unknown: list[SubscriptionId]
+
+
 def summary_of(rejects: Sequence[Reject]) -> str:
     """The number of rejects and the reason for the first, as text for users."""
     if not rejects:

@@ -135,6 +135,20 @@ class SubscriptionTable:
             self._connection.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?)", values)
         return found
 
+    def remove_all(self, ids: Sequence[str | int], sequence: int) -> int:
+        """Remove subscriptions that there are, numbered from `sequence` + 1 on; returns the last number."""
+        self.flush()
+        if self._tombstones is not None:
+            for id in ids:
+                self._tombstones.add(id)
+        run = self._connection.executemany
+        run(
+            "INSERT OR REPLACE INTO tombstones SELECT id, ?, version FROM subscriptions WHERE id = ?",
+            ((number, id) for number, id in enumerate(ids, sequence + 1)),
+        )
+        run("DELETE FROM subscriptions WHERE id = ?", ((id,) for id in ids))
+        return sequence + len(ids)
+
     def rescore(self, id: str | int, score: float, sequence: int, version: int | None = None) -> bool:
         """Change a score; returns whether there is such a subscription."""
         self.flush()

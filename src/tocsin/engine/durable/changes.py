@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.engine.loading import raise_first
+from tocsin.engine.only import Choice
 from tocsin.engine.store import Store
 from tocsin.errors import DuplicateSubscription, RecordError, UnknownSubscription
 from tocsin.model.subscription import Reject, SubscriptionId, shown
@@ -112,6 +113,23 @@ class Remove:
 
     def apply(self) -> None:
         self.store.remove(self.id)
+
+
+@dataclass(slots=True)
+class RemoveAll:
+    """Remove the subscriptions of a choice, all of them or none; `apply` returns the ids of those that there were."""
+
+    store: Store
+    choice: Choice
+    removed: list[SubscriptionId] = field(default_factory=list)  # once it is written
+    is_alone = True  # memory has all earlier changes
+
+    def write(self, database: Database, sequence: int, touched: set[SubscriptionId]) -> int:
+        self.removed = self.store.present(self.choice)
+        return database.subscriptions.remove_all(self.removed, sequence)
+
+    def apply(self) -> list[SubscriptionId]:
+        return self.store.remove_all(Choice(self.removed))
 
 
 @dataclass(slots=True)

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from tocsin.engine.durable.amending import Amend
-from tocsin.engine.durable.changes import Put, PutAll, Remove, Rescore
+from tocsin.engine.durable.changes import Put, PutAll, Remove, RemoveAll, Rescore
 from tocsin.engine.durable.checkpoints import Checkpoints
 from tocsin.engine.engine import Engine
 from tocsin.engine.holdings import optional_parts
 from tocsin.engine.loading import checked_rejects, collect
+from tocsin.engine.only import Choice
 from tocsin.engine.sources import SegmentSource
 from tocsin.errors import InvalidInput, RecordError, SegmentError, StoreError
 from tocsin.model.subscription import Reject, SubscriptionId
@@ -40,9 +41,9 @@ _IN_BULK: Final = 512
 class DurableEngine(Engine):
     """An engine whose subscriptions survive a crash. `Engine.open` makes one.
 
-    `subscribe`, `subscribe_many`, `unsubscribe` and `rescore` return when the change is durable. Changes of many
-    threads share transactions. Everything else is as in `Engine`. A process that was forked from the writer may match,
-    but not change anything.
+    `subscribe`, `subscribe_many`, `unsubscribe`, `unsubscribe_many` and `rescore` return when the change is durable.
+    Changes of many threads share transactions. Everything else is as in `Engine`. A process that was forked from the
+    writer may match, but not change anything.
 
     Attributes
     ----------
@@ -235,6 +236,10 @@ class DurableEngine(Engine):
 
     def _remove(self, id: SubscriptionId) -> None:
         self._require_writer().commit(Remove(self._store, id))
+
+    def _remove_all(self, choice: Choice) -> list[SubscriptionId]:
+        removed: list[SubscriptionId] = self._require_writer().commit(RemoveAll(self._store, choice))
+        return removed
 
     def _rescore(self, id: SubscriptionId, score: float) -> None:
         self._require_writer().commit(Rescore(self._store, id, score))
