@@ -39,8 +39,9 @@ BODIES: dict[tuple[str, str], Any] = {
 }
 """A good body of each call that takes one."""
 OPTIONS = {
-    "/v1/stream": {"destinations": "ID"},
-    "/v1/destinations/{id}/deliveries/{sequence}/subscriptions": {"part": "0"},
+    ("GET", "/v1/stream"): {"destinations": "ID"},
+    ("GET", "/v1/destinations/{id}/deliveries/{sequence}/subscriptions"): {"part": "0"},
+    ("DELETE", "/v1/subscriptions"): {"id": "ID"},
 }
 OPEN = {("GET", one): 200 for one in ("/healthz", "/readyz", "/openapi.json", "/docs")} | {
     ("POST", "/v1/session"): 401,  # the token in its body is not one
@@ -105,7 +106,7 @@ def asked(client: httpx.Client, call: Call, id: str = "mine") -> httpx.Response:
     path = call.path.replace("{id}", id).replace("{name}", id).replace("{sequence}", "1")
     body = BODIES.get((call.method, call.path))
     more: dict[str, Any] = {
-        "params": {name: value.replace("ID", id) for name, value in OPTIONS.get(call.path, {}).items()}
+        "params": {name: value.replace("ID", id) for name, value in OPTIONS.get((call.method, call.path), {}).items()}
     }
     if body is not None:
         kind = "application/json" if "application/json" in call.takes else next(iter(call.takes))

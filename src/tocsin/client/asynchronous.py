@@ -12,7 +12,7 @@ from tocsin.client.async_hosting import AsyncHosting
 from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Match, Report, SubscriptionId
+from tocsin.model.subscription import Match, Removal, Report, SubscriptionId
 
 
 class AsyncClient(AsyncHosting):
@@ -131,6 +131,27 @@ class AsyncClient(AsyncHosting):
         """
         await self._ask(calls.unsubscribe(id))
 
+    async def unsubscribe_many(
+        self, ids: Iterable[SubscriptionId] | None = None, *, only: str | None = None, dry_run: bool = False
+    ) -> Removal:
+        """Remove many subscriptions: those with some ids, or those whose payload satisfies a condition.
+
+        Parameters
+        ----------
+        ids
+            As in `tocsin.Client.unsubscribe_many`.
+        only
+            As in `tocsin.Client.unsubscribe_many`.
+        dry_run
+            As in `tocsin.Client.unsubscribe_many`.
+
+        Returns
+        -------
+        Removal
+            As in `tocsin.Client.unsubscribe_many`.
+        """
+        return await anext(aiter(self._items(conversations.removals(ids, only, dry_run=dry_run))))
+
     async def rescore(self, id: SubscriptionId, score: float) -> None:
         """Change a score.
 
@@ -209,15 +230,20 @@ class AsyncClient(AsyncHosting):
         """
         return await self._ask(calls.publish(events, key))
 
-    def subscriptions(self) -> AsyncIterator[dict[str, Any]]:
-        """All subscriptions in the order of their ids.
+    def subscriptions(self, *, only: str | None = None) -> AsyncIterator[dict[str, Any]]:
+        """All subscriptions, or a part of them, in the order of their ids.
+
+        Parameters
+        ----------
+        only
+            As in `tocsin.Client.subscriptions`.
 
         Returns
         -------
         iterator of dict
             As in `tocsin.Client.subscriptions`.
         """
-        return self._items(pages("/v1/subscriptions", "subscriptions"))
+        return self._items(pages("/v1/subscriptions", "subscriptions", only=only))
 
     def __repr__(self) -> str:
         return f"AsyncClient({self._url!r})"

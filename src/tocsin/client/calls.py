@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tocsin.errors import DuplicateSubscription, InvalidInput, RecordError, ServiceError, UnknownSubscription
 from tocsin.model.ranking import RANKINGS, Ranking
-from tocsin.model.subscription import Hit, Match, Omitted, Reject, Report, SubscriptionId
+from tocsin.model.subscription import Hit, Match, Omitted, Reject, Removal, Report, SubscriptionId
 
 Result = TypeVar("Result")
 Event: TypeAlias = Mapping[str, Any]
@@ -71,7 +71,7 @@ class Ask(Generic[Result]):
     method: str
     path: str
     read: Callable[[int, bytes], Result]
-    params: Mapping[str, str | int | float] = field(default_factory=dict)
+    params: Mapping[str, str | int | float | Sequence[str]] = field(default_factory=dict)
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     may_repeat: bool = True  # whether sending it twice does what sending it once does
@@ -161,13 +161,26 @@ def unsubscribe(id: SubscriptionId) -> Ask[None]:
     return Ask("DELETE", f"/v1/subscriptions/{path_part(id)}", no_answer, id=id, may_repeat=False)
 
 
+def unsubscribe_many(ids: Sequence[SubscriptionId], only: str | None, *, dry_run: bool) -> Ask[Removal]:
+    """The removal of subscriptions with some ids, which are few, or with a condition on their payloads."""
+    params: dict[str, Any] = {"only": only} if only is not None else {"id": [str(id) for id in ids]}
+
+    def read(status: int, body: bytes) -> Removal:
+        document = json.loads(body)
+        return Removal(document["removed"], document.get("unknown", []))
+
+    params |= {"dry_run": "true"} if dry_run else {}
+    return Ask("DELETE", "/v1/subscriptions", read, params=params, may_repeat=dry_run)
+
+
 def get(id: SubscriptionId) -> Ask[dict[str, Any]]:
     return Ask("GET", f"/v1/subscriptions/{path_part(id)}", answer_document, id=id)
 
 
-def page(path: str, after: str | None, limit: int = 1000) -> Ask[dict[str, Any]]:
-    """A page of subscriptions or destinations."""
-    return Ask("GET", path, answer_document, params={"limit": limit} | ({} if after is None else {"after": after}))
+def page(path: str, after: str | None, limit: int = 1000, *, only: str | None = None) -> Ask[dict[str, Any]]:
+    """A page of subscriptions or destinations. Options that are None are left out."""
+    given = {name: value for name, value in {"after": after, "only": only}.items() if value is not None}
+    return Ask("GET", path, answer_document, params={"limit": limit, **given})
 
 
 def subscribe_many(records: pa.Table | Iterable[Mapping[str, Any]], path: str = "/v1/subscriptions") -> Ask[Report]:

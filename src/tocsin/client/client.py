@@ -13,7 +13,7 @@ from tocsin.client.conversations import pages
 from tocsin.client.hosting import Hosting
 from tocsin.errors import UnknownSubscription
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Match, Report, SubscriptionId
+from tocsin.model.subscription import Match, Removal, Report, SubscriptionId
 
 
 class Client(Hosting):
@@ -157,6 +157,39 @@ class Client(Hosting):
         """
         self._ask(calls.unsubscribe(id))
 
+    def unsubscribe_many(
+        self, ids: Iterable[SubscriptionId] | None = None, *, only: str | None = None, dry_run: bool = False
+    ) -> Removal:
+        """Remove many subscriptions: those with some ids, or those whose payload satisfies a condition.
+
+        Parameters
+        ----------
+        ids : iterable of str or int, optional
+            The ids.
+        only : str, optional
+            A condition on payloads instead, as in `tocsin.Engine.unsubscribe_many`.
+        dry_run : bool, default False
+            Count only, and remove nothing.
+
+        Returns
+        -------
+        Removal
+            How many were removed, and the ids that no subscription has.
+
+        Raises
+        ------
+        InvalidInput
+            If neither `ids` nor `only` is given, or both are.
+        RecordError
+            If an id, or the condition, cannot be used.
+
+        Notes
+        -----
+        The service removes 10,000 subscriptions in a transaction, or 50 that are named by their ids. After an error in
+        the middle, some are removed; the next call removes the others.
+        """
+        return next(iter(self._items(conversations.removals(ids, only, dry_run=dry_run))))
+
     def rescore(self, id: SubscriptionId, score: float) -> None:
         """Change a score.
 
@@ -201,15 +234,20 @@ class Client(Hosting):
             return False
         return True
 
-    def subscriptions(self) -> Iterator[dict[str, Any]]:
-        """All subscriptions in the order of their ids.
+    def subscriptions(self, *, only: str | None = None) -> Iterator[dict[str, Any]]:
+        """All subscriptions, or a part of them, in the order of their ids.
+
+        Parameters
+        ----------
+        only : str, optional
+            A condition that their payloads satisfy.
 
         Returns
         -------
         iterator of dict
             Each as `get` gives it. What changes meanwhile may be there or not.
         """
-        return self._items(pages("/v1/subscriptions", "subscriptions"))
+        return self._items(pages("/v1/subscriptions", "subscriptions", only=only))
 
     # Matching and publishing
 

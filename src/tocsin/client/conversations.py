@@ -16,12 +16,14 @@ from tocsin.client import calls, delivery_calls
 from tocsin.client.calls import Ask, Event, Matched
 from tocsin.client.delivery_calls import Delivery
 from tocsin.client.streams import checked_gaps
-from tocsin.errors import ServiceError
+from tocsin.errors import InvalidInput, ServiceError
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Match
+from tocsin.model.subscription import Match, Removal, SubscriptionId, removed_ids
 
 Item = TypeVar("Item")
 Conversation: TypeAlias = Generator[Ask[Any] | Item, Any, None]
+_IDS_AT_ONCE: Final = 50
+"""Ids of a request, which are in its URL."""
 END: Final = object()
 """What follows the last step of a conversation."""
 
@@ -34,15 +36,30 @@ def answered(conversation: Conversation[Item], answer: Any) -> Any:
         return END
 
 
-def pages(path: str, name: str) -> Conversation[dict[str, Any]]:
+def pages(path: str, name: str, *, only: str | None = None) -> Conversation[dict[str, Any]]:
     """All documents of some kind, page by page."""
     after: str | None = None
     while True:
-        page = yield calls.page(path, after)
+        page = yield calls.page(path, after, only=only)
         yield from page[name]
         after = page.get("next")
         if after is None:
             return
+
+
+def removals(ids: Iterable[SubscriptionId] | None, only: str | None, *, dry_run: bool) -> Conversation[Removal]:
+    """The removal of many subscriptions, with some ids a request."""
+    if only is not None and ids is None:
+        yield (yield calls.unsubscribe_many((), only, dry_run=dry_run))
+        return
+    if ids is None or only is not None:
+        raise InvalidInput("give either ids, or a condition on payloads as only=")
+    names, removed, unknown = removed_ids(ids), 0, list[SubscriptionId]()
+    for first in range(0, len(names), _IDS_AT_ONCE):
+        part = yield calls.unsubscribe_many(names[first : first + _IDS_AT_ONCE], None, dry_run=dry_run)
+        removed += part.removed
+        unknown += part.unknown
+    yield Removal(removed, unknown)
 
 
 def matches(event: Event, ranking: Ranking | None) -> Conversation[Match]:

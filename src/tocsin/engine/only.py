@@ -5,7 +5,7 @@ The others are treated like removed ones, so that every index and every ranking 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from operator import itemgetter
@@ -23,7 +23,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import choose
 from tocsin.index.alive import bitmap, living
 from tocsin.language import parse_any
-from tocsin.model.subscription import SubscriptionId, checked_id, shown
+from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.records.events import read_events
 from tocsin.segment import Snapshots, assemble
 from tocsin.segment.segment import Snapshot
@@ -92,14 +92,18 @@ def choice_of(snapshots: Snapshots, condition: str) -> Choice:
     return Choice([id for id, _ in pairs], [payload for _, payload in pairs])
 
 
-def choice_of_ids(ids: Iterable[SubscriptionId]) -> Choice:
-    """The subscriptions with some ids; raises `InvalidInput` or `RecordError`."""
-    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
-        raise InvalidInput(
-            f"ids is {shown(ids)}; give several ids, such as a list, or a condition on payloads as only="
-        )
-    checked = {checked_id(id) for id in ids}
-    return Choice(sorted(checked, key=lambda id: (isinstance(id, str), id)))
+def ids_after(snapshots: Snapshots, condition: str, after: SubscriptionId | None, most: int) -> list[SubscriptionId]:
+    """The first ids, behind one of them, of the subscriptions whose payload satisfies a condition, sorted."""
+    parts = [
+        one.all_ids().take(pa.array(living(one.alive, len(one))))
+        for one in restricted(snapshots, condition)
+        if len(one)
+    ]
+    ids = pa.chunked_array(parts, snapshots.id_type)
+    if after is not None:
+        ids = ids.filter(pc.greater(ids, pa.scalar(after, snapshots.id_type)))
+    first: list[SubscriptionId] = ids.take(pc.sort_indices(ids)[:most]).to_pylist()
+    return first
 
 
 _Keep: TypeAlias = Callable[[Snapshot], NDArray[np.bool_]]

@@ -12,13 +12,13 @@ import pyarrow as pa
 from tocsin.engine.holdings import Holdings
 from tocsin.engine.loading import checked_rejects, collect, extras_of
 from tocsin.engine.merging import Merger
-from tocsin.engine.only import Choice, choice_of, choice_of_ids
+from tocsin.engine.only import Choice, choice_of
 from tocsin.engine.sources import SegmentSource
 from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Statistics, choose, find_index, recent_structure
 from tocsin.language import Templates
-from tocsin.model.subscription import Reject, Removal, Report, SubscriptionId, checked_score
+from tocsin.model.subscription import Reject, Removal, Report, SubscriptionId, checked_score, removed_ids
 from tocsin.model.texts import Text
 from tocsin.records import Parsed, parsed_record, subscription_of
 from tocsin.records.subscriptions import Subscriptions
@@ -241,7 +241,7 @@ class SubscriptionSet(Holdings):
         Cost: linear in the ids; with `only`, in all subscriptions.
         """
         if ids is not None and only is None:
-            choice = choice_of_ids(ids)
+            choice = Choice(removed_ids(ids))
         elif ids is None and isinstance(only, str):
             with self._store.reading() as snapshots:
                 choice = choice_of(snapshots, only)

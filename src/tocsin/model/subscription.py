@@ -9,7 +9,7 @@ from enum import Enum
 from os import PathLike
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from tocsin.errors import LeftOut, RecordError, in_field
+from tocsin.errors import InvalidInput, LeftOut, RecordError, in_field
 from tocsin.model.expression import Expression
 from tocsin.model.values import class_of
 
@@ -236,6 +236,14 @@ def checked_id(raw: object) -> SubscriptionId:
     if raw is None:
         raise RecordError("the subscription has no id; give it a string or an integer", "id")
     raise RecordError(f"an id is a string or an integer, not {class_of(raw)}", "id")
+
+
+def removed_ids(ids: object) -> list[SubscriptionId]:
+    """The ids of subscriptions to remove, each once, sorted; raises `InvalidInput`, or `RecordError` for one id."""
+    if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
+        detail = f"ids is {shown(ids)}; give several ids, such as a list, or a condition on payloads as only="
+        raise InvalidInput(detail)
+    return sorted({checked_id(id) for id in ids}, key=lambda id: (isinstance(id, str), id))
 
 
 def checked_score(raw: object) -> float:

@@ -22,6 +22,7 @@ from tocsin.service.calls import (
     matching,
     operations,
     regions,
+    removing,
     sessions,
     streams,
     subscriptions,
@@ -36,6 +37,7 @@ from tocsin.service.tracing import Traced
 _OF_RESOURCES: Final[Sequence[Call]] = (
     *events.CALLS,
     *subscriptions.CALLS,
+    *removing.CALLS,
     *matching.CALLS,
     *checking.CALLS,
     *destinations.CALLS,

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tocsin.engine.durable.changes import Put, PutAll, Remove, rows_of
+from tocsin.engine.durable.changes import Put, PutAll, Remove, RemoveAll, rows_of
 from tocsin.engine.durable.transactions import Transactions
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.service.directory import NOWHERE, Destination, Directory, Route
 from tocsin.service.fences.areas import Area, Areas
 from tocsin.service.problems import Problem, conflict, unknown
 from tocsin.service.throttles import drop_told
-from tocsin.store import Database
+from tocsin.store import Database, overwriting
 
 _PUT_ROUTE: Final = "INSERT OR REPLACE INTO service_routes VALUES (?, ?, ?, ?, ?, ?)"
 _DROP_ROUTE: Final = "DELETE FROM service_routes WHERE id = ?"
@@ -113,6 +113,30 @@ class RemoveSubscription:
         self.remove.apply()
         self.directory.route(self.remove.id, None)
         self.fences.place([Area(self.remove.id)])
+
+
+@dataclass(slots=True)
+class RemoveSubscriptions:
+    """Remove the subscriptions of a choice and their routes, all of them or none. Returns the ids of those removed."""
+
+    directory: Directory
+    fences: Areas
+    remove: RemoveAll
+    is_alone = True
+
+    def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        with overwriting(database.connection) as connection:
+            last = self.remove.write(database, sequence, touched)
+            connection.executemany(_DROP_ROUTE, ((id,) for id in self.remove.removed))
+            drop_told(database, self.remove.removed)
+        return last
+
+    def apply(self) -> list[SubscriptionId]:
+        removed = self.remove.apply()
+        for id in removed:
+            self.directory.route(id, None)
+        self.fences.place(map(Area, removed))
+        return removed
 
 
 @dataclass(slots=True)

@@ -101,6 +101,7 @@ EXAMPLES: Final[dict[str, Any]] = {
             }
         ]
     },
+    "Removed": {"removed": 2, "dry_run": False},
     "Report": {"accepted": 2, "rejected": 1, "errors": [{"row": 1, "id": "s2", "field": "where", "reason": "..."}]},
     "Results": {"results": [{"message": "offer-17", "score": 0.794}]},
     "Retried": {"sequence": 1},

@@ -126,6 +126,11 @@ class Hub:
                 if not watch.waiting:
                     del self._watches[one.number]
 
+    def forget(self) -> None:
+        """Drop all deliveries in memory, which are not those of the database any more."""
+        for watch in self._watches.values():
+            watch.clear(watch.ends)
+
     def deleted(self, destination: Destination) -> None:
         """Wake those who wait for a destination that is not there any more."""
         watch = self._watches.get(destination.number)

@@ -6,7 +6,9 @@ short. Then it has fewer subscriptions than it could, and says where the next pa
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tocsin.model.subscription import SubscriptionId
@@ -25,10 +27,12 @@ def read(
     limit: int,
     search: str | None = None,
     destination: int | None = None,
+    chosen: Sequence[SubscriptionId] | None = None,
 ) -> tuple[list[Row], SubscriptionId | None]:
     """The subscriptions after an id, whose ids come first in the rows of `select`, and the id before the next page.
 
-    That id is None if there are no more. `search` is a text in the id or the condition, `destination` a number.
+    That id is None if there are no more. `search` is a text in the id or the condition, `destination` a number,
+    `chosen` the first `MOST_ROWS` ids that may be on the page, sorted.
     """
     conditions: list[str] = []
     values: list[Any] = []
@@ -36,7 +40,11 @@ def read(
         conditions.append("s.id > ?")
         values.append(after)
     end = None
-    if search or destination is not None:
+    if chosen is not None:
+        end = chosen[-1] if len(chosen) >= MOST_ROWS else None
+        conditions.append("s.id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(chosen))
+    elif search or destination is not None:
         end = _end(connection, after)
         if end is not None:
             conditions.append("s.id <= ?")

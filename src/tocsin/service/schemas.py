@@ -11,6 +11,7 @@ _NUMBER: Final = {"type": "number"}
 _COUNT: Final = {"type": "integer", "minimum": 0}
 _TIME: Final = {"type": "string", "format": "date-time"}
 _ID: Final = {"type": ["string", "integer"]}
+_IDS: Final = {"type": "array", "items": _ID}
 _ANY: Final[dict[str, Any]] = {}
 
 
@@ -342,6 +343,11 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         additionalProperties=False,
     ),
+    "Removed": _object({"removed": _COUNT, "dry_run": {"type": "boolean"}, "unknown": _IDS, "erased": _COUNT}),
+    "Report": _object(
+        {"accepted": _COUNT, "rejected": _COUNT, "errors": _ERRORS, "sequence": _COUNT},
+        "accepted", "rejected", "errors",
+    ),
     "Results": _object(
         {
             "results": {
@@ -354,10 +360,6 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Retried": _object({"sequence": _COUNT}, "sequence"),
     "Rotated": _object({"secret": _TEXT, "secrets": _COUNT, "old_until": _TIME}, "secrets"),
     "Rotation": _object({"secret": _TEXT, "keep_s": _NUMBER}, additionalProperties=False),
-    "Report": _object(
-        {"accepted": _COUNT, "rejected": _COUNT, "errors": _ERRORS, "sequence": _COUNT},
-        "accepted", "rejected", "errors",
-    ),
     "Session": _object(
         {
             "tenant": _TEXT, "scopes": {"type": "array", "items": _TEXT}, "name": _TEXT,

@@ -7,7 +7,7 @@ writes. `writer` opens and closes the three. `write_ahead_log` notices a damaged
 """
 
 from tocsin.store.committing import Change, Committer, Progress, concerns_store
-from tocsin.store.connections import Filling, bounded, is_damage
+from tocsin.store.connections import Filling, bounded, is_damage, overwriting
 from tocsin.store.contents import (
     WINDOW,
     holds_window,
@@ -52,6 +52,7 @@ __all__ = [
     "holds_window",
     "is_damage",
     "missing_changes",
+    "overwriting",
     "refuse_others",
     "require_local",
     "require_no_window",

@@ -94,6 +94,17 @@ class Filling:
         self._bytes -= size_of(*texts)
 
 
+@contextmanager
+def overwriting(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Let the pages of the database keep nothing of what is deleted or replaced, within a transaction."""
+    (before,) = connection.execute("PRAGMA secure_delete").fetchone()
+    connection.execute("PRAGMA secure_delete = ON")
+    try:
+        yield connection
+    finally:
+        connection.execute(f"PRAGMA secure_delete = {before}")
+
+
 def bounded(
     cursor: sqlite3.Cursor | Generator[tuple[Any, ...]], limit: int, size_limit: int | None = None
 ) -> tuple[list[tuple[Any, ...]], bool]:

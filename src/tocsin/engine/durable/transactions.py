@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from tocsin.engine.durable.changes import Put, PutAll, Remove
+from tocsin.engine.durable.changes import Put, PutAll, Remove, RemoveAll
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.loading import collect
+from tocsin.engine.only import Choice, choice_of, ids_after
 from tocsin.model.subscription import SubscriptionId
 from tocsin.records import parsed_record
 from tocsin.records.subscriptions import Check
@@ -63,6 +64,31 @@ class Transactions:
     def remove(self, id: SubscriptionId) -> Remove:
         """The change that removes a subscription."""
         return Remove(self._engine._store, id)
+
+    def choice(self, condition: str) -> Choice:
+        """The subscriptions whose payload satisfies a condition. Cost: linear in all."""
+        with self._engine._store.reading() as snapshots:
+            return choice_of(snapshots, condition)
+
+    def ids_after(self, condition: str, after: SubscriptionId | None, most: int) -> list[SubscriptionId]:
+        """The first ids, after one of them, of the subscriptions that `choice` finds."""
+        with self._engine._store.reading() as snapshots:
+            return ids_after(snapshots, condition, after, most)
+
+    def present(self, choice: Choice) -> list[SubscriptionId]:
+        """The ids of the subscriptions of a choice that there are."""
+        return self._engine._store.present(choice)
+
+    def remove_all(self, choice: Choice) -> RemoveAll:
+        """The change that removes the subscriptions of a choice."""
+        return RemoveAll(self._engine._store, choice)
+
+    def rewrite_index(self) -> None:
+        """Write the index without what was removed, also if it has all changes already."""
+        self._engine.merge()
+        for _ in range(2):  # the folder also has the version before the current one
+            self._engine._saved = min(self._engine._saved, self._engine.sequence - 1)
+            self._engine.checkpoint()
 
     def grown(self, waiting: int | None = None) -> None:
         """Start a merge if `waiting`, what `Put.apply` returned, is many; after other changes always."""

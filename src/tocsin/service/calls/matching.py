@@ -50,7 +50,7 @@ async def match(exchange: Exchange) -> Response:
     form, ranking = bodies.media_type(exchange.request, forms), ranking_of(exchange.asked)
     if exchange.asked.flag("explain"):
         return await _explained(exchange, form, ranking)
-    named, only = exchange.asked.flag("named"), _only(exchange)
+    named, only = exchange.asked.flag("named"), only_of(exchange)
     if form == bodies.LINES and (named or only is not None):
         raise invalid("named and only are for one event as JSON, or for an Arrow stream", field="named")
     body, quotas, after = await exchange.body(), exchange.service.quotas, _after(exchange)
@@ -112,7 +112,7 @@ async def _of_lines(exchange: Exchange, lines: bodies.Lines, ranking: Ranking | 
     return b"".join(parts)
 
 
-def _only(exchange: Exchange) -> str | None:
+def only_of(exchange: Exchange) -> str | None:
     """The condition on payloads, which must be one."""
     only = exchange.asked.text("only")
     try:

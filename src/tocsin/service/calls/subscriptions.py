@@ -32,6 +32,7 @@ from tocsin.service.api import (
     versioned,
 )
 from tocsin.service.calls import bulks
+from tocsin.service.calls.matching import only_of
 from tocsin.service.calls.routing import FIELDS, members_of, route_of
 from tocsin.service.changes import Guard, PutSubscription, PutSubscriptions, RemoveSubscription
 from tocsin.service.directory import Route
@@ -216,9 +217,10 @@ async def page(exchange: Exchange) -> Response:
     name, target = asked.text("destination"), None
     if name is not None:
         target = service.destination(exchange.principal, name).number
-    rows, last = await service.readers.read(
-        lambda one: pages.read(one, _ROW, first, limit, asked.text("search"), target)
-    )
+    chosen, search = None, asked.text("search")
+    if (only_those := only_of(exchange)) is not None:
+        chosen = await service.in_thread(service.transactions.ids_after, only_those, first, pages.MOST_ROWS)
+    rows, last = await service.readers.read(lambda one: pages.read(one, _ROW, first, limit, search, target, chosen))
     document: dict[str, Any] = {"subscriptions": [document_of(exchange, row) for row in rows]}
     if last is not None:
         document["next"] = str(last)
@@ -272,6 +274,7 @@ CALLS: Final = (
             LIMIT,
             Option("search", "a text in the id or in the condition; letters A to Z in either case"),
             Option("destination", "the id of the destination that they name"),
+            Option("only", "a condition that their payloads satisfy"),
         ),
         gives="Subscriptions", problems=(400, 404, 422),
     ),

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tocsin.errors import InvalidInput, StoreError, needing
 from tocsin.service.webhooks.signing import Secret
-from tocsin.store import Database
+from tocsin.store import Database, overwriting
 
 _ENCRYPTED: Final = "fernet:"
 _KEY_BYTES: Final = 32
@@ -128,12 +128,10 @@ class EncryptSecrets:
         connection = database.connection
         rows = connection.execute("SELECT destination, secrets FROM service_webhooks").fetchall()
         stale = [(number, text) for number, text in rows if not self._keys.is_current(text)]
-        (before,) = connection.execute("PRAGMA secure_delete").fetchone()
-        connection.execute("PRAGMA secure_delete = ON")  # the pages keep nothing of what was there before
-        for number, text in stale:
-            secrets = self._keys.closed(number, self._keys.opened(number, text))
-            connection.execute("UPDATE service_webhooks SET secrets = ? WHERE destination = ?", (secrets, number))
-        connection.execute(f"PRAGMA secure_delete = {before}")
+        with overwriting(connection):
+            for number, text in stale:
+                secrets = self._keys.closed(number, self._keys.opened(number, text))
+                connection.execute("UPDATE service_webhooks SET secrets = ? WHERE destination = ?", (secrets, number))
         return sequence
 
     def apply(self) -> None:
