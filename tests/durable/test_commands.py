@@ -69,7 +69,7 @@ def test_a_store_takes_changes_as_an_index_does(batches: list[Any], tmp_path_fac
         assert index == store
     if (tmp_path / "index" / "manifest.json").exists():
         index, store = tocsin.Engine.load(tmp_path / "index"), tocsin.Engine.load(tmp_path / "store")
-        assert store.subscriptions().equals(index.subscriptions())
+        assert store.subscription_table().equals(index.subscription_table())
 
 
 def test_a_match_sees_what_no_checkpoint_has(tmp_path: Path, capsys: Any) -> None:

@@ -72,7 +72,7 @@ def after(state: State, change: tuple[str, int, int]) -> State:
 
 
 def held_in(engine: Any) -> State:
-    return {row["id"]: (row["where"], row["score"]) for row in engine.subscriptions().to_pylist()}
+    return {row["id"]: (row["where"], row["score"]) for row in engine.subscription_table().to_pylist()}
 
 
 ENGINE: Final = Subject(

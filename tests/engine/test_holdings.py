@@ -43,7 +43,8 @@ def test_what_was_given_comes_out(seed: int, tmp_path: Path) -> None:
         engine.rescore(name, 77.5)
         held[name] = {**held[name], "score": 77.5}
 
-    assert list(engine) == engine.subscriptions()["id"].to_pylist() == sorted(held)
+    assert list(engine.subscriptions()) == [engine.get(id) for id in engine]
+    assert list(engine) == engine.subscription_table()["id"].to_pylist() == sorted(held)
     for name, given in held.items():
         got = engine.get(name)
         expected = {"score": 1.0, **given}
@@ -57,7 +58,7 @@ def test_what_was_given_comes_out(seed: int, tmp_path: Path) -> None:
     engine.export(tmp_path / "held.jsonl")
     again = tocsin.Engine()
     assert again.subscribe_many(tmp_path / "held.jsonl") == tocsin.Report(len(held), [])
-    assert again.subscriptions().equals(engine.subscriptions())
+    assert again.subscription_table().equals(engine.subscription_table())
     assert again.match_batch(EVENTS).table.to_pylist() == engine.match_batch(EVENTS).table.to_pylist()
     assert not list(tmp_path.glob("*.part"))
     engine.close()
@@ -66,7 +67,7 @@ def test_what_was_given_comes_out(seed: int, tmp_path: Path) -> None:
 def test_integers_and_nothing() -> None:
     with tocsin.Engine() as engine:
         assert list(engine) == []
-        assert engine.subscriptions().column_names == ["id", "where", "score", "payload", "weights"]
+        assert engine.subscription_table().column_names == ["id", "where", "score", "payload", "weights"]
         engine.subscribe_many([{"id": 10, "where": "a = 1"}, {"id": 9, "where": "a = 2"}])
         assert list(engine) == [9, 10]
         assert engine.get(9) == {"id": 9, "where": "a = 2", "score": 1.0}

@@ -39,7 +39,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 
 def test_a_condition_removes_its_part_and_a_dry_run_counts_it(engine: tocsin.Engine) -> None:
-    of_ann = engine.subscriptions(only="user = 'ann'")["id"].to_pylist()
+    of_ann = [one["id"] for one in engine.subscriptions(only="user = 'ann'")]
     assert len(of_ann) == 9
 
     assert engine.unsubscribe_many(only="user = 'ann'", dry_run=True) == (9, [])

@@ -34,8 +34,8 @@ class Worker:
 
     def __init__(self, address: str, seed: int) -> None:
         self.draw, self.name = random.Random(seed), f"{type(self).__name__.lower()}{seed}"
-        self.client = tocsin.Client(address, tries=2)
-        self.hasty = tocsin.Client(address, tries=1)
+        self.client = tocsin.Client(address, retry_s=0.5)
+        self.hasty = tocsin.Client(address, retry_s=0)
         self.http = httpx.Client(base_url=address, timeout=HANG_S, trust_env=False)
         self.answers = 0  # requests that were acknowledged
         self._ends, self._error = threading.Event(), list[BaseException]()
@@ -248,7 +248,7 @@ class Subscriber(Publisher):
         self._put_all(pa.Table.from_pylist([{"id": id, **self._record(id)} for id in self._ids]))
 
     def _put_all(self, records: Any) -> None:
-        report = self.settled(lambda: self.client.subscribe_many(records))
+        report = self.settled(lambda: self.client.subscribe_many(records, replace=True))
         assert report.accepted == len(self._ids) and not report.errors
         self.versions = dict.fromkeys(self._ids, self._version)
         self.audited["POST", "/v1/subscriptions"] += 1

@@ -324,7 +324,8 @@ def test_what_may_have_been_done_is_not_sent_again(failing: str) -> None:
         Failing.statuses[:] = [429, 0]
         with pytest.raises(ServiceError, match="whether the change was made is not known"):
             client.subscribe("a", "n = 1")
-        Failing.statuses[:] = [0, 0, 0, 0]
+    with tocsin.Client(failing, retry_s=0.5) as client:
+        Failing.statuses[:] = [0] * 9
         with pytest.raises(ServiceError, match="could not be reached") as told:
             client.subscribe("a", "n = 1", replace=True)
         assert (told.value.status, told.value.kind) == (0, "unreachable")
@@ -333,7 +334,7 @@ def test_what_may_have_been_done_is_not_sent_again(failing: str) -> None:
 def test_wrong_uses_are_told_at_once() -> None:
     with pytest.raises(InvalidInput, match="it is that of a service"):
         tocsin.Client("localhost:8470")
-    with tocsin.Client("http://127.0.0.1:1", tries=1) as client:
+    with tocsin.Client("http://127.0.0.1:1", retry_s=0) as client:
         with pytest.raises(InvalidInput, match="no destination is named"):
             next(client.stream())
         with pytest.raises(InvalidInput, match="it is raise or warn"):

@@ -119,7 +119,7 @@ def _examine_index(folder: Path) -> int:
 
 def run_export(given: argparse.Namespace) -> int:
     with current_engine(given.folder) as engine:
-        table = engine.subscriptions(only=given.only)
+        table = engine.subscription_table(only=given.only)
     if given.out is None:
         write_records(table, sys.stdout)
         return 0

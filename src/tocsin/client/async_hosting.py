@@ -7,10 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from tocsin.client import uploads
 from tocsin.client import window_calls as calls
 from tocsin.client.async_receiving import AsyncReceiver
 from tocsin.client.conversations import pages
 from tocsin.client.sending import AsyncSender
+from tocsin.client.uploads import Progress
 from tocsin.client.window_calls import Pushed
 from tocsin.model.subscription import Report
 
@@ -79,12 +81,14 @@ class AsyncServedWindow:
             )
         )  # fmt: skip
 
-    async def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
-        """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
+    async def subscribe_many(self, source: Any, *, progress: Progress | None = None) -> Report:
+        """Add or replace many subscriptions. A bad record is reported, and the others are added.
 
         Parameters
         ----------
-        records
+        source
+            As in `tocsin.ServedWindow.subscribe_many`.
+        progress
             As in `tocsin.ServedWindow.subscribe_many`.
 
         Returns
@@ -92,7 +96,8 @@ class AsyncServedWindow:
         Report
             As in `tocsin.ServedWindow.subscribe_many`.
         """
-        return await self._sender._ask(calls.put_interests(self._name, records))
+        whole = uploads.subscriptions(source, calls.interests_path(self._name), progress=progress)
+        return await anext(aiter(self._sender._items(whole)))
 
     async def unsubscribe(self, id: str) -> None:
         """Remove a subscription.

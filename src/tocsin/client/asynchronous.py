@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from tocsin.client import calls, conversations
+from tocsin.client import calls, conversations, uploads
 from tocsin.client.async_hosting import AsyncHosting
 from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
+from tocsin.client.uploads import Progress
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Removal, Report, SubscriptionId
+from tocsin.records.events import Events
+from tocsin.records.subscriptions import Subscriptions
 
 
 class AsyncClient(AsyncHosting):
@@ -26,8 +30,8 @@ class AsyncClient(AsyncHosting):
         The token, if the service has tokens.
     timeout_s : float, default 10
         Seconds to connect, and to send a request. An answer may take a minute longer.
-    tries : int, default 4
-        How often a request is sent at most.
+    retry_s
+        As in `tocsin.Client`.
 
     Raises
     ------
@@ -46,8 +50,8 @@ class AsyncClient(AsyncHosting):
                 print(delivery.event)
     """
 
-    def __init__(self, url: str, token: str | None = None, *, timeout_s: float = 10.0, tries: int = 4) -> None:
-        super().__init__(url, token, timeout_s, tries)
+    def __init__(self, url: str, token: str | None = None, *, timeout_s: float = 10.0, retry_s: float = 30.0) -> None:
+        super().__init__(url, token, timeout_s, retry_s)
 
     async def subscribe(
         self,
@@ -106,12 +110,18 @@ class AsyncClient(AsyncHosting):
             )
         )  # fmt: skip
 
-    async def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
-        """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
+    async def subscribe_many(
+        self, source: Subscriptions, *, replace: bool = False, progress: Progress | None = None
+    ) -> Report:
+        """Add all subscriptions of a source. A bad record is reported, and the others are added.
 
         Parameters
         ----------
-        records
+        source
+            As in `tocsin.Client.subscribe_many`. A file is read in the event loop, a piece at a time.
+        replace
+            As in `tocsin.Client.subscribe_many`.
+        progress
             As in `tocsin.Client.subscribe_many`.
 
         Returns
@@ -119,7 +129,8 @@ class AsyncClient(AsyncHosting):
         Report
             As in `tocsin.Client.subscribe_many`.
         """
-        return await self._ask(calls.subscribe_many(records))
+        whole = uploads.subscriptions(source, "/v1/subscriptions", replace=replace, progress=progress)
+        return await anext(aiter(self._items(whole)))
 
     async def unsubscribe(self, id: SubscriptionId) -> None:
         """Remove a subscription.
@@ -213,7 +224,7 @@ class AsyncClient(AsyncHosting):
         """
         return calls.joined([one async for one in self._items(conversations.batches(events, ranking))])
 
-    async def publish(self, events: Event | pa.Table | Iterable[Event], *, key: str | None = None) -> Published:
+    async def publish(self, events: Events, *, key: str | None = None, progress: Progress | None = None) -> Published:
         """Publish events; they and their deliveries are durable when the call returns.
 
         Parameters
@@ -222,13 +233,18 @@ class AsyncClient(AsyncHosting):
             As in `tocsin.Client.publish`.
         key
             As in `tocsin.Client.publish`.
+        progress
+            As in `tocsin.Client.publish`.
 
         Returns
         -------
         Published
             As in `tocsin.Client.publish`.
         """
-        return await self._ask(calls.publish(events, key))
+        key = key or uuid.uuid4().hex
+        if isinstance(events, Mapping):
+            return await self._ask(calls.publish(events, key))
+        return await anext(aiter(self._items(uploads.events(events, key, progress))))
 
     def subscriptions(self, *, only: str | None = None) -> AsyncIterator[dict[str, Any]]:
         """All subscriptions, or a part of them, in the order of their ids.

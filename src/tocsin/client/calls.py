@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
@@ -18,8 +17,8 @@ from tocsin.model.subscription import Hit, Match, Omitted, Reject, Removal, Repo
 
 Result = TypeVar("Result")
 Event: TypeAlias = Mapping[str, Any]
-_LINES: Final = "application/x-ndjson"
-_ARROW: Final = "application/vnd.apache.arrow.stream"
+LINES: Final = "application/x-ndjson"
+ARROW: Final = "application/vnd.apache.arrow.stream"
 _JSON: Final = "application/json"
 
 
@@ -115,25 +114,29 @@ def no_answer(status: int, body: bytes) -> None:
     return None
 
 
+def json_text(record: object) -> bytes:
+    """A JSON document; raises `InvalidInput` for what JSON does not have."""
+    try:
+        return json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"the service takes JSON: {error}") from None
+
+
 def json_body(record: object) -> dict[str, Any]:
     """The body and the header of a JSON document."""
-    try:
-        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"the service takes JSON: {error}") from None
-    return {"body": text.encode(), "headers": {"Content-Type": _JSON}}
+    return {"body": json_text(record), "headers": {"Content-Type": _JSON}}
 
 
 def _lines(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     bodies = [json_body(record)["body"] for record in records]
-    return {"body": b"\n".join(bodies) + b"\n", "headers": {"Content-Type": _LINES}}
+    return {"body": b"\n".join(bodies) + b"\n", "headers": {"Content-Type": LINES}}
 
 
 def _table(table: pa.Table) -> dict[str, Any]:
     stream = io.BytesIO()
     with pa.ipc.new_stream(stream, table.schema) as writer:
         writer.write_table(table)
-    return {"body": stream.getvalue(), "headers": {"Content-Type": _ARROW}}
+    return {"body": stream.getvalue(), "headers": {"Content-Type": ARROW}}
 
 
 def many_body(source: pa.Table | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -183,14 +186,15 @@ def page(path: str, after: str | None, limit: int = 1000, *, only: str | None = 
     return Ask("GET", path, answer_document, params={"limit": limit, **given})
 
 
-def subscribe_many(records: pa.Table | Iterable[Mapping[str, Any]], path: str = "/v1/subscriptions") -> Ask[Report]:
-    """Subscriptions of events, or of the window that the path names."""
+def subscribe_bulk(body: Mapping[str, Any], path: str, *, replace: bool | None) -> Ask[Report]:
+    """Subscriptions of events, or of the window that the path names; these have no `replace`."""
 
     def read(status: int, body: bytes) -> Report:
         report = json.loads(body)
         return Report(report["accepted"], rejects_of(report["errors"]))
 
-    return Ask("POST", path, read, **many_body(records))
+    params = {"replace": "false"} if replace is False else {}
+    return Ask("POST", path, read, params, **body, may_repeat=replace is not False)
 
 
 def rejects_of(errors: Iterable[Mapping[str, Any]]) -> list[Reject]:
@@ -289,12 +293,15 @@ def joined(parts: Iterable[Matched]) -> Matched:
     return Matched(pa.concat_tables(tables), [error for one in (first, *others) for error in one.errors])
 
 
-def publish(events: Event | pa.Table | Iterable[Event], key: str | None) -> Ask[Published]:
-    sent = json_body(events) if isinstance(events, Mapping) else many_body(events)
-    headers = sent["headers"] | {"Idempotency-Key": key or uuid.uuid4().hex}
+def publish(event: Event, key: str) -> Ask[Published]:
+    return publish_body(json_body(event), key)
+
+
+def publish_body(sent: Mapping[str, Any], key: str) -> Ask[Published]:
+    """The publication of a body, which happens once however often it is sent."""
 
     def read(status: int, body: bytes) -> Published:
         found = json.loads(body)
         return Published(found["sequence"], found["matches"], found["deliveries"], rejects_of(found.get("errors", ())))
 
-    return Ask("POST", "/v1/events", read, body=sent["body"], headers=headers)
+    return Ask("POST", "/v1/events", read, body=sent["body"], headers=sent["headers"] | {"Idempotency-Key": key})

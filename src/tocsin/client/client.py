@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from tocsin.client import calls, conversations
+from tocsin.client import calls, conversations, uploads
 from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
 from tocsin.client.hosting import Hosting
+from tocsin.client.uploads import Progress
 from tocsin.errors import UnknownSubscription
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Removal, Report, SubscriptionId
+from tocsin.records.events import Events
+from tocsin.records.subscriptions import Subscriptions
 
 
 class Client(Hosting):
@@ -29,8 +33,8 @@ class Client(Hosting):
         The token of `tocsin token create`, if the service has tokens.
     timeout_s : float, default 10
         Seconds to connect, and to send a request. An answer may take a minute longer.
-    tries : int, default 4
-        How often a request is sent at most.
+    retry_s : float, default 30
+        How long a request is sent again after failures that may pass, in seconds; 0 sends it once.
 
     Raises
     ------
@@ -58,8 +62,8 @@ class Client(Hosting):
     that are unknown or taken, are the errors that `Engine` raises.
     """
 
-    def __init__(self, url: str, token: str | None = None, *, timeout_s: float = 10.0, tries: int = 4) -> None:
-        super().__init__(url, token, timeout_s, tries)
+    def __init__(self, url: str, token: str | None = None, *, timeout_s: float = 10.0, retry_s: float = 30.0) -> None:
+        super().__init__(url, token, timeout_s, retry_s)
 
     # Subscriptions
 
@@ -127,20 +131,34 @@ class Client(Hosting):
             )
         )  # fmt: skip
 
-    def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
-        """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
+    def subscribe_many(
+        self, source: Subscriptions, *, replace: bool = False, progress: Progress | None = None
+    ) -> Report:
+        """Add all subscriptions of a source. A bad record is reported, and the others are added.
 
         Parameters
         ----------
-        records : pyarrow.Table or iterable of mappings
-            Each with `id`, `where` and, optionally, what `subscribe` takes.
+        source : source of subscriptions
+            Any that `tocsin.Engine.subscribe_many` accepts: mappings, a path, JSON, a table or a data frame. A record
+            may also have what `subscribe` takes, such as `destination`.
+        replace : bool, default False
+            Replace existing subscriptions, and keep the last of several with one id. Otherwise the first is kept, and
+            existing ones stay.
+        progress : callable, optional
+            Called with the share of the source that was sent, or with None if its size is not known.
 
         Returns
         -------
         Report
-            How many were accepted, and the rejects.
+            How many were accepted, the rejects by row, and a warning about records that a later one replaced.
+
+        Notes
+        -----
+        Requests are cut to the size that the service takes. Each is one transaction. After an error in the middle, its
+        message says how many records were sent; with `replace=True` the call may be repeated.
         """
-        return self._ask(calls.subscribe_many(records))
+        whole = uploads.subscriptions(source, "/v1/subscriptions", replace=replace, progress=progress)
+        return next(iter(self._items(whole)))
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Remove a subscription.
@@ -285,23 +303,32 @@ class Client(Hosting):
         """
         return calls.joined(self._items(conversations.batches(events, ranking)))
 
-    def publish(self, events: Event | pa.Table | Iterable[Event], *, key: str | None = None) -> Published:
+    def publish(self, events: Events, *, key: str | None = None, progress: Progress | None = None) -> Published:
         """Publish events; they and their deliveries are durable when the call returns.
 
         Parameters
         ----------
-        events : mapping, pyarrow.Table or iterable of mappings
-            An event, or many.
+        events : mapping, or source of events
+            An event, or many: any source that `tocsin.Engine.match_batch` accepts, such as a path or a data frame.
         key : str, optional
             The idempotency key: the same events with the same key are published once in 24 hours. By default a new
             one, so that trying again is harmless.
+        progress : callable, optional
+            Called with the share of the source that was sent, or with None if its size is not known.
 
         Returns
         -------
         Published
-            The number of the last event, counts, and what was refused.
+            The number of the last event, counts, and what was refused, by row.
+
+        Notes
+        -----
+        Requests are cut to the size that the service takes. Further ones have the keys `key.1`, `key.2` and so on.
         """
-        return self._ask(calls.publish(events, key))
+        key = key or uuid.uuid4().hex
+        if isinstance(events, Mapping):
+            return self._ask(calls.publish(events, key))
+        return next(iter(self._items(uploads.events(events, key, progress))))
 
     def __repr__(self) -> str:
         return f"Client({self._url!r})"

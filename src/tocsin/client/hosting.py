@@ -7,10 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from tocsin.client import uploads
 from tocsin.client import window_calls as calls
 from tocsin.client.conversations import pages
 from tocsin.client.receiving import Receiver
 from tocsin.client.sending import Sender
+from tocsin.client.uploads import Progress
 from tocsin.client.window_calls import Pushed
 from tocsin.model.subscription import Report
 
@@ -85,20 +87,23 @@ class ServedWindow:
             )
         )  # fmt: skip
 
-    def subscribe_many(self, records: pa.Table | Iterable[Mapping[str, Any]]) -> Report:
-        """Add or replace many subscriptions in one transaction. A bad record is reported, and the others are added.
+    def subscribe_many(self, source: Any, *, progress: Progress | None = None) -> Report:
+        """Add or replace many subscriptions. A bad record is reported, and the others are added.
 
         Parameters
         ----------
-        records : pyarrow.Table or iterable of mappings
-            Each with `id` and what `subscribe` takes.
+        source : source of subscriptions
+            Mappings, a path, JSON, a table or a data frame; each record with `id` and what `subscribe` takes.
+        progress : callable, optional
+            Called with the share of the source that was sent, or with None if its size is not known.
 
         Returns
         -------
         Report
             How many were accepted, and the rejects.
         """
-        return self._sender._ask(calls.put_interests(self._name, records))
+        whole = uploads.subscriptions(source, calls.interests_path(self._name), progress=progress)
+        return next(iter(self._sender._items(whole)))
 
     def unsubscribe(self, id: str) -> None:
         """Remove a subscription.

@@ -11,10 +11,12 @@ from typing import Any, Final, Self, TypeVar
 from tocsin.client.calls import Ask
 from tocsin.client.conversations import END, Conversation, Item, answered
 from tocsin.errors import InvalidInput, ServiceError, needing
+from tocsin.model.subscription import shown
 
 Result = TypeVar("Result")
 _MAY_PASS: Final = (408, 429, 502, 503, 504)
 _LONGEST_S: Final = 30.0
+_LONGEST_PAUSE_S: Final = 5.0
 
 
 def httpx() -> Any:
@@ -42,16 +44,23 @@ def options_of(url: str, token: str | None, timeout_s: float) -> dict[str, Any]:
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": timeout, "follow_redirects": False}
 
 
-class Trying:
-    """The tries of one request: how long to wait before the next one, or that there is none."""
+def checked_seconds(retry_s: object) -> float:
+    """Seconds for tries; raises `InvalidInput`."""
+    if isinstance(retry_s, bool) or not isinstance(retry_s, int | float) or not retry_s >= 0:
+        raise InvalidInput(f"retry_s is {shown(retry_s)}; it is a number of seconds, and 0 sends each request once")
+    return float(retry_s)
 
-    def __init__(self, tries: int, *, may_repeat: bool) -> None:
-        self._left, self._may_repeat = tries, may_repeat
-        self._pause_s = 0.2
+
+class Trying:
+    """The tries of one request: how long to wait before the next one, or that the time for tries is over."""
+
+    def __init__(self, retry_s: float, *, may_repeat: bool) -> None:
+        self._ends, self._may_repeat = time.monotonic() + retry_s, may_repeat
+        self._pause_s = 0.1
 
     def after_answer(self, status: int, headers: Mapping[str, str]) -> float | None:
         """Seconds until the next try; None if the answer is final."""
-        if status not in _MAY_PASS or not self._next():
+        if status not in _MAY_PASS:
             return None
         if not self._may_repeat and status not in (429, 503):  # of those two, nothing was done
             return None
@@ -59,32 +68,31 @@ class Trying:
             asked = float(headers.get("retry-after", ""))
         except ValueError:
             asked = 0.0
-        return min(max(self._pause(), asked), _LONGEST_S)  # also where `asked` is not a number
+        return self._in_time(min(max(self._pause(), asked), _LONGEST_S))  # also where `asked` is not a number
 
     def after_failure(self, error: Exception, url: str) -> float:
         """Seconds until the next try; raises `ServiceError` if there is none."""
         was_sent = not isinstance(error, httpx().ConnectError | httpx().ConnectTimeout)
         may_try = self._may_repeat or not was_sent
-        if may_try and self._next():
-            return self._pause()
+        if may_try and (pause := self._in_time(self._pause())) is not None:
+            return pause
         doubt = "" if may_try else "; whether the change was made is not known"
         what = str(error) or type(error).__name__
-        raise ServiceError(0, "unreachable", f"{url} could not be reached: {what}{doubt}") from error
+        raise ServiceError(0, "unreachable", f"{url} could not be reached: {what}{doubt}") from None
 
-    def _next(self) -> bool:
-        self._left -= 1
-        return self._left > 0
+    def _in_time(self, pause: float) -> float | None:
+        return pause if time.monotonic() + pause <= self._ends else None
 
     def _pause(self) -> float:
-        self._pause_s = min(self._pause_s * 2, _LONGEST_S)
+        self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
         return self._pause_s * random.uniform(0.5, 1.0)
 
 
 class Sender:
     """The part of `Client` that sends."""
 
-    def __init__(self, url: str, token: str | None, timeout_s: float, tries: int) -> None:
-        self._url, self._tries = url, tries
+    def __init__(self, url: str, token: str | None, timeout_s: float, retry_s: float) -> None:
+        self._url, self._retry_s = url, checked_seconds(retry_s)
         self._http = httpx().Client(**options_of(url, token, timeout_s))
 
     def __enter__(self) -> Self:
@@ -99,7 +107,7 @@ class Sender:
 
     def _ask(self, ask: Ask[Result]) -> Result:
         """Send a request until its answer is final."""
-        trying = Trying(self._tries, may_repeat=ask.may_repeat)
+        trying = Trying(self._retry_s, may_repeat=ask.may_repeat)
         while True:
             try:
                 answer = self._http.request(
@@ -131,8 +139,8 @@ class Sender:
 class AsyncSender:
     """The part of `AsyncClient` that sends."""
 
-    def __init__(self, url: str, token: str | None, timeout_s: float, tries: int) -> None:
-        self._url, self._tries = url, tries
+    def __init__(self, url: str, token: str | None, timeout_s: float, retry_s: float) -> None:
+        self._url, self._retry_s = url, checked_seconds(retry_s)
         self._http = httpx().AsyncClient(**options_of(url, token, timeout_s))
 
     async def __aenter__(self) -> Self:
@@ -147,7 +155,7 @@ class AsyncSender:
 
     async def _ask(self, ask: Ask[Result]) -> Result:
         """Send a request until its answer is final."""
-        trying = Trying(self._tries, may_repeat=ask.may_repeat)
+        trying = Trying(self._retry_s, may_repeat=ask.may_repeat)
         while True:
             try:
                 answer = await self._http.request(

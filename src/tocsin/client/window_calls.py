@@ -17,9 +17,8 @@ from tocsin.client.calls import (
     no_answer,
     path_part,
     rejects_of,
-    subscribe_many,
 )
-from tocsin.model.subscription import Reject, Report
+from tocsin.model.subscription import Reject
 
 
 class Pushed(NamedTuple):
@@ -68,12 +67,13 @@ def delete(path: str) -> Ask[None]:
     return Ask("DELETE", path, no_answer, may_repeat=False)
 
 
+def interests_path(name: str) -> str:
+    """The path of the subscriptions of a window."""
+    return f"{window_path(name)}/subscriptions"
+
+
 def put_interest(name: str, id: str, **record: Any) -> Ask[None]:
     return Ask("PUT", f"{window_path(name)}/subscriptions/{path_part(id)}", no_answer, **json_body(_given(record)))
-
-
-def put_interests(name: str, records: pa.Table | Iterable[Mapping[str, Any]]) -> Ask[Report]:
-    return subscribe_many(records, f"{window_path(name)}/subscriptions")
 
 
 def interest(name: str, id: str) -> Ask[dict[str, Any]]:

@@ -33,7 +33,7 @@ SUBSCRIPTIONS: Final = 20_000
 EVENTS: Final = 20_000
 _AT_ONCE: Final = 100
 """Flights in a request."""
-_TRIES: Final = 60
+_RETRY_S: Final = 600.0
 _KINDS: Final = (
     "dep_delay >= {late}",
     "arr_delay >= {late} AND origin = '{origin}'",
@@ -166,7 +166,7 @@ class _Demo:
 
     def run(self) -> ServiceSummary:
         names = sorted({alert["destination"] for alert in self._alerts})
-        with Client(self._server.url, tries=_TRIES) as client:
+        with Client(self._server.url, retry_s=_RETRY_S) as client:
             for name in names:
                 client.put_destination(name)
             print(f"subscribing {len(self._alerts):,} alerts", file=sys.stderr)
@@ -215,7 +215,7 @@ class _Demo:
     def _receive(self, names: list[str]) -> None:
         """Take deliveries for ever; the stream goes on by itself when the server is back."""
         try:
-            with Client(self._server.url, tries=_TRIES) as client:
+            with Client(self._server.url, retry_s=_RETRY_S) as client:
                 for delivery in client.stream(*names, start="earliest"):
                     self._take(delivery)
         except TocsinError:

@@ -190,7 +190,31 @@ class Holdings:
         record = {"id": id, **as_given(source.text(number)), "score": source.score_of(number)}
         return record | optional_parts(payload, weights)
 
-    def subscriptions(self, *, only: Only | None = None) -> pa.Table:
+    def subscriptions(self, *, only: Only | None = None) -> Iterator[dict[str, Any]]:
+        """All subscriptions at one moment, or a part of them, as records that `subscribe_many` takes.
+
+        Parameters
+        ----------
+        only : str or iterable of ids, optional
+            As in `match`: those whose payload satisfies a condition, or those with some ids.
+
+        Returns
+        -------
+        iterator of dict
+            Each as `get` gives it, ordered by id.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> engine.subscribe("s1", "price <= 580", payload={"user": "ann"})
+        >>> list(engine.subscriptions(only="user = 'ann'"))
+        [{'id': 's1', 'where': 'price <= 580', 'score': 1.0, 'payload': {'user': 'ann'}}]
+        """
+        table = self.subscription_table(only=only)
+        return ({**record, **as_given(record["where"])} for record in records_of(table))
+
+    def subscription_table(self, *, only: Only | None = None) -> pa.Table:
         """All subscriptions at one moment, or a part of them, as a table.
 
         Parameters
@@ -223,11 +247,11 @@ class Holdings:
         InvalidInput
             If the file cannot be written.
         """
-        export(self.subscriptions(), path)
+        export(self.subscription_table(), path)
 
     def __iter__(self) -> Iterator[SubscriptionId]:
         """The ids, sorted, at one moment."""
-        return iter(self.subscriptions()["id"].to_pylist())
+        return iter(self.subscription_table()["id"].to_pylist())
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str | int) and not isinstance(id, bool) and self._store.has(id)

@@ -18,7 +18,15 @@ from tocsin.engine.store import Store
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.index import Statistics, choose, find_index, recent_structure
 from tocsin.language import Templates
-from tocsin.model.subscription import Reject, Removal, Report, SubscriptionId, checked_score, removed_ids
+from tocsin.model.subscription import (
+    Reject,
+    Removal,
+    Report,
+    SubscriptionId,
+    checked_score,
+    removed_ids,
+    superseded_notice,
+)
 from tocsin.model.texts import Text
 from tocsin.records import Parsed, parsed_record, subscription_of
 from tocsin.records.subscriptions import Subscriptions
@@ -158,8 +166,8 @@ class SubscriptionSet(Holdings):
         Returns
         -------
         Report
-            The number of subscriptions that were added, the rejected records, and warnings about ignored fields and
-            about conditions that probably mean something else.
+            The number of subscriptions that were added, the rejected records, and warnings about ignored fields, about
+            conditions that probably mean something else, and about records that a later one of the same id replaced.
 
         Raises
         ------
@@ -179,7 +187,8 @@ class SubscriptionSet(Holdings):
         extras = extras_of(payload_columns)
         builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)
         accepted, rejects = self._add_all(builder, replace=replace, strict=strict)
-        return Report(accepted, rejects, extras.warnings())
+        notices = [superseded_notice(len(ids), ids[0])] if (ids := builder.superseded) else []
+        return Report(accepted, rejects, [*extras.warnings(), *notices])
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Remove a subscription.

@@ -311,6 +311,12 @@ class Notice(NamedTuple):
         return f"{self.condition} (subscription {self.example}{more}): {self.reason}"
 
 
+def superseded_notice(count: int, example: SubscriptionId) -> Notice:
+    """The warning about records of one call that a later record of the same id replaced."""
+    records = "1 record was" if count == 1 else f"{count:,} records were"
+    return Notice("id", "id", f"{records} replaced by a later one with the same id, such as {shown(example)}", 0, None)
+
+
 def together(ahead: Sequence[Notice], then: Sequence[Notice]) -> list[Notice]:
     """Concatenate two lists. If both warn about one condition, only the warning of the second list is kept."""
     conditions = {notice.condition for notice in then}

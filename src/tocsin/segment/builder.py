@@ -16,7 +16,7 @@ from tocsin.columns.expressions.writer import compile_conjunctions
 from tocsin.errors import InvalidInput
 from tocsin.index import Part, Plan
 from tocsin.language import Templates
-from tocsin.model.subscription import Reject, Subscription, shown
+from tocsin.model.subscription import Reject, Subscription, SubscriptionId, shown
 from tocsin.records import ConjunctionColumns, SubscriptionChunk, chunk_of
 from tocsin.segment.assembling import all_ids, assemble, laid
 from tocsin.segment.ids import Ids, as_ids
@@ -34,6 +34,7 @@ class SegmentBuilder:
 
     def __init__(self) -> None:
         self.rejects: list[Reject] = []
+        self.superseded: list[SubscriptionId] = []  # ids of records that a later one replaced
         self.rows = np.empty(0, np.int64)  # those of the subscriptions in `part`, once it is made
         self._parts: list[tuple[NDArray[np.int64], Part]] = []  # with their rows
         self._book = RecipeBook()
@@ -64,7 +65,7 @@ class SegmentBuilder:
         """The accepted subscriptions, sorted by id; `rejects` has the others. Cost: O(n log n).
 
         Ids of another kind than `kind` (default: the most frequent) are rejected, as are `taken` ids. Of equal ids all
-        but the first are rejected. With `keep_last` the last one is kept, and nothing is rejected.
+        but the first are rejected. With `keep_last` the last one is kept, and `superseded` has the ids of the others.
         """
         kind = self.kind() if kind is None else kind
         given = self._of_kind(kind)
@@ -93,7 +94,9 @@ class SegmentBuilder:
         in_order = ids.take(pa.array(order))
         again = np.zeros(len(order), bool)
         again[1:] = pc.equal(in_order[1:], in_order[:-1]).to_numpy(zero_copy_only=False) if len(order) > 1 else False
-        if not keep_last:
+        if keep_last:
+            self.superseded = ids.take(pa.array(order[again])).to_pylist()
+        else:
             doubles = order[again]
             self._reject(rows[doubles], ids.take(pa.array(doubles)), "exists already; the first one is kept")
         order = order[~again]

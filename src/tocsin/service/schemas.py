@@ -11,6 +11,7 @@ _NUMBER: Final = {"type": "number"}
 _COUNT: Final = {"type": "integer", "minimum": 0}
 _TIME: Final = {"type": "string", "format": "date-time"}
 _ID: Final = {"type": ["string", "integer"]}
+_TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 _IDS: Final = {"type": "array", "items": _ID}
 _ANY: Final[dict[str, Any]] = {}
 
@@ -130,7 +131,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Acknowledgement": _object({"sequence": _COUNT, "epoch": _TEXT}, "sequence", additionalProperties=False),
     "Arrow": {"type": "string", "format": "binary", "description": "An Arrow IPC stream without compression"},
     "Changed": _object(
-        {"id": _ID, "sequence": _COUNT, "warnings": {"type": "array", "items": _TEXT}}, "id", "sequence"
+        {"id": _ID, "sequence": _COUNT, "warnings": _TEXTS}, "id", "sequence"
     ),
     "Clock": _object(
         {
@@ -182,7 +183,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Checked": _object(
         {
-            "valid": {"type": "boolean"}, "text": _TEXT, "attributes": {"type": "array", "items": _TEXT},
+            "valid": {"type": "boolean"}, "text": _TEXT, "attributes": _TEXTS,
             "warnings": {"type": "array", "items": _object({"condition": _TEXT, "reason": _TEXT})},
             "problem": {"type": "object"},
         },
@@ -265,7 +266,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Interest": _object(
         {
             "id": {**_TEXT, "readOnly": True},
-            "words": {"type": "array", "items": _TEXT},
+            "words": _TEXTS,
             "text": {**_TEXT, "description": "Instead of words: a text, which is split as the window says"},
             "location": _PLACE,
             "k": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "default": 10},
@@ -286,7 +287,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Message": _object(
         {
-            "words": {"type": "array", "items": _TEXT}, "text": _TEXT, "location": _PLACE,
+            "words": _TEXTS, "text": _TEXT, "location": _PLACE,
             "key": {"type": ["string", "integer"], "description": "The name of the message"},
             "time": {"type": ["number", "string"], "description": "Seconds, or an instant"},
         },
@@ -345,24 +346,18 @@ SCHEMAS: Final[dict[str, Any]] = {
     ),
     "Removed": _object({"removed": _COUNT, "dry_run": {"type": "boolean"}, "unknown": _IDS, "erased": _COUNT}),
     "Report": _object(
-        {"accepted": _COUNT, "rejected": _COUNT, "errors": _ERRORS, "sequence": _COUNT},
+        {"accepted": _COUNT, "rejected": _COUNT, "errors": _ERRORS, "sequence": _COUNT, "warnings": _TEXTS},
         "accepted", "rejected", "errors",
     ),
     "Results": _object(
-        {
-            "results": {
-                "type": "array",
-                "items": _object({"message": {"type": ["string", "integer"]}, "score": _NUMBER}, "message", "score"),
-            },
-        },
-        "results",
+        {"results": {"type": "array", "items": _object({"message": _ID, "score": _NUMBER}, "message", "score")}}, "results"
     ),
     "Retried": _object({"sequence": _COUNT}, "sequence"),
     "Rotated": _object({"secret": _TEXT, "secrets": _COUNT, "old_until": _TIME}, "secrets"),
     "Rotation": _object({"secret": _TEXT, "keep_s": _NUMBER}, additionalProperties=False),
     "Session": _object(
         {
-            "tenant": _TEXT, "scopes": {"type": "array", "items": _TEXT}, "name": _TEXT,
+            "tenant": _TEXT, "scopes": _TEXTS, "name": _TEXT,
             "needs_token": {"type": "boolean", "description": "Whether requests need a token here"},
             "token": {**_TEXT, "description": "The id of the token"}, "expires": _TIME,
         },

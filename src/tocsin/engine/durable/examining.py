@@ -51,7 +51,7 @@ def _index(folder: Path, database: Database, sequence: int) -> Iterator[Finding]
 
 def _differences(reader: DurableEngine, database: Database) -> list[str | int]:
     """The ids of subscriptions that the index, with the changes since it was written, does not have as the store."""
-    table = reader.subscriptions()
+    table = reader.subscription_table()
     columns = (table[name].to_pylist() for name in ("id", "where", "score", "payload", "weights"))
     held = {id: rest for id, *rest in zip(*columns, strict=True)}
     wrong = []

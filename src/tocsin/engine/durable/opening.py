@@ -47,7 +47,7 @@ def _create(folder: Path, texts: Mapping[str, Text]) -> None:
 
     def fill(database: Database) -> None:
         database.put_meta("texts", json.dumps({name: str(how) for name, how in given.items()}))
-        table = held.subscriptions()
+        table = held.subscription_table()
         names, count = ("id", "where", "score", "payload", "weights"), len(table)
         ids, sources, scores, payloads, weights = (table[name].to_pylist() for name in names)
         numbers, versions = range(1, count + 1), [None] * count

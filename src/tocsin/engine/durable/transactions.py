@@ -53,13 +53,15 @@ class Transactions:
         """The change that adds or replaces a subscription; raises `RecordError`."""
         return Put(self._engine._store, parsed_record(record, self._engine._templates), replace=True)
 
-    def put_all(self, records: Iterable[Mapping[str, Any]], check: Check | None = None) -> PutAll:
-        """The change that adds or replaces many subscriptions; of several with one id the last is kept.
+    def put_all(
+        self, records: Iterable[Mapping[str, Any]], check: Check | None = None, *, replace: bool = True
+    ) -> PutAll:
+        """The change that adds many subscriptions, or replaces them; of several with one id the last is kept.
 
-        `check` may refuse those that were parsed.
+        Without `replace` the first one is kept, and so are those that exist. `check` may refuse those that were parsed.
         """
         builder = collect(records, self._engine._templates, check=check)
-        return self._engine._put_all(builder, replace=True, strict=False)
+        return self._engine._put_all(builder, replace=replace, strict=False)
 
     def remove(self, id: SubscriptionId) -> Remove:
         """The change that removes a subscription."""

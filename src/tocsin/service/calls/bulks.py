@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from starlette.responses import Response
 
-from tocsin.model.subscription import Reject
+from tocsin.model.subscription import Reject, SubscriptionId, superseded_notice
 from tocsin.service import arrow, bodies
 from tocsin.service.api import Exchange, answered
-from tocsin.service.names import only, present
+from tocsin.service.names import MOST_ID, only, present
 from tocsin.service.problems import Problem, refusal
 
 FORMS: Final = frozenset((bodies.LINES, bodies.ARROW))
@@ -60,16 +60,32 @@ def _checked(
             only(given, known, what)
             checked[row] = check(exchange, given)
         except Problem as problem:
-            rejects.append(Reject(row, None, str(problem.more.get("field") or ""), problem.detail))
+            id = record_id_of(record)
+            rejects.append(Reject(row, id, str(problem.more.get("field") or ""), problem.detail))
     return checked, rejects
 
 
-def report(accepted: int, rejects: Iterable[Reject], **more: int) -> Response:
+def record_id_of(record: dict[str, Any] | Problem) -> SubscriptionId | None:
+    """The id of a record with another fault; None if it has none that can be shown."""
+    raw = None if isinstance(record, Problem) else record.get("id")
+    return raw if isinstance(raw, str | int) and not isinstance(raw, bool) and len(str(raw)) <= MOST_ID else None
+
+
+def superseded(ids: Sequence[SubscriptionId]) -> list[str]:
+    """A warning about records that a later one with the same id replaces, if there are any."""
+    last = {id: place for place, id in enumerate(ids)}
+    doubled = [id for place, id in enumerate(ids) if last[id] != place]
+    return [str(superseded_notice(len(doubled), doubled[0]))] if doubled else []
+
+
+def report(accepted: int, rejects: Iterable[Reject], warnings: Sequence[str] = (), **more: int) -> Response:
     """The answer to a bulk."""
     errors = sorted(rejects, key=lambda one: one.row)
-    document = {
+    document: dict[str, Any] = {
         "accepted": accepted,
         "rejected": len(errors),
         "errors": [refusal(one.row, one.field, one.reason, id=one.id) for one in errors[:_MOST_ERRORS]],
     }
+    if warnings:
+        document["warnings"] = list(warnings)
     return answered(document | more)

@@ -47,6 +47,7 @@ PATH: Final = "/v1/subscriptions"
 _FIELDS: Final = FIELDS | {"fence", "where", "language", "score", "payload", "weights"}
 CQL2_FORMS: Final = ("cql2-text", "cql2-json")
 _TRIES: Final = 5
+_FLAG: Final = {"type": "boolean", "default": True}
 _ROW: Final = """
 SELECT s.id, s.condition, s.score, s.payload, s.weights, s.sequence,
     r.destination, r.throttle_s, r.paused_until, r.expires_at, r.fence
@@ -228,20 +229,21 @@ async def page(exchange: Exchange) -> Response:
 
 
 async def bulk(exchange: Exchange) -> Response:
-    service = exchange.service
+    service, replace = exchange.service, exchange.asked.flag("replace", default=True)
     checked, rejects = await bulks.read(exchange, _FIELDS | {"id", "sequence"}, "subscription", _checked)
     rows = list(checked)
     accepted, refused = 0, list[Reject]()
     if rows:
-        change = await service.in_thread(_bulk, service, [(own, route) for own, route, _ in checked.values()])
+        change = await service.in_thread(_bulk, service, [(own, route) for own, route, _ in checked.values()], replace)
         new = len({id for id, _ in change.routes if not service.transactions.has(id)})
         with service.quotas.room(new, sum(size for *_, size in checked.values())):
             accepted, refused = await exchange.commit(change)
     rejects += [one._replace(row=rows[one.row]) for one in refused]
-    return bulks.report(accepted, rejects, sequence=service.engine.sequence)
+    doubled = bulks.superseded([own["id"] for own, *_ in checked.values()]) if replace else []
+    return bulks.report(accepted, rejects, doubled, sequence=service.engine.sequence)
 
 
-def _bulk(service: Service, checked: Iterable[tuple[dict[str, Any], Route]]) -> PutSubscriptions:
+def _bulk(service: Service, checked: Iterable[tuple[dict[str, Any], Route]], replace: bool) -> PutSubscriptions:
     """The change that a bulk asks for."""
     records, routes = zip(*checked, strict=True)
     limits = service.limits
@@ -251,7 +253,7 @@ def _bulk(service: Service, checked: Iterable[tuple[dict[str, Any], Route]]) -> 
         if cost is not None:
             raise RecordError(too_expensive(cost, limits), "where")
 
-    put_all = service.transactions.put_all(list(records), check)
+    put_all = service.transactions.put_all(list(records), check, replace=replace)
     by_row = [(record["id"], route) for record, route in zip(records, routes, strict=True)]
     return PutSubscriptions(service.directory, service.fences.areas, service.transactions, put_all, by_row)
 
@@ -280,6 +282,7 @@ CALLS: Final = (
     ),
     Call(
         "POST", PATH, bulk, SUBSCRIBE, "Add or replace many subscriptions; one bad record costs itself alone",
+        (Option("replace", "false: the first of an id is kept, and those that exist stay", _FLAG),),
         takes=bulks.TAKES, gives="Report", problems=(400, 409, 413, 415, 422, 429, 507),
     ),
     Call(
