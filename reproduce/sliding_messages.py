@@ -51,9 +51,10 @@ class Stream:
         if self.at + count > len(self.messages.times):
             self.at = 0
         first, self.at = self.at, self.at + count
-        starts, words, places, times = self.messages
+        own, rows = self.messages, slice(first, self.at)
         before = self.window.counts()
-        self.window.push(Batch(starts[first : self.at + 1], words, places[first : self.at], times[first : self.at]))
+        starts = own.starts[first : self.at + 1]
+        self.window.push(own._replace(starts=starts, places=own.places[rows], times=own.times[rows]))
         spent = self.window.counts() - before
         slots = self.window.slots
         buffered = slots.buffers.small[:, COUNT].sum(dtype=np.int64) / max(slots.living, 1)
@@ -120,7 +121,8 @@ def sliding_messages(
     starts, words = attribute_sets(random, random.integers(_WORDS[0], _WORDS[1] + 1, window + events), VOCABULARY, 1.0)
     squares = _squares(words, len(starts) - 1)
     places = _places(random, len(starts) - 1)
-    messages = Batch(starts.astype(np.int64), (words + 1).astype(np.int32), places, np.zeros(len(places)))
+    numbers, no_times = (words + 1).astype(np.int32), np.zeros(len(places))
+    messages = Batch(starts.astype(np.int64), numbers, np.zeros(0), places, no_times)
     starts, words = attribute_sets(random, random.integers(1, keywords + 1, subscriptions), VOCABULARY, 1.0)
     wanted = _lightest_first(starts, words + 1, squares)
     alphas = np.clip(random.uniform(alpha - spread, alpha + spread, subscriptions), 0.0, 0.99)

@@ -7,6 +7,8 @@ this means, it was chosen here:
 * **Cosine**: words are a set. `cosine = min(shared / (norm * norm), 1.0)`, where `shared` is the sum of the squares of
   what the common words weigh, and each `norm` the root of the sum of the squares of all words of its side. Sums are
   added from the smallest weight on, so that no answer depends on the order of words.
+* **Term frequencies**: unless they are "boolean", a word weighs in a message its weight times a factor: how often it
+  occurs ("natural"), or one more than the natural logarithm of that. What adds least is added first.
 * **Who is in question.** A message with a common word, whatever its score.
 * **The best k**: by score descending, then the newer first. Messages are numbered from 0 as they are taken; a bad one
   takes no number and no place.
@@ -20,6 +22,7 @@ this means, it was chosen here:
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -33,7 +36,7 @@ class Message(NamedTuple):
 
     number: int
     name: Id
-    words: frozenset[str]
+    words: Mapping[str, float]  # the factor of each
     location: Place
     time: float
 
@@ -56,6 +59,14 @@ class Change(NamedTuple):
     score: float
 
 
+def total(numbers: Iterable[float]) -> float:
+    """The sum, added in this order; `sum` may round otherwise."""
+    result = 0.0
+    for number in numbers:
+        result += number
+    return result
+
+
 class NaiveWindow:
     """All messages of the window, and all subscriptions."""
 
@@ -65,8 +76,9 @@ class NaiveWindow:
         size: int | None = None,
         time: float | None = None,
         weights: Mapping[str, float] | None = None,
+        term_frequency: str = "boolean",
     ) -> None:
-        self.bounds, self.size, self.time = bounds, size, time
+        self.bounds, self.size, self.time, self.term_frequency = bounds, size, time, term_frequency
         self.weights = weights or {}
         self.messages: list[Message] = []
         self.wanted: dict[Id, Wanted] = {}
@@ -89,7 +101,8 @@ class NaiveWindow:
         if self.time is not None:
             self.messages = [one for one in self.messages if now - one.time < self.time]
         number = self.taken
-        self.messages.append(Message(number, number if key is None else key, frozenset(words), location, now))
+        factors = {word: self._factor(count) for word, count in Counter(words).items()}
+        self.messages.append(Message(number, number if key is None else key, factors, location, now))
         if self.size is not None:
             self.messages = self.messages[-self.size :]
         self.taken += 1
@@ -113,20 +126,29 @@ class NaiveWindow:
 
     def score(self, one: Wanted, message: Message) -> float | None:
         """Equation 1; None where no word is common."""
-        common = one.words & message.words
+        common = one.words & message.words.keys()
         if not common:
             return None
         dx, dy = one.location[0] - message.location[0], one.location[1] - message.location[1]
         width, height = self.bounds[2] - self.bounds[0], self.bounds[3] - self.bounds[1]
         spatial = 1.0 - math.sqrt(dx * dx + dy * dy) / math.sqrt(width * width + height * height)
-        norms = math.sqrt(self._squares(one.words)) * math.sqrt(self._squares(message.words))
-        return one.alpha * spatial + (1.0 - one.alpha) * min(self._squares(common) / norms, 1.0)
+        shared = total(added for added, _, _ in sorted(self._added(word, message.words[word]) for word in common))
+        weighed = sorted(self._added(word, factor) for word, factor in message.words.items())
+        norm = math.sqrt(total(added * factor for added, _, factor in weighed))
+        norms = math.sqrt(self._squares(one.words)) * norm
+        return one.alpha * spatial + (1.0 - one.alpha) * min(shared / norms, 1.0)
+
+    def _factor(self, count: int) -> float:
+        """What a word's weight is multiplied by that occurs so often."""
+        return {"boolean": 1.0, "natural": float(count), "logarithm": 1.0 + math.log(count)}[self.term_frequency]
+
+    def _added(self, word: str, factor: float) -> tuple[float, float, float]:
+        """What a common word adds, by which sums are ordered; its squared weight; and its factor."""
+        weight = self.weights.get(word, 1.0)
+        return weight * weight * factor, weight * weight, factor
 
     def _squares(self, words: Iterable[str]) -> float:
-        total = 0.0
-        for weight in sorted(self.weights.get(word, 1.0) for word in words):
-            total += weight * weight
-        return total
+        return total(weight * weight for weight in sorted(self.weights.get(word, 1.0) for word in words))
 
     def _best(self, one: Wanted) -> list[tuple[Message, float]]:
         scored = [(message, score) for message in self.messages if (score := self.score(one, message)) is not None]

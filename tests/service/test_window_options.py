@@ -28,12 +28,28 @@ def test_options_do_not_change(windowed: Served) -> None:
         {"size": 10}, {"bounds": BOUNDS}, {"size": 0, "bounds": BOUNDS}, {"size": 10**9, "bounds": BOUNDS},
         {"size": 10, "bounds": [1, 2, 3]}, {"size": 10, "bounds": BOUNDS, "weights": [1]},
         {"size": 10, "bounds": BOUNDS, "text": 5}, {"size": 10, "bounds": BOUNDS, "index": "blocks"},
+        {"size": 10, "bounds": BOUNDS, "term_frequency": "idf"}, {"size": 10, "bounds": BOUNDS, "term_frequency": 1},
         {"size": True, "bounds": BOUNDS}, {"size": 10, "bounds": BOUNDS, "time": "soon"},
     ],
 )  # fmt: skip
 def test_bad_windows_are_refused(server: Served, record: dict[str, Any]) -> None:
     assert server.client.put(PATH, json=record).status_code == 422
     assert server.client.get("/v1/windows").json() == {"windows": []}
+
+
+def test_a_window_may_count_how_often_a_word_occurs(server: Served) -> None:
+    """The option is shown, counts in the score, and does not change."""
+    record = {"size": 10, "bounds": BOUNDS, "term_frequency": "natural"}
+    assert server.client.put(PATH, json=record).json()["term_frequency"] == "natural"
+    server.client.put(f"{PATH}/subscriptions/u1", json={"words": ["fish"], "location": [2, 2], "alpha": 0})
+    for text in ("Fish, fish and fish", "Fish and chips"):
+        server.client.post(f"{PATH}/messages", json={"text": text, "location": [2, 2]})
+
+    results = server.client.get(f"{PATH}/results/u1").json()["results"]
+    assert [one["message"] for one in results] == [0, 1]
+    assert server.client.put(PATH, json=record).status_code == 200
+    other = server.client.put(PATH, json={**record, "term_frequency": None})
+    assert (other.status_code, other.json()["field"]) == (409, "term_frequency")
 
 
 def test_a_deleted_window_leaves_nothing(windowed: Served) -> None:

@@ -24,8 +24,8 @@ def test_a_window_and_its_subscriptions_are_shown(windowed: Served) -> None:
     shown = windowed.client.get(PATH)
 
     assert shown.json() == {
-        "name": "news", "size": 100, "bounds": list(BOUNDS), "weights": {}, "text": "plain", "messages": 1,
-        "next": 1, "subscriptions": 2,
+        "name": "news", "size": 100, "bounds": list(BOUNDS), "weights": {}, "text": "plain",
+        "term_frequency": "boolean", "messages": 1, "next": 1, "subscriptions": 2,
     }  # fmt: skip
     assert windowed.client.get("/v1/windows").json() == {"windows": [shown.json()]}
     assert windowed.client.get(f"{PATH}/subscriptions/u2").json() == {

@@ -14,6 +14,7 @@ import tocsin
 from tests.naive.window import NaiveWindow
 from tocsin.index.registry import disseminators, find_index
 from tocsin.index.window.registry import POLICIES
+from tocsin.window.frequencies import TERM_FREQUENCIES
 
 BOUNDS = (0.0, 0.0, 8.0, 4.0)
 WORDS = ["a", "b", "c", "d", "e", "f", "g", "h"]
@@ -128,18 +129,23 @@ def options_of(name: str, policy: str, is_tiny: bool, drawn: int) -> str:
 
 @pytest.mark.parametrize(("name", "policy"), PAIRS)
 @given(
-    steps=steps, kind=windows, weights=st.sampled_from([None, WEIGHTS]), is_tiny=st.booleans(), drawn=st.integers(0, 5)
+    steps=steps,
+    kind=windows,
+    weights=st.sampled_from([None, WEIGHTS]),
+    frequency=st.sampled_from(TERM_FREQUENCIES),
+    is_tiny=st.booleans(),
+    drawn=st.integers(0, 5),
 )
 def test_a_window_is_the_oracle_at_every_step(
-    name: str, policy: str, steps: Any, kind: Any, weights: Any, is_tiny: bool, drawn: int
+    name: str, policy: str, steps: Any, kind: Any, weights: Any, frequency: Any, is_tiny: bool, drawn: int
 ) -> None:
     """Arrivals, expiries, ties, subscriptions that come and go, batches, save and load in between.
 
     Each structure as it is, and built anew now and then all the time, with more and with less buffered.
     """
     index = f"{name}({options_of(name, policy, is_tiny, drawn)})"
-    window = tocsin.Window(bounds=BOUNDS, weights=weights, index=index, **kind)
-    both = Both(window, NaiveWindow(BOUNDS, kind.get("size"), kind.get("time"), weights))
+    window = tocsin.Window(bounds=BOUNDS, weights=weights, term_frequency=frequency, index=index, **kind)
+    both = Both(window, NaiveWindow(BOUNDS, kind.get("size"), kind.get("time"), weights, frequency))
     for step in steps:
         both.do(step)
         both.check()

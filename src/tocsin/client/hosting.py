@@ -241,7 +241,8 @@ class Hosting(Receiver):
         name : str
             Its name.
         settings : mapping
-            `bounds`, `size` or `time`, and optionally `weights` and `text`, as in `tocsin.Window`.
+            `bounds`, `size` or `time`, and optionally `weights`, `text` and `term_frequency`, as in
+            `tocsin.Window`.
 
         Returns
         -------

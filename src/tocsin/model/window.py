@@ -105,7 +105,7 @@ def _point(raw: Any) -> tuple[float, float]:
 
 
 def checked_words(raw: Any) -> list[str]:
-    """Check words and remove duplicates; raises `RecordError`."""
+    """Check words, which may repeat; raises `RecordError`."""
     if isinstance(raw, str | bytes | Mapping) or not isinstance(raw, Iterable):
         raise RecordError(f"they are {shown(raw)}; give a list of strings, or a text under 'text'", "words")
     given = list(raw)
@@ -113,7 +113,7 @@ def checked_words(raw: Any) -> list[str]:
         if not isinstance(word, str):
             raise RecordError(f"{shown(word)} is not a word; words are strings", "words")
         _check_unicode(word, "words")
-    return list(dict.fromkeys(given))
+    return given
 
 
 def checked_key(raw: Any) -> MessageKey | None:

@@ -25,6 +25,7 @@ from tocsin.records.csv_types import checked_delimiter
 from tocsin.records.formats import FORMATS, JSON, PARQUET, Format, either, words_of
 from tocsin.spark.windows.routing import MOST
 from tocsin.window import Window
+from tocsin.window.frequencies import BOOLEAN, TermFrequency
 
 _MASTER: Final = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|yarn")
 _MASTERS: Final = "local, local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT or yarn"
@@ -58,6 +59,7 @@ class WindowOptions:
     partitions: int = 8
     weights: Mapping[str, float] = field(default_factory=dict)
     text: str = str(PLAIN)
+    term_frequency: TermFrequency = BOOLEAN
     structure: str = "blocks"
     lists: bool = False
 
@@ -71,6 +73,7 @@ class WindowOptions:
             time=self.seconds,
             weights=self.weights,
             text=self.text,
+            term_frequency=self.term_frequency,
             index=self.structure,
         )
 

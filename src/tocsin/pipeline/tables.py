@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from tocsin.pipeline.faults import Faults
 from tocsin.records.formats import words_of
 from tocsin.spark.windows.copies import PLACEMENTS
+from tocsin.window.frequencies import TERM_FREQUENCIES
 
 Table: TypeAlias = Mapping[str, Any]
 """A table's values by their keys."""
@@ -82,6 +83,7 @@ _TABLES: Final[dict[str, dict[str, Key]]] = {
         "partitions": _COUNT,
         "weights": Key(dict),
         "text": _TEXT,
+        "term_frequency": Key(str, choices=lambda: TERM_FREQUENCIES),
         "structure": _TEXT,
         "lists": Key(bool),
     },

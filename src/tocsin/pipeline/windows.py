@@ -40,6 +40,7 @@ def start_window(
         placement=window.placement,
         weights=window.weights,
         text=window.text,
+        term_frequency=window.term_frequency,
         index=window.structure,
         lists=window.lists,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tocsin.language.dialects import DIALECTS
+from tocsin.window.frequencies import BOOLEAN, TERM_FREQUENCIES
 
 _TEXT: Final = {"type": "string"}
 _NUMBER: Final = {"type": "number"}
@@ -387,6 +388,7 @@ SCHEMAS: Final[dict[str, Any]] = {
             "bounds": {"type": "array", "items": _NUMBER, "minItems": 4, "maxItems": 4},
             "weights": {"type": "object", "additionalProperties": _NUMBER},
             "text": {**_TEXT, "description": "How texts become words"},
+            "term_frequency": {"enum": list(TERM_FREQUENCIES), "default": BOOLEAN},
             "messages": {**_COUNT, "readOnly": True, "description": "How many messages the window has"},
             "next": {**_COUNT, "readOnly": True, "description": "The number that the next message gets"},
             "subscriptions": {**_COUNT, "readOnly": True},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tocsin.model.subscription import SubscriptionId
@@ -60,14 +60,15 @@ class WindowExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A message or a subscription: its place, and the squared weight of each word."""
+    """A message or a subscription: its place, and the squared weight and the factor of each word."""
 
     place: tuple[float, float]
-    squares: dict[str, float]
+    words: dict[str, tuple[float, float]]
 
     @property
     def norm(self) -> float:
-        return math.sqrt(_added(self.squares.values()))
+        in_order = sorted((square * factor, square, factor) for square, factor in self.words.values())
+        return math.sqrt(_added(added * factor for added, _, factor in in_order))
 
 
 def explain(
@@ -79,13 +80,14 @@ def explain(
     """Explain a message in the window; `best` has the subscription's best messages (number, score), best first."""
     name, wanted, alpha, k = subscription
     key, number, given = message
-    common = sorted(wanted.squares.keys() & given.squares.keys())
+    common = sorted(wanted.words.keys() & given.words.keys())
     dx, dy = wanted.place[0] - given.place[0], wanted.place[1] - given.place[1]
     spatial = 1.0 - math.sqrt(dx * dx + dy * dy) / bounds.diagonal
     if not common:
-        reason = f"it has no word in common; the subscription asks for {', '.join(sorted(wanted.squares))}"
+        reason = f"it has no word in common; the subscription asks for {', '.join(sorted(wanted.words))}"
         return WindowExplanation(name, key, None, None, (), spatial, 0.0, reason)
-    textual = min(_added(wanted.squares[word] for word in common) / (wanted.norm * given.norm), 1.0)
+    shared = _added(sorted(square * factor for square, factor in map(given.words.__getitem__, common)))
+    textual = min(shared / (wanted.norm * given.norm), 1.0)
     score = alpha * spatial + (1.0 - alpha) * textual
     numbers = [one for one, _ in best]
     rank = numbers.index(number) + 1 if number in numbers else None
@@ -98,8 +100,9 @@ def explain(
     return WindowExplanation(name, key, score, rank, tuple(common), spatial, textual, reason)
 
 
-def _added(squares: object) -> float:
+def _added(numbers: Iterable[float]) -> float:
+    """The sum, added from the first on; `sum` may round otherwise."""
     total = 0.0
-    for square in sorted(squares):  # type: ignore[call-overload]
-        total += square
+    for number in numbers:
+        total += number
     return total

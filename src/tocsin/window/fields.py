@@ -196,7 +196,7 @@ def _one_by_one(fields: Fields, words: Column | None, texts: Column | None, how:
 
 
 def chosen_words(words: Any, text: Any, how: Text) -> list[str]:
-    """The distinct words of one record; raises `RecordError`."""
+    """The words of one record, which may repeat; raises `RecordError`."""
     if words is not None and text is not None:
         raise RecordError("give words or a text, not both", "words")
     if text is None:
@@ -205,7 +205,7 @@ def chosen_words(words: Any, text: Any, how: Text) -> list[str]:
         return checked_words(words)
     if not isinstance(text, str):
         raise RecordError(f"it is {class_of(text)}; a text is a string", "text")
-    return list(dict.fromkeys(words_of(text, how)))
+    return list(words_of(text, how))
 
 
 def _is_list(kind: pa.DataType) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tocsin.model.texts import Text
+from tocsin.window.frequencies import TermFrequency
 from tocsin.window.saving import load_window, save_window
 from tocsin.window.subscription_set import WindowSubscriptions
 
@@ -78,6 +79,7 @@ class KeptWindow(WindowSubscriptions):
         time: float | timedelta | None = None,
         weights: Mapping[str, float] | None = None,
         text: Text | str | None = None,
+        term_frequency: TermFrequency | None = None,
         index: str | None = None,
         threads: int | None = 1,
         sync: str = "full",
@@ -99,6 +101,8 @@ class KeptWindow(WindowSubscriptions):
         weights
             As in `tocsin.Window`.
         text
+            As in `tocsin.Window`.
+        term_frequency
             As in `tocsin.Window`.
         index : str, optional
             As in `tocsin.Window`. Default: the one that the window was made with. Another one counts until the window
@@ -142,5 +146,6 @@ class KeptWindow(WindowSubscriptions):
         from tocsin.window.durable import open_window
 
         options = {"size": size, "bounds": bounds, "time": time, "weights": weights, "text": text}
+        options["term_frequency"] = term_frequency
         given = {name: one for name, one in options.items() if one is not None}
         return open_window(folder, given, index, threads, sync)

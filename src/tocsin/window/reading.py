@@ -27,6 +27,7 @@ from tocsin.model.window import (
 )
 from tocsin.records import Chunk, read_events
 from tocsin.window.fields import Column, Fields, WordLists, chosen_words, places_in, seconds_in, words_in
+from tocsin.window.frequencies import BOOLEAN, TermFrequency, factors_of
 from tocsin.window.keys import Keys
 from tocsin.window.vocabulary import Vocabulary
 
@@ -93,8 +94,16 @@ class Reader:
     `latest` is the time before which messages are late, and `horizon` the time after which they are too far ahead.
     """
 
-    def __init__(self, bounds: Bounds, how: Text, has_time: bool, vocabulary: Vocabulary, keys: Keys) -> None:
-        self._bounds, self._how, self._has_time = bounds, how, has_time
+    def __init__(
+        self,
+        bounds: Bounds,
+        how: Text,
+        has_time: bool,
+        vocabulary: Vocabulary,
+        keys: Keys,
+        frequency: TermFrequency = BOOLEAN,
+    ) -> None:
+        self._bounds, self._how, self._has_time, self._frequency = bounds, how, has_time, frequency
         self._vocabulary, self._keys = vocabulary, keys
         self.latest, self.horizon = -np.inf, np.inf
         self._stamps, self._stamp = np.zeros(0, np.int64), 0
@@ -121,10 +130,10 @@ class Reader:
         """The messages of a chunk; `know` registers new words and returns the squared weights of all words."""
         checked = self.checked(chunk)
         good = checked.good
-        starts, words = self._numbered(checked.lists, good, know)
+        starts, words, factors = self._weighed(checked.lists, good, know)
         places, times = np.ascontiguousarray(checked.places[good]), np.ascontiguousarray(checked.times[good])
         keys = [checked.keys[at] for at in good.tolist()] if checked.keys else []
-        return Read(Batch(starts, words, places, times), checked.rows[good], keys, checked.rejects)
+        return Read(Batch(starts, words, factors, places, times), checked.rows[good], keys, checked.rejects)
 
     def message(self, record: Mapping[str, Any], know: Callable[[], NDArray[np.float64]]) -> Read:
         """One message, as `messages` reads it; raises `RecordError` if it is bad."""
@@ -132,10 +141,14 @@ class Reader:
         time = checked_seconds(record["time"]) if self._has_time else 0.0
         words = chosen_words(record["words"], record["text"], self._how)
         key = self._accepted(record["key"], time)
-        numbers, squares = dict.fromkeys(self._vocabulary.numbers_of(words).tolist()), know()
-        lightest = np.array(sorted(numbers, key=squares.__getitem__), np.int32)
-        starts = np.array([0, len(lightest)], np.int64)
-        batch = Batch(starts, lightest, np.array([place]), np.array([time]))
+        numbers, squares = self._vocabulary.numbers_of(words), know()
+        starts, factors = np.array([0, len(numbers)], np.int64), _NO_FACTORS
+        if self._frequency != BOOLEAN:
+            starts, numbers, factors = counted_words(starts, numbers, squares, self._frequency)
+        else:
+            numbers = np.array(sorted(dict.fromkeys(numbers.tolist()), key=squares.__getitem__), np.int32)
+            starts[1] = len(numbers)
+        batch = Batch(starts, numbers, factors, np.array([place]), np.array([time]))
         return Read(batch, _ONE_ROW, [] if self._keys.kind is None else [key], [])
 
     def checked(self, chunk: Chunk) -> Checked:
@@ -198,26 +211,56 @@ class Reader:
         if time > self.horizon:
             raise RecordError(f"{time:g} is after {self.horizon:g}, and a window does not go back", "time")
 
-    def _numbered(
+    def _weighed(
         self, lists: WordLists, good: NDArray[np.int64], know: Callable[[], NDArray[np.float64]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The words of some records as numbers, distinct within a record, the lightest first."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """The words of some messages as a batch has them: where each message begins, numbers, factors."""
+        if self._frequency == BOOLEAN:
+            return *self._numbered(lists, good, know), _NO_FACTORS
+        starts, numbers = self._repeated(lists, good)
+        return counted_words(starts, numbers, know(), self._frequency)
+
+    def _repeated(self, lists: WordLists, good: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The words of some records as numbers, which may repeat; new words are registered nowhere else."""
         numbers = self._vocabulary.numbers_of(lists.distinct)
-        squares = know()
         starts, members = lists.starts, lists.numbers
         if len(good) < len(starts) - 1:
             own, owners = gathered(starts, good)
             members, starts = members[own], np.searchsorted(owners, np.arange(len(good) + 1))
-        out_starts, out = np.empty(len(starts), np.int64), np.empty(len(members), np.int32)
+        return starts, numbers[members] if len(members) else np.empty(0, np.int32)
+
+    def _numbered(
+        self, lists: WordLists, good: NDArray[np.int64], know: Callable[[], NDArray[np.float64]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The words of some records as numbers, distinct within a record, the lightest first."""
+        starts, given = self._repeated(lists, good)
+        squares = know()
+        out_starts, out = np.empty(len(starts), np.int64), np.empty(len(given), np.int32)
         if len(self._stamps) < len(squares):
             self._stamps = np.zeros(len(squares), np.int64)
-        given = numbers[members] if len(members) else out
         stamp, self._stamp = self._stamp, self._stamp + len(good)  # first, so that no stamp is ever used twice
         distinct_words(starts, given, squares, self._stamps, stamp, out_starts, out)
         return out_starts, out[: out_starts[-1]]
 
 
 _ONE_ROW: Final = np.zeros(1, np.int64)
+_NO_FACTORS: Final = np.zeros(0)
+
+
+def counted_words(
+    starts: NDArray[np.int64], words: NDArray[np.int32], squares: NDArray[np.float64], frequency: TermFrequency
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """The distinct words of each message, with the factors by which they count: those that add least first.
+
+    `words[starts[i]:starts[i + 1]]` are those of message i, and may repeat.
+    """
+    owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    pairs, counts = np.unique(owners * len(squares) + words, return_counts=True)
+    owners, distinct = np.divmod(pairs, len(squares))
+    factors = factors_of(frequency, counts)
+    order = np.lexsort((squares[distinct], squares[distinct] * factors, owners))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(starts) - 1))])
+    return starts.astype(np.int64), distinct[order].astype(np.int32), factors[order]
 
 
 def stop_at_first(errors: list[Reject], strict: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +22,7 @@ from tocsin.index.window.kernels.layouts import ALPHA, TIME, X, Y
 from tocsin.index.window.stored import records_of_messages, words_of_messages
 from tocsin.segment.folder import STORE
 from tocsin.segment.storage import read_manifest, refuse_other_manifest, whole_number, write_manifest
+from tocsin.window.frequencies import BOOLEAN, counts_of
 from tocsin.writing import raising_invalid_input
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from tocsin.window.window import Window
 
 FORMAT: Final = "tocsin window"
-VERSION: Final = 1
+VERSION: Final = 2
+_BOOLEAN_VERSION: Final = 1
+"""The version of windows without term frequencies, which older versions of tocsin read, too."""
 MANIFEST: Final = "manifest.json"
 
 
@@ -49,7 +53,7 @@ def save_window(window: WindowSubscriptions, folder: str | Path) -> None:
         latest = window._reader.latest
         manifest = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": _BOOLEAN_VERSION if window.term_frequency == BOOLEAN else VERSION,
             **names,
             **options_of(window),
             "taken": window._sliding.taken,
@@ -66,7 +70,7 @@ def load_window(kind: type[Window], folder: str | Path, index: str | None, threa
     """Load a saved window; raises `SegmentError`."""
     folder = Path(folder)
     _refuse_store(folder)
-    manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION)
+    manifest = with_defaults(read_manifest(folder / MANIFEST, FORMAT, VERSION, _BOOLEAN_VERSION))
     try:
         window = kind(
             manifest["size"],
@@ -74,6 +78,7 @@ def load_window(kind: type[Window], folder: str | Path, index: str | None, threa
             time=manifest["time"],
             weights=manifest["weights"],
             text=manifest["text"],
+            term_frequency=manifest["term_frequency"],
             index=index or manifest["index"],
             threads=threads,
         )
@@ -95,8 +100,23 @@ def options_of(window: WindowSubscriptions) -> dict[str, Any]:
         "bounds": list(window.bounds),
         "weights": dict(window.weights),
         "text": str(window.text),
+        "term_frequency": window.term_frequency,
         "index": window.index,
     }
+
+
+def with_defaults(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored options, with those that an older version of tocsin did not know."""
+    return {"term_frequency": BOOLEAN, **stored}
+
+
+def message_words(window: WindowSubscriptions, since: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Where the words of each message from number `since` on begin, and all these words, as often as they occur."""
+    starts, words, factors = words_of_messages(window._sliding.messages, since)
+    if len(factors) == 0:
+        return starts, words
+    counts = counts_of(window.term_frequency, factors)
+    return np.concatenate([[0], np.cumsum(counts)])[starts], np.repeat(words, counts)
 
 
 def _refuse_store(folder: Path) -> None:
@@ -120,7 +140,7 @@ def _read(path: Path) -> pa.Table:
 def _messages_of(window: WindowSubscriptions) -> pa.Table:
     messages = window._sliding.messages
     numbers, records = records_of_messages(messages)
-    columns = {"words": _lists(window, *words_of_messages(messages)), "location": _pairs(records[:, [X, Y]])}
+    columns = {"words": _lists(window, *message_words(window)), "location": _pairs(records[:, [X, Y]])}
     columns["time"] = pa.array(records[:, TIME])
     keys = window._keys.column(numbers)
     if window._keys.kind is not None:

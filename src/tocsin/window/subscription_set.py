@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from tocsin.threads import workers
 from tocsin.window.answer import WindowStats
 from tocsin.window.changing import Alone, Changing, require_at_rest
 from tocsin.window.explaining import Side, WindowExplanation, explain
+from tocsin.window.frequencies import BOOLEAN, TermFrequency, checked_term_frequency
 from tocsin.window.keys import Keys
 from tocsin.window.names import Names, Naming
 from tocsin.window.reading import DEFAULT_ALPHA, DEFAULT_K, NewSubscriptions, Reader, stop_at_first
@@ -45,6 +47,7 @@ class WindowSubscriptions:
         time: float | timedelta | None = None,
         weights: Mapping[str, float] | None = None,
         text: Text | str = PLAIN,
+        term_frequency: TermFrequency = BOOLEAN,
         index: str = "blocks",
         threads: int | None = 1,
     ) -> None:
@@ -54,6 +57,7 @@ class WindowSubscriptions:
         self.bounds, self.index = Bounds.of(bounds), index
         self.text = text if isinstance(text, Text) else Text.of(text)
         self.weights, self._squares = dict(weights or {}), checked_squares(weights)
+        self.term_frequency = checked_term_frequency(term_frequency)
         self._share_count = workers(threads)
         self._begin()
         self.renew_locks()
@@ -61,15 +65,16 @@ class WindowSubscriptions:
 
     def _begin(self) -> None:
         """Begin without messages and subscriptions."""
-        diagonal = self.bounds.diagonal
+        diagonal, has_factors = self.bounds.diagonal, self.term_frequency != BOOLEAN
         shares = [
-            Sliding(*window_index(self.index, diagonal), diagonal, self.size, self.span)
+            Sliding(*window_index(self.index, diagonal), diagonal, self.size, self.span, has_factors)
             for _ in range(self._share_count)
         ]
         self._sliding: Sliding | Shares = shares[0] if len(shares) == 1 else Shares(shares)
         self._commit = Commit()
         self._vocabulary, self._names, self._keys = Vocabulary(self._squares), Names(), Keys()
-        self._reader = Reader(self.bounds, self.text, self.span is not None, self._vocabulary, self._keys)
+        has_time = self.span is not None
+        self._reader = Reader(self.bounds, self.text, has_time, self._vocabulary, self._keys, self.term_frequency)
         self._changes = 0
         self._seconds = 0.0
 
@@ -300,9 +305,10 @@ class WindowSubscriptions:
                 )
             at = numbers[-1] & (len(sliding.messages.word_starts) - 1)
             asked, own = sliding.held_at(np.array([slot], np.int32)), sliding.messages.records[at]
-            given = Side((float(own[X]), float(own[Y])), self._weighed(words_of_message(sliding.messages, numbers[-1])))
+            words, factors = words_of_message(sliding.messages, numbers[-1])
+            given = Side((float(own[X]), float(own[Y])), self._weighed(words, factors.tolist()))
             record = asked.records[0]
-            wanted = Side((float(record[X]), float(record[Y])), self._weighed(asked.words))
+            wanted = Side((float(record[X]), float(record[Y])), self._weighed(asked.words, repeat(1.0)))
             best = list(zip(*(array.tolist() for array in sliding.best(slot)), strict=True))
             return explain(
                 (id, wanted, float(record[ALPHA]), int(asked.ks[0])), (message, numbers[-1], given), best, self.bounds
@@ -382,6 +388,7 @@ class WindowSubscriptions:
 
         self._commit.make(drop)
 
-    def _weighed(self, numbers: NDArray[np.int32]) -> dict[str, float]:
+    def _weighed(self, numbers: NDArray[np.int32], factors: Iterable[float]) -> dict[str, tuple[float, float]]:
+        """The squared weight of each word, and its factor."""
         words = self._vocabulary.words_of(numbers.tolist())
-        return {word: self._squares.get(word, 1.0) for word in words}
+        return {word: (self._squares.get(word, 1.0), factor) for word, factor in zip(words, factors, strict=False)}

@@ -48,6 +48,9 @@ class Window(KeptWindow):
         The weight of each word, above 0 (`tocsin.idf` computes them). A word that is not named weighs 1.
     text : Text or str
         How texts are split into words.
+    term_frequency : {"boolean", "natural", "logarithm"}
+        How often a word occurs in a message counts: not at all; or the word's weight is multiplied by the number of its
+        occurrences; or by one more than the natural logarithm of that. With `weights` by idf, this is tf-idf.
     index : str
         The structure that finds the subscriptions that a message reaches, with options in parentheses. Answers do not
         depend on it.
@@ -77,9 +80,19 @@ class Window(KeptWindow):
     >>> window.results("u1")
     [(1, 0.9999...)]
 
+    Messages about a word come before those that mention it:
+
+    >>> window = Window(size=1000, bounds=(0, 0, 10, 10), term_frequency="natural")
+    >>> window.subscribe("u1", words=["fish"], location=(2, 5), alpha=0)
+    >>> changes = window.push(text="Fish, fish, fish and chips", location=(2, 5))
+    >>> changes = window.push(text="Fish and chips", location=(2, 5))
+    >>> [message for message, _ in window.results("u1")]
+    [0, 1]
+
     Notes
     -----
-    Paper: Wang et al. 2016 (Skype), section 3, Equation 1, for the score. docs/papers/skype.md says where tocsin
+    Paper: Wang et al. 2016 (Skype), section 3, Equation 1, for the score. Its weights are tf-idf on both sides; here a
+    subscription's words are a set. docs/papers/skype.md says where tocsin
     departs.
     """
 
@@ -99,7 +112,7 @@ class Window(KeptWindow):
         Parameters
         ----------
         words : iterable of str, optional
-            The message's words; duplicates count once.
+            The message's words. Duplicates count as `term_frequency` of the window says.
         text : str, optional
             A text instead, which is split into words as the window's `text` says.
         location : pair of float, or GeoJSON point

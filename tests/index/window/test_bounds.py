@@ -6,6 +6,7 @@ Paper: Wang et al. 2016, Lemmas 1 to 6 and Theorems 5.1 to 5.4, over random subs
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,8 @@ word_sets = st.sets(st.sampled_from(RANKED), min_size=1)
 numbers = st.floats(0.0, 1.0)
 places = st.tuples(numbers, numbers)
 wanteds = st.builds(Wanted, word_sets.map(frozenset), places, st.just(1), st.floats(0.0, 0.99))
-messages = st.builds(Given, st.just(0), st.just(0), word_sets.map(frozenset), places, st.just(0.0))
+counted = st.dictionaries(st.sampled_from(RANKED), st.floats(1.0, 9.0), min_size=1)
+messages = st.builds(Given, st.just(0), st.just(0), counted, places, st.just(0.0))
 
 
 class Pair:
@@ -33,15 +35,15 @@ class Pair:
 
     def __init__(self, wanted: Wanted, message: Given, weights: dict[str, float]) -> None:
         window = NaiveWindow((0.0, 0.0, SIDE, SIDE), size=1, weights=weights)
-        self.s, self.m = (self._unit(words, weights) for words in (wanted.words, message.words))
+        self.s, self.m = self._unit(dict.fromkeys(wanted.words, 1.0), weights), self._unit(message.words, weights)
         self.common = [word for word in RANKED if word in self.s and word in self.m]
         self.textual = sum(self.s[word] * self.m[word] for word in self.common)
         self.spatial = 1.0 - math.dist(wanted.location, message.location) / DIAGONAL
         self.score = window.score(wanted, message)
 
     @staticmethod
-    def _unit(words: frozenset[str], weights: dict[str, float]) -> dict[str, float]:
-        own = {word: weights.get(word, 1.0) for word in RANKED if word in words}
+    def _unit(factors: Mapping[str, float], weights: dict[str, float]) -> dict[str, float]:
+        own = {word: weights.get(word, 1.0) * factors[word] for word in RANKED if word in factors}
         norm = math.sqrt(sum(weight * weight for weight in own.values()))
         return {word: weight / norm for word, weight in own.items()}
 
@@ -84,8 +86,9 @@ def test_words_from_the_rarest_common_one_on(wanted: Wanted, message: Given, wei
     after = RANKED[RANKED.index(word) + 1 :]
     signature = {RANKED.index(one) % 3 for one in after if one in pair.s}
     told = [one for one in after if one in pair.m and RANKED.index(one) % 3 in signature]
-    by_norms = pair.s[word] / pair.m[word]
-    assert pair.textual <= first + sum(by_norms * pair.m[one] ** 2 for one in told) + CLOSE, "by signatures"
+    by_norms, factors = pair.s[word] / pair.m[word] * message.words[word], message.words
+    told_adds = sum(by_norms * pair.m[one] ** 2 / factors[one] for one in told)
+    assert pair.textual <= first + told_adds + CLOSE, "by signatures"
     if not set(pair.common[1:]):
         assert pair.textual == pytest.approx(first)
 

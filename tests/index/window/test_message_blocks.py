@@ -14,6 +14,7 @@ from tests.index.window.test_structures import SIZE, stream
 from tests.naive.window import NaiveWindow
 from tests.window.test_against_oracle import BOUNDS, WEIGHTS, WORDS, places, words
 from tocsin.index.window.message_blocks import BatchSearch
+from tocsin.window.frequencies import TERM_FREQUENCIES
 
 alphas = st.sampled_from([0.0, 0.3, 0.5, 0.999]) | st.floats(0, 1, exclude_max=True)
 wanteds = st.lists(st.tuples(words, places, st.integers(1, 4), alphas), min_size=1, max_size=12)
@@ -25,11 +26,18 @@ windows = st.sampled_from([{"size": 1}, {"size": 7}, {"size": 50}, {"time": 9.0}
 def test_a_window_that_was_filled_is_the_oracle(far: float) -> None:
     """Ties, words that nobody has, windows of time, a second filling, and what is pushed afterwards."""
 
-    @given(wanteds=wanteds, first=messages, then=messages, kind=windows, weights=st.sampled_from([None, WEIGHTS]))
-    def compare(wanteds: Any, first: Any, then: Any, kind: Any, weights: Any) -> None:
+    @given(
+        wanteds=wanteds,
+        first=messages,
+        then=messages,
+        kind=windows,
+        weights=st.sampled_from([None, WEIGHTS]),
+        frequency=st.sampled_from(TERM_FREQUENCIES),
+    )
+    def compare(wanteds: Any, first: Any, then: Any, kind: Any, weights: Any, frequency: Any) -> None:
         bounds = tuple(side + far for side in BOUNDS)
-        naive = NaiveWindow(bounds, kind.get("size"), kind.get("time"), weights)
-        window = tocsin.Window(bounds=bounds, weights=weights, **kind)
+        naive = NaiveWindow(bounds, kind.get("size"), kind.get("time"), weights, frequency)
+        window = tocsin.Window(bounds=bounds, weights=weights, term_frequency=frequency, **kind)
         window._sliding.batch_search = BatchSearch(many=1)  # however few search, they search in blocks
         for name, (own, place, k, alpha) in enumerate(wanteds):
             where = (place[0] + far, place[1] + far)

@@ -74,11 +74,12 @@ class Sliding:
         diagonal: float,
         size: int | None,
         span: float | None,
+        has_factors: bool = False,
     ) -> None:
         self.disseminator = disseminator
         self.rules = Rules(_ENDLESS if size is None else size, math.inf if span is None else span, diagonal)
         self.slots = Slots(buffering, self.rules.size)
-        self.messages = no_messages()
+        self.messages = no_messages(has_factors)
         self._waiting = no_waiting()
         self.lists = no_lists(1)
         self.words = new_table(WordTable, words=1)
@@ -385,7 +386,8 @@ class Sliding:
 
 def _rows_of(batch: Batch, first: int, stop: int) -> Batch:
     """Some messages of a batch."""
-    return Batch(batch.starts[first : stop + 1], batch.words, batch.places[first:stop], batch.times[first:stop])
+    starts, places, times = batch.starts[first : stop + 1], batch.places[first:stop], batch.times[first:stop]
+    return batch._replace(starts=starts, places=places, times=times)
 
 
 def _joined(parts: Sequence[Changes]) -> Changes:

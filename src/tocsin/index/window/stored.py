@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,9 +12,9 @@ from tocsin.index.window.growing import longer, power_of_two
 from tocsin.index.window.kernels.layouts import CHUNK, NOBODY, Messages, Waiting
 
 
-def no_messages() -> Messages:
-    """An empty window."""
-    return new_table(Messages, messages=64, words=1024)
+def no_messages(has_factors: bool = False) -> Messages:
+    """An empty window, whose words have factors or not."""
+    return new_table(Messages, messages=64, words=1024, factors=1024 if has_factors else 0)
 
 
 def with_message_room(messages: Messages, more: int, more_words: int) -> Messages:
@@ -29,7 +31,10 @@ def with_message_room(messages: Messages, more: int, more_words: int) -> Message
     due[new], held[new] = messages.first_due[old], messages.due_held[old]
     word_first = int(messages.word_starts[old[0]]) if len(old) else word_stop
     words = _with_words(messages.words, word_first, word_stop, more_words)
-    return Messages(records, starts, counts, due, held, words, messages.ends)
+    factors = messages.factors
+    if len(factors) > 0:
+        factors = _with_words(factors, word_first, word_stop, more_words)
+    return Messages(records, starts, counts, due, held, words, factors, messages.ends)
 
 
 def no_waiting() -> Waiting:
@@ -42,21 +47,21 @@ def with_waiting_room(waiting: Waiting, slots: int, messages: int) -> Waiting:
     return Waiting(longer(waiting.chunks, messages + slots // CHUNK + 1), waiting.ends)
 
 
-def _with_words(words: NDArray[np.int32], first: int, stop: int, more: int) -> NDArray[np.int32]:
-    """A ring of words with room for more."""
+def _with_words(words: NDArray[Any], first: int, stop: int, more: int) -> NDArray[Any]:
+    """A ring of words, or of their factors, with room for more."""
     held = np.arange(first, stop)
     room = power_of_two(max(stop - first + more, len(words)))
-    ring = np.zeros(room, np.int32)
+    ring = np.zeros(room, words.dtype)
     ring[held & (room - 1)] = words[held & (len(words) - 1)]
     return ring
 
 
-def words_of_message(messages: Messages, number: int) -> NDArray[np.int32]:
-    """The words of one message of the window."""
+def words_of_message(messages: Messages, number: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The words of one message of the window, and their factors."""
     at = number & (len(messages.word_starts) - 1)
     places = int(messages.word_starts[at]) + np.arange(int(messages.word_counts[at]))
-    words: NDArray[np.int32] = messages.words[places & (len(messages.words) - 1)]
-    return words
+    places &= len(messages.words) - 1
+    return messages.words[places], messages.factors[places] if len(messages.factors) else np.ones(len(places))
 
 
 def records_of_messages(messages: Messages, since: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -66,11 +71,17 @@ def records_of_messages(messages: Messages, since: int = 0) -> tuple[NDArray[np.
     return numbers, messages.records[numbers & (len(messages.word_starts) - 1)]
 
 
-def words_of_messages(messages: Messages, since: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Where the words of each message from number `since` on begin, and all these words, oldest message first."""
+def words_of_messages(
+    messages: Messages, since: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Where the words of each message from number `since` on begin, and all these words, oldest message first.
+
+    Their factors follow, (0,) if all are 1.
+    """
     first, stop, word_stop = messages.ends.tolist()
     at = np.arange(max(first, since), stop) & (len(messages.word_starts) - 1)
     counts = messages.word_counts[at]
     starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     word_first = word_stop - int(starts[-1])
-    return starts, messages.words[np.arange(word_first, word_stop) & (len(messages.words) - 1)]
+    places = np.arange(word_first, word_stop) & (len(messages.words) - 1)
+    return starts, messages.words[places], messages.factors[places] if len(messages.factors) else messages.factors

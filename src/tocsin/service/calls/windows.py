@@ -22,7 +22,7 @@ from tocsin.window import Window
 from tocsin.window.saving import options_of
 
 PATH: Final = "/v1/windows"
-_OPTIONS: Final = ("size", "time", "bounds", "weights", "text")
+_OPTIONS: Final = ("size", "time", "bounds", "weights", "text", "term_frequency")
 _SHOWN: Final = frozenset(("name", "messages", "next", "subscriptions"))
 _FORMS: Final = frozenset((bodies.JSON, bodies.LINES, bodies.ARROW))
 _MOST_ERRORS: Final = 1000

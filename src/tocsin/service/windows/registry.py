@@ -23,6 +23,7 @@ from tocsin.service.directory import Destination, Route
 from tocsin.service.problems import Problem, conflict, invalid, unknown
 from tocsin.service.windows.hosted import Hosted, Hosting
 from tocsin.store import Database
+from tocsin.window.saving import with_defaults
 
 _LOG: Final = logging.getLogger("tocsin.service")
 FOLDER: Final = "windows"
@@ -202,7 +203,7 @@ class PutWindow:
             assert made.lastrowid is not None
             self._made = True, made.lastrowid
             return sequence
-        before = json.loads(found[1])
+        before = with_defaults(json.loads(found[1]))
         for word, value in self.options.items():
             if before[word] != value:
                 detail = f"{word} is {before[word]!r:.60} in this window; delete the window to make another one"

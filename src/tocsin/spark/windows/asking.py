@@ -26,6 +26,7 @@ from tocsin.spark.windows.placing import hash_of_id, placed
 from tocsin.spark.windows.routing import MOST
 from tocsin.spark.windows.settings import Settings
 from tocsin.spark.workers import Batches, Task, settling
+from tocsin.window.frequencies import BOOLEAN, TermFrequency
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,6 +49,7 @@ def window(
     placement: str = HASH,
     weights: Mapping[str, float] | None = None,
     text: Text | str = PLAIN,
+    term_frequency: TermFrequency = BOOLEAN,
     index: str = "blocks",
     lists: bool = False,
 ) -> DataFrame:
@@ -87,6 +89,8 @@ def window(
     weights
         As in `tocsin.Window`.
     text
+        As in `tocsin.Window`.
+    term_frequency
         As in `tocsin.Window`.
     index
         As in `tocsin.Window`.
@@ -130,6 +134,7 @@ def window(
         bounds=Bounds.of(bounds),
         weights=dict(weights or {}),
         text=str(how),
+        term_frequency=term_frequency,
         index=index,
         partitions=partitions,
         placement=placement,

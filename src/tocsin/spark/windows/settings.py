@@ -10,6 +10,8 @@ from typing import Any
 
 from tocsin.errors import InvalidInput
 from tocsin.window import Window
+from tocsin.window.frequencies import TermFrequency
+from tocsin.window.saving import with_defaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Settings:
     bounds: tuple[float, ...]
     weights: Mapping[str, float] = field(repr=False)
     text: str
+    term_frequency: TermFrequency
     index: str
     partitions: int
     placement: str
@@ -43,6 +46,7 @@ class Settings:
             time=self.time,
             weights=self.weights,
             text=self.text,
+            term_frequency=self.term_frequency,
             index=self.index,
         )
 
@@ -59,6 +63,7 @@ class Settings:
             "bounds": list(self.bounds),
             "weights": self.weighed,
             "text": self.text,
+            "term_frequency": self.term_frequency,
             "partitions": self.partitions,
             "placement": self.placement,
             "subscriptions": self.routes,
@@ -69,13 +74,14 @@ class Settings:
 
     def check(self, before: Mapping[str, Any]) -> None:
         """Raise `InvalidInput` if a checkpoint was made with other settings."""
+        known = with_defaults(before)
         for name, value in self.as_dict().items():
-            if before.get(name, False) == value:
+            if known.get(name, False) == value:
                 continue
             if name in ("weights", "subscriptions"):
                 what = f"other {name} than this query has"
             else:
-                what = f"{name}={before.get(name)!r}, but this query has {name}={value!r}"
+                what = f"{name}={known.get(name)!r}, but this query has {name}={value!r}"
             raise InvalidInput(
                 f"the checkpoint was made with {what}. Start the query with the same settings, or with a new "
                 f"checkpointLocation: the window then begins empty."

@@ -13,7 +13,7 @@ from tocsin.segment.storage import refuse_other_manifest
 from tocsin.store import DATABASE, WINDOW, Database, Writer, refuse_others, require_window
 from tocsin.window.durable.rows import write_window
 from tocsin.window.durable.window import DurableWindow
-from tocsin.window.saving import FORMAT, MANIFEST, load_window, options_of
+from tocsin.window.saving import FORMAT, MANIFEST, load_window, options_of, with_defaults
 from tocsin.window.window import Window
 
 
@@ -24,7 +24,7 @@ def open_window(
     writer = Writer(Path(folder), sync, lambda new: _create(new, given, index))
     try:
         require_window(writer.database)
-        stored = json.loads(writer.database.meta(WINDOW))
+        stored = with_defaults(json.loads(writer.database.meta(WINDOW)))
         _refuse_others(writer.folder, given, stored)
         return DurableWindow(writer, {**stored, "index": index or stored["index"]}, threads)
     except BaseException:

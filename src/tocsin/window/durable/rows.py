@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput, StoreError
 from tocsin.index.window.kernels.layouts import ALPHA, TIME, X, Y
-from tocsin.index.window.stored import records_of_messages, words_of_messages
+from tocsin.index.window.stored import records_of_messages
 from tocsin.model.subscription import SubscriptionId
 from tocsin.store import WINDOW, Database, InterestRow, MessageRow
-from tocsin.window.saving import options_of
+from tocsin.window.saving import message_words, options_of
 from tocsin.window.window import Window
 
 _STATE: Final = "window_state"
@@ -95,7 +95,7 @@ def read_window(database: Database, window: Window) -> None:
 def _message_rows(window: Window, since: int) -> Iterator[tuple[Any, ...]]:
     messages = window._sliding.messages
     numbers, records = records_of_messages(messages, since)
-    words = _json_lists(window, *words_of_messages(messages, since))
+    words = _json_lists(window, *message_words(window, since))
     keys = repeat(None, len(numbers)) if window._keys.kind is None else window._keys.of(numbers)
     return zip(numbers.tolist(), keys, *records[:, [X, Y, TIME]].T.tolist(), words, strict=True)
 

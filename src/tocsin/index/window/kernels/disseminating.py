@@ -17,7 +17,7 @@ def disseminate(structure: Any, state: State, x: float, y: float, norm: float, c
     """Write the slots that a message reaches to `work.hits`, scores to `work.hit_scores`; returns how many.
 
     A message reaches a slot if its score is at least the threshold. Each slot is written once. The message's words are
-    `work.words[:count]`, the lightest first, and marked present. Adds the number of subscriptions compared to
+    `work.words[:count]`, those that add least first, and marked present. Adds the number of subscriptions compared to
     `work.counts`.
     """
     raise NotImplementedError("for kernels")
@@ -42,13 +42,13 @@ def reach_all(lists: Lists, state: State, x: float, y: float, norm: float, count
     stop = found
     for i in range(count):
         word = work.words[i]
-        square, start = state.words.squares[word], lists.starts[word]
+        added, start = state.words.present[word], lists.starts[word]
         for at in range(start, start + lists.counts[word]):
             slot = np.int64(lists.pool[at])
             before = shares[slot]
             hits[stop] = np.int32(slot)
             stop += np.int64(before == 0.0)
-            shares[slot] = before + square
+            shares[slot] = before + added
     kept = found
     for i in range(found, stop):
         slot = np.int64(hits[i])

@@ -1,7 +1,8 @@
 """Layouts shared by structures over a sliding window: subscriptions, the window's messages, and buffers.
 
 A word is a number from 1 on; 0 stands for none. A message is a number that grows; tables store it by its last bits.
-Squares are the squared weights of words. The similarity of a message and a subscription sums those of common words.
+Squares are the squared weights of words. The similarity of a message and a subscription sums those of common words,
+each times the factor of the word in the message.
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ class Messages(NamedTuple):
     first_due: Annotated[NDArray[np.int32], "messages", NOBODY]  # the first chunk of the slots that wait for it, NOBODY
     due_held: Annotated[NDArray[np.int32], "messages"]  # slots in the first chunk
     words: Annotated[NDArray[np.int32], "words"]
+    factors: Annotated[NDArray[np.float64], "factors"]  # of each of `words`, or (0,) if all are 1
     ends: Annotated[NDArray[np.int64], "3"]  # the oldest message, the next one, the next word
 
 
@@ -132,14 +134,16 @@ class Words(NamedTuple):
 
     squares: Annotated[NDArray[np.float64], "words"]  # squared weight, above 0
     uses: Annotated[NDArray[np.int32], "words"]  # subscriptions and messages of the window that have it
-    present: Annotated[NDArray[np.float64], "words"]  # squared weight of each word of the current message; 0 for others
+    # Squared weight of each word of the current message, times its factor; 0 for others.
+    present: Annotated[NDArray[np.float64], "words"]
 
 
 class Batch(NamedTuple):
-    """New messages. B messages of N words."""
+    """New messages. B messages of N words. With factors, those that add least to a similarity come first."""
 
     starts: NDArray[np.int64]  # (B + 1,)
     words: NDArray[np.int32]  # (N,) distinct within a message
+    factors: NDArray[np.float64]  # (N,) or (0,): what the weight of each word is multiplied by, above 0
     places: Annotated[NDArray[np.float64], 2]  # (B, 2)
     times: NDArray[np.float64]  # (B,)
 
@@ -157,7 +161,8 @@ class Changes(NamedTuple):
 class Work(NamedTuple):
     """Memory of a call. `buffer` is the size of the largest buffer, `exits` how many messages were pushed out."""
 
-    words: Annotated[NDArray[np.int32], "words"]  # of the message, the lightest first
+    words: Annotated[NDArray[np.int32], "words"]  # of the message, those that add least first
+    common: Annotated[NDArray[np.float64], "words + 1"]
     hits: Annotated[NDArray[np.int32], "slots + SPARE"]
     hit_scores: Annotated[NDArray[np.float64], "slots + SPARE"]
     shares: Annotated[NDArray[np.float64], "slots"]  # 0 between messages

@@ -1,7 +1,8 @@
 """Scores of messages for subscriptions: equation 1 of Wang et al. 2016, always evaluated in the same order.
 
-`alpha * (1 - distance / diagonal) + (1 - alpha) * min(shared / (norm * norm), 1)`. The shared squares are added from
-the lightest word on. So the result depends neither on the order of words nor on the structure that computes it.
+`alpha * (1 - distance / diagonal) + (1 - alpha) * min(shared / (norm * norm), 1)`. A word that both have adds its
+squared weight, times its factor in the message; the least is added first. So the result depends neither on the order of
+words nor on the structure that computes it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.index.window.kernels.layouts import ALPHA, FIRST_WORD, NORM, WITHIN, Batch, Interests, Words, X, Y
+from tocsin.index.window.kernels.layouts import ALPHA, FIRST_WORD, NORM, WITHIN, Batch, Interests, State, Words, X, Y
 from tocsin.kernels.jit import inlined, inner
+from tocsin.kernels.sorting import sort_numbers
 
 
 @inlined
@@ -23,9 +25,12 @@ def score_of(record: NDArray[np.float64], x: float, y: float, norm: float, share
 
 
 @inlined
-def shared_with(interests: Interests, words: Words, slot: int) -> float:
-    """The sum of the squares of words that a subscription shares with the current message."""
-    held, present = interests.words, words.present
+def shared_with(state: State, slot: int) -> float:
+    """The sum of what the words that a subscription shares with the current message add."""
+    interests = state.interests
+    held, present = interests.words, state.words.present
+    if len(state.messages.factors) > 0:
+        return _shared_in_order(state, slot)
     shared = 0.0
     for i in range(FIRST_WORD, FIRST_WORD + WITHIN - 1):
         shared += present[held[slot, i]]
@@ -35,6 +40,27 @@ def shared_with(interests: Interests, words: Words, slot: int) -> float:
     longer = interests.longer
     for i in range(longer[~last]):
         shared += present[longer[~last + 1 + i]]
+    return shared
+
+
+@inner
+def _shared_in_order(state: State, slot: int) -> float:
+    """The same sum if words have factors: then the lightest word need not add least."""
+    interests, present, common = state.interests, state.words.present, state.work.common
+    count = np.int64(0)
+    for i in range(FIRST_WORD, FIRST_WORD + WITHIN):
+        word = np.int64(interests.words[slot, i])
+        if word > 0:
+            common[count] = present[word]
+            count += np.int64(present[word] > 0.0)
+        elif word < 0:
+            for place in range(~word + 1, ~word + 1 + interests.longer[~word]):
+                common[count] = present[interests.longer[place]]
+                count += np.int64(common[count] > 0.0)
+    sort_numbers(common, np.int64(0), count)
+    shared = 0.0
+    for i in range(count):
+        shared += common[i]
     return shared
 
 
@@ -57,10 +83,12 @@ def write_words(interests: Interests, slot: int, out: NDArray[np.int32]) -> int:
 
 @inner
 def read_words(batch: Batch, row: int, words: Words, out: NDArray[np.int32]) -> float:
-    """Write the words of a message, the lightest first, and mark them present; returns the message's norm."""
+    """Write the words of a message, those that add least first, and mark them present; returns the message's norm."""
     squares, present = words.squares, words.present
     first = batch.starts[row]
     count = np.int64(batch.starts[row + 1] - first)
+    if len(batch.factors) > 0:
+        return _read_counted(batch, first, count, words, out)
     for i in range(count):
         word = batch.words[first + i]
         square = squares[word]
@@ -73,6 +101,18 @@ def read_words(batch: Batch, row: int, words: Words, out: NDArray[np.int32]) -> 
     total = 0.0
     for i in range(count):
         total += squares[out[i]]
+    return np.sqrt(total)
+
+
+@inner
+def _read_counted(batch: Batch, first: int, count: int, words: Words, out: NDArray[np.int32]) -> float:
+    """`read_words` if words have factors; the batch has them in order."""
+    total = 0.0
+    for i in range(count):
+        word, factor = batch.words[first + i], batch.factors[first + i]
+        out[i] = word
+        words.present[word] = words.squares[word] * factor
+        total += words.present[word] * factor
     return np.sqrt(total)
 
 

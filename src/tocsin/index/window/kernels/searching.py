@@ -2,6 +2,7 @@
 
 Paper: Wang et al. 2016, section 6, "top-k re-evaluation". Departs: the message index is a list of messages for each
 word instead of an IR-tree. Shared squares are added list by list, and places are read only if the words leave a chance.
+If words have factors, the messages found in the lists are read for them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tocsin.index.window.kernels.layouts import (
     X,
     Y,
 )
-from tocsin.index.window.kernels.scoring import score_of, write_words
+from tocsin.index.window.kernels.scoring import forget_words, score_of, write_words
 from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.packing import viewed
 from tocsin.kernels.sorting import sort_numbers
@@ -84,7 +85,25 @@ def _share_words(state: State, slot: int) -> int:
             those[found] = np.int32(message)
             found += np.int64(before == 0.0)
             reached[message] = before + square
+    if len(state.messages.factors) > 0:
+        _add_with_factors(state, count, found)
     return found
+
+
+@inner
+def _add_with_factors(state: State, count: int, found: int) -> None:
+    """Sum anew what each message shares with a subscription's words, `work.words[:count]`, from the least on."""
+    messages, words, work = state.messages, state.words, state.work
+    last = len(messages.words) - 1
+    for i in range(count):
+        words.present[work.words[i]] = words.squares[work.words[i]]
+    for i in range(found):
+        message = np.int64(work.found[i])
+        shared, start = 0.0, messages.word_starts[message]
+        for at in range(start, start + messages.word_counts[message]):
+            shared += words.present[messages.words[at & last]] * messages.factors[at & last]
+        work.reached[message] = shared
+    forget_words(words, work.words, count)
 
 
 @inlined

@@ -321,6 +321,8 @@ def _add_message(state: State, batch: Batch, row: int, norm: float) -> int:
     for i in range(count):
         word = batch.words[first + i]
         messages.words[(word_end + i) & (len(messages.words) - 1)] = word
+        if len(messages.factors) > 0:
+            messages.factors[(word_end + i) & (len(messages.words) - 1)] = batch.factors[first + i]
         put_behind(lists, np.int64(word), number)
         state.words.uses[word] += 1
     messages.ends[1], messages.ends[2] = number + 1, word_end + count

@@ -69,11 +69,11 @@ def _alike(blocks: MessageBlocks, interests: Interests, slots: NDArray[np.int32]
 
 def messages_in_blocks(messages: Messages, table: Words, diagonal: float) -> MessageBlocks:
     """The present messages of the window in blocks."""
-    starts, words = words_of_messages(messages)
+    starts, words, factors = words_of_messages(messages)
     blocks, by_rank = _empty_blocks(messages, words, len(table.squares))
     owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    words = words[np.lexsort((blocks.ranks[words], owners))]
-    count = len(words)
+    order = np.lexsort((blocks.ranks[words], owners))
+    words, factors, count = words[order], factors[order] if len(factors) else factors, len(words)
     postings = Postings(
         np.concatenate([[0], np.cumsum(by_rank, dtype=np.int64)]),
         np.empty(count, np.int32),
@@ -81,7 +81,7 @@ def messages_in_blocks(messages: Messages, table: Words, diagonal: float) -> Mes
         np.empty(0, np.uint16),
     )
     signs, order = np.empty(count, np.uint64), np.arange(count)
-    write_message_postings(blocks, messages, table.squares, starts, words, diagonal, postings, signs)
+    write_message_postings(blocks, messages, table.squares, starts, words, factors, diagonal, postings, signs)
     order_postings(postings, order)
     write_message_blocks(blocks, messages, postings, signs, order)
     return blocks

@@ -11,7 +11,8 @@ can add to the cosine. By Cauchy-Schwarz
     cosine <= w_s * w_m + |s after w| * |m after w|
 
 with weights normalised to unit length. There is another bound on the second term: the sum over those words of m after w
-whose bit is in the signature of s after w. A word weighs the same on both sides, except for the norms.
+whose bit is in the signature of s after w. A word weighs the same on both sides, except for the norms and for its
+factor in m.
 
 Four numbers of a posting do not depend on the message. Two are rounded down: theta - alpha and alpha. Two are rounded
 up: (1 - alpha) * w_s and (1 - alpha) * |s after w|. With x and y they are stored as six bytes, relative to the block's
@@ -78,7 +79,7 @@ class Scratch(NamedTuple):
     margins: Annotated[NDArray[np.float32], "max(widest, BLOCK)"]
     order: Annotated[NDArray[np.int32], "words"]  # the words of a message that have blocks, the most frequent first
     rests: Annotated[NDArray[np.float32], "words"]  # |m after w| of each
-    gains: Annotated[NDArray[np.float32], "words"]  # squared weight of each, divided by the norm of m
+    gains: Annotated[NDArray[np.float32], "words"]  # what each adds if it is common, divided by the norm of m
     shared: Annotated[NDArray[np.float32], "64"]  # gains of common words after w, by posting of a block
     chosen: Annotated[NDArray[np.int32], "blocks + 1"]  # blocks whose header passes
     under: Annotated[NDArray[np.int32], "blocks + 1"]  # by which word they were chosen

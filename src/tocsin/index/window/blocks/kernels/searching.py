@@ -78,7 +78,7 @@ def reach_by_blocks(blocks: Blocks, scratch: Scratch, state: State, x: float, y:
 @inlined
 def order_words(blocks: Blocks, scratch: Scratch, state: State, norm: float, count: int) -> int:
     """Write the words of a message that have blocks, most frequent first, and the rest after each; returns how many."""
-    order, ranks, squares = scratch.order, blocks.ranks, state.words.squares
+    order, ranks, all_words = scratch.order, blocks.ranks, state.words
     words = np.int64(0)
     for i in range(count):
         word = state.work.words[i]
@@ -93,9 +93,9 @@ def order_words(blocks: Blocks, scratch: Scratch, state: State, norm: float, cou
         words += 1
     after = 0.0
     for i in range(words):
-        square = squares[order[i]]
-        scratch.rests[i], scratch.gains[i] = np.float32(np.sqrt(after) / norm), np.float32(square / norm)
-        after += square
+        present = all_words.present[order[i]]
+        scratch.rests[i], scratch.gains[i] = np.float32(np.sqrt(after) / norm), np.float32(present / norm)
+        after += present * (present / all_words.squares[order[i]])
     return words
 
 
@@ -105,7 +105,7 @@ def _choose_blocks(
 ) -> int:
     """Append the blocks of a word whose headers pass; returns the new number."""
     word = np.int64(scratch.order[i])
-    weight, rest = np.float32(np.sqrt(words.squares[word]) / norm), scratch.rests[i]
+    weight, rest = np.float32(words.present[word] / np.sqrt(words.squares[word]) / norm), scratch.rests[i]
     first, stop = blocks.firsts[word], blocks.stops[word]
     headers, margins = blocks.headers, scratch.margins
     left, right = headers[LEFT, first:stop], headers[RIGHT, first:stop]
@@ -142,7 +142,7 @@ def _choose_postings(
     block, place = np.int64(scratch.chosen[i]), np.int64(scratch.under[i])
     word = np.int64(scratch.order[place])
     heavy = np.sqrt(words.squares[word])
-    weight, rest = np.float32(heavy / norm), scratch.rests[place]
+    weight, rest = np.float32(words.present[word] / heavy / norm), scratch.rests[place]
     shared = _add_shared(blocks, scratch, block, place, np.float32(1.0 / heavy))
     codes, scale, margins = blocks.codes[block], blocks.scales[block], scratch.margins
     across, up = codes[ACROSS * BLOCK : (ACROSS + 1) * BLOCK], codes[UP * BLOCK : (UP + 1) * BLOCK]
@@ -190,7 +190,7 @@ def _verify(
     for i in range(waiting):
         prefetch(records, 8 * np.int64(scratch.candidates[min(i + 12, waiting - 1)]))
         slot = np.int64(scratch.candidates[i])
-        score = score_of(records[slot], x, y, norm, shared_with(interests, words, slot), diagonal)
+        score = score_of(records[slot], x, y, norm, shared_with(state, slot), diagonal)
         if score >= records[slot, THETA] and _is_rarest(blocks, interests, words, slot, np.int64(scratch.by[i])):
             work.hits[found], work.hit_scores[found] = np.int32(slot), score
             found += 1

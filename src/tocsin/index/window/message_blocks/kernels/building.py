@@ -20,7 +20,7 @@ from tocsin.index.window.message_blocks.kernels.layouts import (
     UPPER,
     MessageBlocks,
 )
-from tocsin.kernels.jit import kernel
+from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.packing import viewed
 
 _ABOVE = 1.000001
@@ -34,11 +34,12 @@ def write_message_postings(
     squares: NDArray[np.float64],
     starts: NDArray[np.int64],
     words: NDArray[np.int32],
+    factors: NDArray[np.float64],
     diagonal: float,
     postings: Postings,
     signs: NDArray[np.uint64],
 ) -> None:
-    """Write the postings of all messages, the oldest first; `words` of each are in order, rarest first."""
+    """Write the postings of all messages, the oldest first; those of each in the order of `words`, rarest first."""
     held, all_, out = viewed(blocks), viewed(messages), viewed(postings)
     ends = out.starts.copy()
     first, ring = all_.ends[0], len(all_.word_starts) - 1
@@ -50,14 +51,15 @@ def write_message_postings(
         after, sign = 0.0, np.uint64(0)
         for at in range(starts[i + 1] - 1, starts[i] - 1, -1):
             word = words[at]
+            square = squares[word] * factors[at] * factors[at] if len(factors) > 0 else squares[word]
             place = ends[held.ranks[word]]
             ends[held.ranks[word]] += 1
             out.owners[place], signs[place] = np.int32(owner), sign
             out.features[features.ACROSS, place], out.features[features.UP, place] = across, up
             out.features[features.NEED, place], out.features[features.SHARE, place] = np.float32(0.0), _HALF
-            out.features[features.WEIGHT, place] = np.float32(np.sqrt(squares[word]) / norm * _ABOVE)
+            out.features[features.WEIGHT, place] = np.float32(np.sqrt(square) / norm * _ABOVE)
             out.features[features.REST, place] = np.float32(np.sqrt(after) / norm * _ABOVE)
-            after += squares[word]
+            after += square
             sign |= held.bits[word]
 
 
@@ -83,7 +85,7 @@ def write_message_blocks(
                 weight, rest = given.features[features.WEIGHT, one], given.features[features.REST, one]
                 out[ACROSS, place], out[UP, place] = across, up
                 owner = given.owners[one]
-                out[SCALE, place] = np.float32(_ABOVE / all_.records[owner, MESSAGE_NORM])
+                out[SCALE, place] = np.float32(_ABOVE * _largest(all_, owner) / all_.records[owner, MESSAGE_NORM])
                 held.signs[place], held.owners[place] = signs[one], owner
                 held.word_places[place] = all_.word_starts[owner] & (len(all_.words) - 1)
                 headers[LEFT, block] = min(headers[LEFT, block], across)
@@ -95,3 +97,14 @@ def write_message_blocks(
                 headers[MOST_WEIGHT, block] = max(headers[MOST_WEIGHT, block], weight)
                 headers[MOST_REST, block] = max(headers[MOST_REST, block], rest)
             block += 1
+
+
+@inlined
+def _largest(messages: Messages, owner: int) -> float:
+    """The largest factor of a message's words."""
+    if len(messages.factors) == 0:
+        return 1.0
+    largest, start = 0.0, messages.word_starts[owner]
+    for at in range(start, start + messages.word_counts[owner]):
+        largest = max(largest, messages.factors[at & (len(messages.words) - 1)])
+    return largest

@@ -5,8 +5,9 @@ is examined only under its rarest common word w. With weights normalised to unit
 
     cosine <= w_s * w_m + |s after w| * |m after w|
 
-The headers of blocks use this bound. A posting also has a signature of 64 bits for the words after w. Of a
-subscription's words after w, only those whose bit is set count.
+A word's weight in m has its factor. The headers of blocks use this bound. A posting also has a signature of 64 bits for
+the words after w. Of a subscription's words after w, only those whose bit is set count, each with the largest factor of
+m.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LEFT, RIGHT, LOWER, UPPER, MOST_WEIGHT, MOST_REST = range(6)
 """Rows of the headers."""
 
 ACROSS, UP, SCALE = range(3)
-"""Rows of the postings: x and y in diagonals from the origin, 1 / norm."""
+"""Rows of the postings: x and y in diagonals from the origin, the message's largest factor / norm."""
 
 NO_RANK: Final = 2**31 - 1
 """The rank of a word that no message has."""

@@ -201,16 +201,16 @@ def _choose_postings(
 
 @inlined
 def _score(blocks: MessageBlocks, state: State, slot: int, message: int, start: int, rank: int) -> float:
-    """The score of a message, whose words are stored lightest first; NO_SCORE if a rarer word is common."""
+    """The score of a message, whose words are stored in order (`scoring`); NO_SCORE if a rarer word is common."""
     messages, present, ranks = state.messages, state.words.present, blocks.ranks
-    last = len(messages.words) - 1
+    last, has_factors = len(messages.words) - 1, len(messages.factors) > 0
     shared = 0.0
     for at in range(start, start + messages.word_counts[message]):
         word = np.int64(messages.words[at & last])
         square = present[word]
         if square > 0.0 and ranks[word] < rank:
             return NO_SCORE
-        shared += square
+        shared += square * messages.factors[at & last] if has_factors else square
     record = messages.records[message]
     return score_of(
         state.interests.records[slot], record[X], record[Y], record[MESSAGE_NORM], shared, state.rules.diagonal

@@ -42,7 +42,7 @@ class Scratch(NamedTuple):
     at: Annotated[NDArray[np.int64], "words"]
     stops: Annotated[NDArray[np.int64], "words"]
     heads: Annotated[NDArray[np.int64], "words"]  # the entry at each position, or AT_END
-    squares: Annotated[NDArray[np.float64], "words"]  # of the word
+    added: Annotated[NDArray[np.float64], "words"]  # to the similarity, by the word
 
 
 class Ciq(NamedTuple):

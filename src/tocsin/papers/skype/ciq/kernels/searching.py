@@ -57,7 +57,7 @@ def _open_lists(structure: Ciq, state: State, cell: int, count: int) -> int:
         if low < stop and cells.list_words[low] == word:
             scratch.at[lists], scratch.stops[lists] = cells.starts[low], cells.starts[low + 1]
             scratch.heads[lists] = np.int64(cells.postings[cells.starts[low]])
-            scratch.squares[lists] = state.words.squares[word]
+            scratch.added[lists] = state.words.present[word]
             lists += 1
     return lists
 
@@ -73,7 +73,7 @@ def _merge(structure: Ciq, state: State, lists: int, x: float, y: float, norm: f
         shared, following = 0.0, np.int64(AT_END)
         for i in range(lists):
             if heads[i] == entry:
-                shared += structure.scratch.squares[i]
+                shared += structure.scratch.added[i]
                 _advance(structure, i)
             following = min(following, heads[i])
         if shared >= cells.needs[entry] * norm:

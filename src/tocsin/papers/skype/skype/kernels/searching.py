@@ -36,7 +36,7 @@ def retune_tree(structure: Skype, state: State, slot: int) -> None:
 @inner
 def order_words(leaves: Leaves, scratch: Scratch, state: State, norm: float, count: int) -> int:
     """Write a message's words that have lists, rarest first, with sums and maxima from each on; returns the count."""
-    order, ranks, squares = scratch.order, leaves.ranks, state.words.squares
+    order, ranks, all_words = scratch.order, leaves.ranks, state.words
     words = np.int64(0)
     for i in range(count):
         word = state.work.words[i]
@@ -51,7 +51,7 @@ def order_words(leaves: Leaves, scratch: Scratch, state: State, norm: float, cou
         words += 1
     scratch.sums[words], scratch.maxima[words] = 0.0, 0.0
     for i in range(words - 1, -1, -1):
-        weight = np.sqrt(squares[order[i]]) / norm
+        weight = all_words.present[order[i]] / np.sqrt(all_words.squares[order[i]]) / norm
         scratch.weights[i] = weight
         scratch.sums[i], scratch.maxima[i] = scratch.sums[i + 1] + weight, max(scratch.maxima[i + 1], weight)
     return words
@@ -144,8 +144,7 @@ def is_behind_prefix(postings: Postings, at: int, maximum: float, needed: float)
 @inlined
 def _verify(state: State, met: int, x: float, y: float, norm: float) -> int:
     """Keep the candidates whose threshold is reached, and clear the marks of all that were met; returns how many."""
-    work, interests = state.work, state.interests
-    records, shares = interests.records, work.shares
+    work, records, shares = state.work, state.interests.records, state.work.shares
     kept = np.int64(0)
     for i in range(met):
         slot = np.int64(work.hits[i])
@@ -153,7 +152,7 @@ def _verify(state: State, met: int, x: float, y: float, norm: float) -> int:
         shares[slot] = 0.0
         if is_candidate:
             work.counts[EXAMINED] += 1
-            score = score_of(records[slot], x, y, norm, shared_with(interests, state.words, slot), state.rules.diagonal)
+            score = score_of(records[slot], x, y, norm, shared_with(state, slot), state.rules.diagonal)
             if score >= records[slot, THETA]:
                 work.hits[kept], work.hit_scores[kept] = np.int32(slot), score
                 kept += 1
