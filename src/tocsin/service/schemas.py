@@ -351,7 +351,8 @@ SCHEMAS: Final[dict[str, Any]] = {
         "accepted", "rejected", "errors",
     ),
     "Results": _object(
-        {"results": {"type": "array", "items": _object({"message": _ID, "score": _NUMBER}, "message", "score")}}, "results"
+        {"results": {"type": "array", "items": _object({"message": _ID, "score": _NUMBER}, "message", "score")}},
+        "results",
     ),
     "Retried": _object({"sequence": _COUNT}, "sequence"),
     "Rotated": _object({"secret": _TEXT, "secrets": _COUNT, "old_until": _TIME}, "secrets"),
