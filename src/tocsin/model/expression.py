@@ -17,14 +17,8 @@ ComparisonOperator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 ArithmeticOperator: TypeAlias = Literal["+", "-", "*", "/", "%", "DIV", "^"]
 
 COMPARISONS: Final = ("=", "<>", "<", "<=", ">", ">=")
-MIRRORED: Final[dict[ComparisonOperator, ComparisonOperator]] = {
-    "=": "=",
-    "<>": "<>",
-    "<": ">",
-    "<=": ">=",
-    ">": "<",
-    ">=": "<=",
-}
+_Mirrored: TypeAlias = dict[ComparisonOperator, ComparisonOperator]
+MIRRORED: Final[_Mirrored] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """The operator to use when the operands are swapped."""
 ARITHMETIC: Final = ("+", "-", "*", "/", "%", "DIV", "^")
 MAX_DEPTH: Final = 256
@@ -359,13 +353,17 @@ def disjunction(operands: Iterable[Expression], span: Span | None = None) -> Exp
     return flat[0] if len(flat) == 1 else Or(flat, span=span)
 
 
-def walk(root: Expression) -> Iterator[Expression]:
-    """Yield every node without recursion: parents before children, left to right. Inner expressions are not walked."""
+def walk(root: Expression, ends_at: type[Node] | tuple[()] = ()) -> Iterator[Expression]:
+    """Yield every node without recursion: parents before children, left to right. Inner expressions are not walked.
+
+    Nodes of the type `ends_at` count as if they had no children.
+    """
     stack = [root]
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(node.children()))
+        if not isinstance(node, ends_at):
+            stack.extend(reversed(node.children()))
 
 
 def walk_all(root: Expression) -> Iterator[Expression]:
@@ -382,26 +380,15 @@ def attributes(root: Expression) -> list[str]:
 
 
 def fold(
-    root: Expression,
-    combine: Callable[[Expression, Sequence[Result]], Result],
-    ends_at: type[Node] | tuple[()] = (),
+    root: Expression, combine: Callable[[Expression, Sequence[Result]], Result], ends_at: type[Node] | tuple[()] = ()
 ) -> Result:
     """Call `combine(node, results of its children)` for every node, children first, and return the root's result.
 
-    Nodes of the type `ends_at` count as if they had no children.
-
-    As in `walk`, parents come before children. In reverse, every node finds its children's results on top of a stack,
-    the first child uppermost.
+    `walk` puts parents before children. In reverse, every node finds its children's results on top of a stack, the
+    first child uppermost.
     """
     results: list[Result] = []
-    nodes: list[Expression] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        nodes.append(node)
-        if not isinstance(node, ends_at):
-            stack.extend(reversed(node.children()))
-    for node in reversed(nodes):
+    for node in reversed(list(walk(root, ends_at))):
         count = 0 if isinstance(node, ends_at) else len(node.children())
         if count:
             mine = results[-count:]
