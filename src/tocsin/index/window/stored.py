@@ -34,7 +34,16 @@ def with_message_room(messages: Messages, more: int, more_words: int) -> Message
     factors = messages.factors
     if len(factors) > 0:
         factors = _with_words(factors, word_first, word_stop, more_words)
-    return Messages(records, starts, counts, due, held, words, factors, messages.ends)
+    return Messages(
+        records=records,
+        word_starts=starts,
+        word_counts=counts,
+        first_due=due,
+        due_held=held,
+        words=words,
+        factors=factors,
+        ends=messages.ends,
+    )
 
 
 def no_waiting() -> Waiting:
