@@ -6,8 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import IO, Any, Final
 
+from tocsin.cli.notices import NEVER, add_warnings, never, warnings_file, write
+from tocsin.cli.notices import lines as notice_lines
 from tocsin.cli.options import (
     Commands,
     add_errors,
@@ -23,14 +25,14 @@ from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, describe, refuse_overwriting, reject_log, warn_if_empty
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.durable.current import current_snapshots, current_texts
-from tocsin.engine.loading import extras_of, is_index, read_part
+from tocsin.engine.loading import is_index, read_part
 from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.notices import notices, notices_of
 from tocsin.engine.notices.case import but_for_case
 from tocsin.engine.notices.exchanged import exchanged, latitude_first
 from tocsin.engine.notices.texts import texts_of_all, texts_of_part
 from tocsin.engine.seen import Seen, seen_in
-from tocsin.errors import ExpressionError, InvalidInput
+from tocsin.errors import ExpressionError, InvalidInput, needing
 from tocsin.index import choose
 from tocsin.kernels.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
@@ -39,10 +41,12 @@ from tocsin.model.expression import EVERYTHING, attributes
 from tocsin.model.readings import NOW, attribute_of
 from tocsin.model.subscription import Notice, SubscriptionId, together
 from tocsin.model.texts import Text, texts_in
+from tocsin.records.extras import Extras
+from tocsin.records.subscription_record import FIELDS
 from tocsin.segment import Segment, assemble
 
 _MOST_SHOWN: Final = 20
-_WITHOUT_KEY: Final = ("verified on every event", "never satisfied")
+_WITHOUT_KEY: Final = ("verified on every event", NEVER)
 UNPLACED: Final = "indexed: not shown, because the kernels are not compiled yet; `tocsin warm` compiles them"
 
 
@@ -70,6 +74,10 @@ def add_command(commands: Commands) -> None:
     add_format(parser)
     add_sample(parser)
     add_errors(parser)
+    add_warnings(parser)
+    parser.add_argument(
+        "--service", action="store_true", help="the subscriptions are for `tocsin serve`: know and check its fields"
+    )
     parser.add_argument("--json", action="store_true", help="with -e: print the expression as CQL2 JSON")
     parser.set_defaults(run=run)
 
@@ -82,9 +90,17 @@ def run(given: argparse.Namespace) -> int:
         return _check_expression(given)
     given.subscriptions = said(given.subscriptions, given.format)
     given.sample = None if given.sample is None else said(given.sample, given.format)
-    refuse_overwriting([one for one in (given.subscriptions, given.sample) if one], [given.errors])
-    with reject_log(given.errors) as log:
-        return _check_index(given, log) if is_index(given.subscriptions) else _check_file(given, log)
+    refuse_overwriting([one for one in (given.subscriptions, given.sample) if one], [given.errors, given.warnings])
+    with reject_log(given.errors) as log, warnings_file(given.warnings) as stream:
+        check = _check_index if is_index(given.subscriptions) else _check_file
+        return check(given, log, stream)
+
+
+def _service_checks() -> dict[str, Callable[[Any], object]]:
+    """The fields that subscriptions have in the service, and what checks them; raises `MissingExtra`."""
+    with needing("service"):
+        from tocsin.service.calls.routing import CHECKS
+    return dict(CHECKS)
 
 
 def _check_expression(given: argparse.Namespace) -> int:
@@ -101,9 +117,9 @@ def _check_expression(given: argparse.Namespace) -> int:
     return 0
 
 
-def _check_file(given: argparse.Namespace, log: RejectLog) -> int:
+def _check_file(given: argparse.Namespace, log: RejectLog, stream: IO[str] | None) -> int:
     plan = choose(statistics=sampled(given))
-    extras = extras_of(())
+    extras = Extras(FIELDS, checks=_service_checks() if given.service else None)
     with ShareBar("checking") as bar:
         texts = texts_in(reading_of(given).schema)
         part, rejects = read_part(given.subscriptions, progress=bar.update, texts=texts, extras=extras)
@@ -115,18 +131,18 @@ def _check_file(given: argparse.Namespace, log: RejectLog) -> int:
     _print_attributes(part.compiled.attributes)
     print(f"index: {plan.index} ({plan.reason})")
     if has_all():
-        _print_places(assemble(part, plan))
+        _print_places(assemble(part, plan), stream)
     elif len(part):
         print(UNPLACED)
     wanted = Wanted(part.compiled.attributes)
     seen = _seen(given, wanted, log)
     others = _about_options(given, wanted, seen)
     evaluated = _evaluated(lambda: texts_of_part(part), given, seen)
-    _print_notices(together(extras.warnings(), [*others, *notices(part, seen), *evaluated]))
+    _tell(together(extras.warnings(), [*others, *notices(part, seen), *evaluated]), stream)
     return 1 if rejects else 0
 
 
-def _check_index(given: argparse.Namespace, log: RejectLog) -> int:
+def _check_index(given: argparse.Namespace, log: RejectLog, stream: IO[str] | None) -> int:
     """Check the subscriptions of an index folder, which were all accepted."""
     snapshots = current_snapshots(given.subscriptions)
     print(f"{counted(len(snapshots), 'subscription')} in {given.subscriptions}")
@@ -134,7 +150,7 @@ def _check_index(given: argparse.Namespace, log: RejectLog) -> int:
     seen = _seen(given, snapshots.wanted, log, current_texts(given.subscriptions))
     others = _about_options(given, snapshots.wanted, seen)
     evaluated = _evaluated(lambda: texts_of_all(snapshots), given, seen)
-    _print_notices([*others, *notices_of(snapshots, seen), *evaluated])
+    _tell([*others, *notices_of(snapshots, seen), *evaluated], stream)
     return 0
 
 
@@ -179,20 +195,25 @@ def _evaluated(
     return [*order, *but_for_case(texts(), seen)]
 
 
-def _print_notices(found: Sequence[Notice]) -> None:
-    """Print the first conditions that can never hold or, with a sample, that no event of it satisfies."""
-    for notice in found[:_MOST_SHOWN]:
-        print(f"warning: {notice}")
-    if len(found) > _MOST_SHOWN:
-        print(f"... and {len(found) - _MOST_SHOWN:,} more warnings")
+def _tell(found: Sequence[Notice], stream: IO[str] | None) -> None:
+    """Print the foremost warnings, and write all of them."""
+    for line in notice_lines(found, _MOST_SHOWN):
+        print(line)
+    if stream is not None:
+        write(stream, found)
 
 
-def _print_places(segment: Segment) -> None:
+def _print_places(segment: Segment, stream: IO[str] | None) -> None:
+    counts = segment.matcher.places()
     places = [
-        f"{where if where in _WITHOUT_KEY else f'by {where}'}: {count:,}"
-        for where, count in segment.matcher.places().items()
-        if count
+        f"{where if where in _WITHOUT_KEY else f'by {where}'}: {count:,}" for where, count in counts.items() if count
     ]
     if places:
         print(f"indexed: {'; '.join(places)}")
         print(f"top-k search: {segment.best_first()}")
+    if counts.get(NEVER):
+        if stream is None:
+            print(f"--warnings FILE lists those that are {NEVER}")
+        else:
+            numbers = (number for number in range(len(segment)) if segment.matcher.place(number) == NEVER)
+            write(stream, never((segment.id_of(number), segment.sources.text(number)) for number in numbers))

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from tocsin.cli.folders import refuse_subscriptions_among
+from tocsin.cli.notices import add_warnings, foremost, warnings_file, write
 from tocsin.cli.options import (
     Commands,
     add_errors,
@@ -100,6 +101,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--no-warnings", action="store_true", help="do not warn about conditions that no event can satisfy"
     )
+    add_warnings(parser)
     parser.add_argument("--event-key", metavar="NAME", help="also write this attribute of the event")
     add_payload_columns(parser)
     parser.set_defaults(run=run)
@@ -111,7 +113,7 @@ def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_subscriptions_among(given.events, given.subscriptions)
-    refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors])
+    refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.warnings])
     with reject_log(given.errors) as log:
         newest = _newest(given, stats)
         subscriptions = _read(given, request, extras, log) if newest is None else newest()
@@ -163,8 +165,11 @@ def _of_no_match(subscriptions: Snapshots, request: Request, seen: Seen) -> Iter
 
 
 def _print_notices(found: list[Notice], given: argparse.Namespace) -> None:
-    """Print the first warnings, and the number of the rest."""
-    for notice in found[:_MOST_SHOWN]:
+    """Print the foremost warnings, and the number of the rest; write all of them."""
+    with warnings_file(given.warnings) as stream:
+        if stream is not None:
+            write(stream, found)
+    for notice in foremost(found, _MOST_SHOWN):
         print(f"warning: {notice}", file=sys.stderr)
     if len(found) > _MOST_SHOWN:
         more = counted(len(found) - _MOST_SHOWN, "more warning")

@@ -142,7 +142,7 @@ def _prepare(client: Client, subscriptions: list[dict[str, Any]], port: int) -> 
     settings = {"url": f"http://127.0.0.1:{port}/", "allow_private": True, "order": "any", "max_attempts": 1}
     client.put_destination("partner", "webhook", settings)
     client.put_fence("planes", {"key": "plane", "exit_after": 2})
-    client.subscribe_many(subscriptions)
+    client.subscribe_many(subscriptions, replace=True)
 
 
 def _prepare_window(client: Client, cities: list[City]) -> None:

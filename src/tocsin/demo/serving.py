@@ -170,7 +170,7 @@ class _Demo:
             for name in names:
                 client.put_destination(name)
             print(f"subscribing {len(self._alerts):,} alerts", file=sys.stderr)
-            client.subscribe_many(self._alerts)
+            client.subscribe_many(self._alerts, replace=True)
             threading.Thread(target=self._receive, args=(names,), daemon=True).start()
             began = time.perf_counter()
             down = self._publish(client)

@@ -296,6 +296,8 @@ class Notice(NamedTuple):
         The number of subscriptions with such a condition; 0 if the warning is about an option.
     example : str or int or None
         The id of one of them; None if the warning is about an option.
+    others : tuple of str or int
+        The ids of up to two more.
     """
 
     attribute: str
@@ -303,12 +305,19 @@ class Notice(NamedTuple):
     reason: str
     subscriptions: int
     example: SubscriptionId | None
+    others: tuple[SubscriptionId, ...] = ()
+
+    @property
+    def examples(self) -> list[SubscriptionId]:
+        """The ids of up to three subscriptions with such a condition."""
+        return [] if self.example is None else [self.example, *self.others]
 
     def __str__(self) -> str:
         if self.example is None:
             return f"{self.condition}: {self.reason}"
-        more = f" and {self.subscriptions - 1:,} more" if self.subscriptions > 1 else ""
-        return f"{self.condition} (subscription {self.example}{more}): {self.reason}"
+        ids, more = self.examples, self.subscriptions - len(self.examples)
+        names = ", ".join(map(str, ids)) + (f" and {more:,} more" if more > 0 else "")
+        return f"{self.condition} (subscription{'s' * (len(ids) > 1)} {names}): {self.reason}"
 
 
 def superseded_notice(count: int, example: SubscriptionId) -> Notice:

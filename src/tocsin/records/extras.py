@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from tocsin.errors import InvalidInput, RecordError
@@ -18,9 +18,17 @@ class Extras:
     """Collects the unknown fields of one source's records, and advice on their expressions."""
 
     def __init__(
-        self, fields: Collection[str], payload_columns: Iterable[str] = (), what: str = "subscription"
+        self,
+        fields: Collection[str],
+        payload_columns: Iterable[str] = (),
+        what: str = "subscription",
+        checks: Mapping[str, Callable[[Any], object]] | None = None,
     ) -> None:
-        """Raises `InvalidInput` if `payload_columns` are not names, or are names of known fields."""
+        """Raises `InvalidInput` if `payload_columns` are not names, or are names of known fields.
+
+        `checks` are fields of somebody else, such as the service, that are known and not used here: each raises
+        `RecordError` for a wrong value.
+        """
         if isinstance(payload_columns, str):
             raise InvalidInput(f"payload_columns is {payload_columns!r:.40}; it is a list of names")
         self.kept = dict.fromkeys(payload_columns)
@@ -30,7 +38,8 @@ class Extras:
                     f"{option('payload_columns')} has {name!r:.40}; it takes names of columns that are not already "
                     "fields of a subscription"
                 )
-        self._fields = fields
+        self.checks = checks or {}
+        self._fields = frozenset((*fields, *self.checks))
         self._what = what
         self._ignored: dict[str, None] = {}
         self._seen: set[str] = set()
@@ -50,7 +59,13 @@ class Extras:
                 self._ignored[str(name)] = None
 
     def payload_of(self, record: Mapping[str, Any]) -> Any:
-        """The payload of a record with the kept columns added; raises `RecordError` if it is not an object."""
+        """The payload of a record with the kept columns added; raises `RecordError` if it is not an object.
+
+        Raises it also for a wrong value of another field that is checked.
+        """
+        for name, check in self.checks.items():
+            if record.get(name) is not None:
+                check(record[name])
         payload = record.get("payload")
         beside = {name: _plain(record[name]) for name in self.kept if record.get(name) is not None}
         if not beside:

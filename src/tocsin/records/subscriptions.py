@@ -157,7 +157,7 @@ def _records(chunk: ObjectChunk | TableChunk, extras: Extras) -> Iterator[tuple[
     names = chunk.table.schema.names
     _require_columns(names, NEEDED, "subscriptions")
     extras.see(names)
-    fields = [name for name in (*FIELDS, *extras.kept) if name in names]
+    fields = [name for name in (*FIELDS, *extras.kept, *extras.checks) if name in names]
     for row, record in zip(chunk.rows.tolist(), python_rows(chunk.table.select(fields)), strict=True):
         for name in ("weights", "payload", "predicates", "named"):
             if isinstance(record.get(name), str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -22,10 +22,11 @@ from tocsin.language.operators.named import NAMED
 from tocsin.language.operators.operator import is_condition
 from tocsin.language.stored import stored_expression
 from tocsin.model.expression import And, Call, Expression, Not, Or, attributes
-from tocsin.model.subscription import Notice
+from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.segment import Snapshot
 
 _LONGEST: Final = 100
+_MOST_EXAMPLES: Final = 3
 _MOST_DEAD: Final = 10_000
 
 
@@ -69,14 +70,18 @@ class Conditions:
         """The values for which some predicate is TRUE or FALSE."""
         return self._asking.known
 
-    def findings(self, seen: Seen | None, alive: Alive) -> Iterator[tuple[Reason, int, int]]:
+    def findings(self, seen: Seen | None, alive: Alive) -> Iterator[tuple[Reason, int, list[int]]]:
         """The reasons for warnings, each with its number of subscriptions and the first of them."""
         for reason, own in self._asking.findings(seen):
             own = own[self._numbers[own] >= 0]
             if alive is not None:
                 own = own[are_alive(alive, self._numbers[own])]
             if len(own):
-                yield reason, len(own), int(own[0])
+                yield reason, len(own), own[:_MOST_EXAMPLES].tolist()
+
+    def ids(self, owners: Iterable[int]) -> list[SubscriptionId]:
+        """The ids of subscriptions."""
+        return [self._ids[owner].as_py() for owner in owners]
 
     def notice(self, reason: Reason, count: int, owner: int, seen: Seen | None) -> Notice:
         """The warning, with the condition of one subscription that has the reason."""
@@ -119,16 +124,30 @@ def prepared(part: Part, first: int = 0) -> list[Conditions]:
     return found
 
 
+@dataclass(slots=True)
+class _Merged:
+    """A reason in all sources: the first subscription with it, how many have it, and the ids of some."""
+
+    asked: Conditions
+    reason: Reason
+    owner: int
+    count: int = 0
+    examples: list[SubscriptionId] = field(default_factory=list)
+
+
 def _merged(sources: Iterable[tuple[Conditions, Alive]], seen: Seen | None) -> list[Notice]:
     if seen is not None:
         seen.finish()
-    by_reason: dict[tuple[str, str], tuple[int, Conditions, Reason, int]] = {}
+    by_reason: dict[tuple[str, str], _Merged] = {}
     for asked, alive in sources:
-        for reason, count, owner in asked.findings(seen, alive):
-            key = reason.attribute, reason.text
-            before, *example = by_reason.get(key, (0, asked, reason, owner))
-            by_reason[key] = before + count, *example  # type: ignore[assignment]
-    found = [asked.notice(reason, count, owner, seen) for count, asked, reason, owner in by_reason.values()]
+        for reason, count, owners in asked.findings(seen, alive):
+            merged = by_reason.setdefault((reason.attribute, reason.text), _Merged(asked, reason, owners[0]))
+            merged.count += count
+            merged.examples += asked.ids(owners[: _MOST_EXAMPLES - len(merged.examples)])
+    found = [
+        one.asked.notice(one.reason, one.count, one.owner, seen)._replace(others=tuple(one.examples[1:]))
+        for one in by_reason.values()
+    ]
     return sorted(found, key=lambda notice: (-notice.subscriptions, cast("Any", notice.example)))
 
 

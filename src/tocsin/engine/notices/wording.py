@@ -15,8 +15,9 @@ from tocsin.model.readings import Reading, attribute_of, is_reading, reading_of
 from tocsin.schemas import WORDS
 from tocsin.spelling import option
 
-_MOST_ADVICE: Final = 20
-"""The nearest name is looked up for this many attributes only: a look-up takes up to a millisecond."""
+_MOST_ADVICE: Final = 5_000
+_MOST_COMPARED: Final = 200_000
+"""The nearest name is looked up for so many attributes, and compared with so many names in all: some 0.2 s."""
 
 
 class Wording:
@@ -33,7 +34,8 @@ class Wording:
 
     def _nearest(self, attribute: str) -> str | None:
         self._advised += 1
-        return nearest(attribute, self._known) if self._advised <= _MOST_ADVICE else None
+        is_cheap = self._advised * len(self._known) <= _MOST_COMPARED
+        return nearest(attribute, self._known) if is_cheap and self._advised <= _MOST_ADVICE else None
 
     def missing(self, name: str, types: int, *, is_compared: bool) -> str:
         """Why no value satisfies a condition on an attribute or its reading."""
