@@ -19,6 +19,7 @@ MEASURES = {
     "build": "seconds",
     "insert": "us a subscription",
     "memory": "MB",
+    "load": "activated VCRs a place of the table",
     "candidates": "candidates an event",
     "searches": "re-evaluations an event",
     "buffered": "messages a subscription",

@@ -10,7 +10,7 @@ from typing import Any, Final
 from reproduce.figure import Series
 from reproduce.loads import Ask, Load
 from reproduce.opindex.changes import OpIndexLists
-from reproduce.rectangles import ClosedRectangles
+from reproduce.rectangles import ClosedRectangles, load_factor
 from reproduce.workloads import load_of
 from tocsin.errors import UnsuitableIndex
 from tocsin.index import disseminators, parse_index
@@ -34,7 +34,7 @@ class Point:
 
 
 def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
-    """Measure one point of a line. `what` is "build", "insert", "memory", "match", or a count in the answer.
+    """Measure one point of a line. `what` is "build", "insert", "memory", "match", "load", or a count in the answer.
 
     "insert" needs an index of `CHANGING`. It inserts subscriptions in place, one after the other, after all of them
     were compiled.
@@ -59,6 +59,8 @@ def measure(what: str, series: Series, given: dict[str, Any]) -> Point:
         return Point(built)
     if what == "memory":
         return Point(load.nbytes(index) / 1e6)
+    if what == "load":
+        return Point(load_factor(index))
     if what in _COUNTED:
         return Point(getattr(load.ask(index, load.events)(), _COUNTED[what]) / len(load.events))
     if what == "buffered":

@@ -14,6 +14,7 @@ from reproduce.r_tree.growing import GrowingRTree
 from reproduce.vcr.changing import ChangingVCR
 from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.rectangles.rectangles import Held
+from tocsin.papers.vcr.vcr.kernels import UNUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,12 @@ class Rectangles(Expressions):
     def nbytes(self, index: FilterAndRefine[Held]) -> int:  # type: ignore[override]
         """Bytes of the structure alone: lists and their array or table, or nodes."""
         return int(sum(part.nbytes for part in index.structure))
+
+
+def load_factor(index: FilterAndRefine[Held]) -> float:
+    """The share of the places of a VCR's hash table that are in use."""
+    names = index.structure.names
+    return float(np.count_nonzero(names != UNUSED) / len(names))
 
 
 Own: TypeAlias = ChangingVCR | GrowingRTree

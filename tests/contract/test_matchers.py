@@ -35,6 +35,7 @@ WITH_OPTIONS = (
     "be_tree(max_cap=3)",
     "vcr(lx=1, ly=1, hashed=0)",
     "vcr(lx=4, ly=2, hashed=1)",
+    "vcr(lx=2, ly=2, places=40961)",
     "vcr(overlapped=1, hashed=1)",
     "vcr(lx=2, overlapped=1, hashed=0)",
     "r_tree(branching=2)",

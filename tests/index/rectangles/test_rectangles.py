@@ -18,6 +18,7 @@ STRUCTURES = (
     "vcr",
     "vcr(lx=1, ly=1, hashed=0)",
     "vcr(lx=4, ly=2, hashed=1)",
+    "vcr(lx=4, ly=4, overlapped=1, places=100003)",
     "vcr(lx=2, ly=8, overlapped=1, hashed=0)",
     "vcr(overlapped=1, hashed=1)",
     "r_tree",
@@ -134,11 +135,21 @@ def test_it_is_saved_and_opened(structure, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "index", ["vcr(lx=3)", "vcr(ly=-4)", "vcr(lx=65536)", "vcr(hashed=2)", "vcr(overlapped=2)", "r_tree(branching=1)"]
+    "index",
+    [
+        "vcr(lx=3)",
+        "vcr(ly=-4)",
+        "vcr(lx=65536)",
+        "vcr(hashed=2)",
+        "vcr(overlapped=2)",
+        "vcr(places=-1)",
+        "vcr(places=9, hashed=0)",
+        "r_tree(branching=1)",
+    ],
 )
 def test_odd_options_are_refused(index):
     """What came, and what is allowed."""
-    with pytest.raises(tocsin.InvalidInput, match=r"power of two|hashed 0, 1|2 to 1024"):
+    with pytest.raises(tocsin.InvalidInput, match=r"power of two|hashed 0, 1|size of a hash table|2 to 1024"):
         tocsin.Engine(index)
 
 

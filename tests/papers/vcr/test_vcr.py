@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.index.asking import compiled
 from tocsin.columns.arrays import frozen
+from tocsin.columns.events.objects import encode_objects
+from tocsin.columns.events.wanted import Wanted
 from tocsin.errors import InvalidInput, UnsuitableIndex
 from tocsin.index.rectangles.rectangles import Held
 from tocsin.papers.vcr.vcr import VCRBuilder
@@ -168,3 +170,17 @@ def test_what_would_not_fit_memory_is_refused():
         VCRBuilder(lx=32768, ly=32768)
     with pytest.raises(InvalidInput, match=r"hashed=0.* has [0-9,]+ virtual construct rectangles.* Leave hashed at -1"):
         VCRBuilder(lx=8, ly=4, hashed=0).build(compiled(texts))
+
+
+def test_a_table_of_fixed_size_has_room_for_all():
+    """With one place more than activated VCRs it still answers; with as many as there are, it says how many."""
+    held = compiled([f"x BETWEEN {n} AND {n + 5} AND y BETWEEN {n % 7} AND {n + 3}" for n in range(200)])
+    growing = VCRBuilder(lx=4, ly=2, hashed=1).build(held)
+    activated = int((growing.structure.names >= 0).sum())
+
+    full = VCRBuilder(lx=4, ly=2, places=activated + 1).build(held)
+    assert len(full.structure.names) == activated + 1
+    with pytest.raises(InvalidInput, match=rf"of {activated:,} places, and {activated:,} virtual"):
+        VCRBuilder(lx=4, ly=2, places=activated).build(held)
+    batch = encode_objects([(row, {"x": row, "y": row // 2}) for row in range(220)], Wanted(held.attributes))
+    assert np.array_equal(full.match(batch).subscriptions, growing.match(batch).subscriptions)

@@ -13,7 +13,7 @@ VCR: Final = Registration(
     "VCR (Wu, Chen, Yu 2004, sections 2.1 to 2.3)",
     False,
     VCRBuilder,
-    {"lx": 0, "ly": 0, "overlapped": 0, "hashed": -1},
+    {"lx": 0, "ly": 0, "overlapped": 0, "hashed": -1, "places": 0},
 )
 R_TREE: Final = Registration(
     "r_tree",

@@ -44,12 +44,16 @@ LOAD: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The options: largest sides (0: from the subscriptions), kind of decomposition, and kind of list lookup."""
+    """The options: largest sides (0: from the subscriptions), kind of decomposition, and kind of list lookup.
+
+    `places` are those of the hash table; 0 chooses them by the number of activated VCRs.
+    """
 
     lx: int = 0
     ly: int = 0
     overlapped: int = 0
     hashed: int = -1
+    places: int = 0
 
     def __post_init__(self) -> None:
         for name, side in (("lx", self.lx), ("ly", self.ly)):
@@ -67,6 +71,11 @@ class Sides:
             raise InvalidInput(
                 f"vcr has overlapped={self.overlapped}, hashed={self.hashed}; overlapped is 0 or 1, and hashed 0, 1, "
                 "or -1: where an array would be large and nearly empty."
+            )
+        if not 0 <= self.places <= MOST_PLACES or (self.places and self.hashed == 0):
+            raise InvalidInput(
+                f"vcr has places={self.places}, hashed={self.hashed}; places is the size of a hash table, up to "
+                f"{MOST_PLACES:,}, or 0 to choose it by the subscriptions. An array (hashed=0) takes none."
             )
 
 
@@ -130,14 +139,15 @@ def _lists_of(held: Held, pair: int, sides: Sides) -> _Lists:
     owners = np.repeat(members, counts)[order]
     activated, firsts = np.unique(numbers[order], return_index=True)
     all_of_map = (kx + 1) * (ky + 1) * width * height
-    hashed = sides.hashed == 1 or (sides.hashed == -1 and all_of_map > SPARSE * len(owners))
+    is_sparse = all_of_map > SPARSE * len(owners)
+    hashed = sides.hashed == 1 or sides.places > 0 or (sides.hashed == -1 and is_sparse)
     if not hashed and all_of_map > MOST_PLACES:
         raise InvalidInput(
             f"vcr was asked for an array (hashed=0), and this map has {all_of_map:,} virtual construct rectangles; "
             f"up to {MOST_PLACES:,} are allowed. Leave hashed at -1, or take index 'tiles'."
         )
-    lists = _in_table if hashed else _in_array
-    prime, names, starts, owners = lists(activated, np.append(firsts, len(owners)), owners, all_of_map)
+    lists, size = (_in_table, _places_for(len(activated), sides)) if hashed else (_in_array, all_of_map)
+    prime, names, starts, owners = lists(activated, np.append(firsts, len(owners)), owners, size)
     return _Lists(
         kx=kx,
         ky=ky,
@@ -179,10 +189,9 @@ def _in_array(
 
 
 def _in_table(
-    activated: NDArray[np.int64], firsts: NDArray[np.int64], owners: NDArray[np.int32], all_of_map: int
+    activated: NDArray[np.int64], firsts: NDArray[np.int64], owners: NDArray[np.int32], prime: int
 ) -> tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """Lists found by hashing, in the order of their places in the table."""
-    prime = _prime_from(LOAD * len(activated) + 1)
     names = np.full(prime, -1, np.int64)
     places = place_numbers(activated, prime, names)
     lengths = np.zeros(prime, np.int64)
@@ -190,6 +199,18 @@ def _in_table(
     starts = starts_of(lengths, prime)
     place_of_entry = np.repeat(places, np.diff(firsts))
     return prime, names, starts, owners[np.argsort(place_of_entry, kind="stable")]
+
+
+def _places_for(activated: int, sides: Sides) -> int:
+    """The size of a hash table, which always has an unused place, so that searches end."""
+    if not sides.places:
+        return _prime_from(LOAD * activated + 1)
+    if sides.places <= activated:
+        raise InvalidInput(
+            f"vcr was asked for a hash table of {sides.places:,} places, and {activated:,} virtual construct "
+            "rectangles are activated. Give it more places, or leave places at 0."
+        )
+    return sides.places
 
 
 def _prime_from(least: int) -> int:

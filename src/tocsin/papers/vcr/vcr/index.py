@@ -29,13 +29,15 @@ class VCRBuilder(RebuiltOnLoad):
     """Builds a VCR index with sides up to `lx` and `ly`. 0 takes the power of two nearest to the average.
 
     `overlapped` 1 decomposes into VCRs of one size. `hashed` 1 keeps a hash table, 0 an array, -1 the smaller one.
-    Raises `InvalidInput` for sides that are not powers of two.
+    The table has so many `places`, as in Figure 9, or by default (0) about twice as many as activated VCRs.
+    Raises `InvalidInput` for sides that are not powers of two, and for too few places.
     """
 
     lx: int = 0
     ly: int = 0
     overlapped: int = 0
     hashed: int = -1
+    places: int = 0
 
     def __post_init__(self) -> None:
         self._sides()
@@ -46,4 +48,4 @@ class VCRBuilder(RebuiltOnLoad):
         return FilterAndRefine(held, build_vcrs(held, self._sides()), stamps=bool(self.overlapped))
 
     def _sides(self) -> Sides:
-        return Sides(self.lx, self.ly, self.overlapped, self.hashed)
+        return Sides(self.lx, self.ly, self.overlapped, self.hashed, self.places)

@@ -22,7 +22,7 @@ from tocsin.kernels.sorting import sort_numbers
 ARRAY: Final = 0
 """In place of a prime: the lists of all VCRs of the map are stored, and found by their number."""
 
-_UNUSED: Final = np.int64(-1)
+UNUSED: Final = np.int64(-1)
 
 
 class VCRs(NamedTuple):
@@ -170,7 +170,7 @@ def place_numbers(numbers: NDArray[np.int64], prime: int, names: NDArray[np.int6
     places = np.empty(len(numbers), np.int64)
     for n in range(len(numbers)):
         place = _hashed(numbers[n], prime)
-        while names[place] != _UNUSED:
+        while names[place] != UNUSED:
             place = place + 1 if place + 1 < prime else np.int64(0)
         names[place] = numbers[n]
         places[n] = place
@@ -184,7 +184,7 @@ def _place_of(names: NDArray[np.int64], base: int, prime: int, number: int) -> i
         return np.int64(number)
     place = _hashed(number, prime)
     while names[base + place] != number:
-        if names[base + place] == _UNUSED:
+        if names[base + place] == UNUSED:
             return np.int64(-1)
         place = place + 1 if place + 1 < prime else np.int64(0)
     return np.int64(place)
