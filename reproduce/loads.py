@@ -16,7 +16,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.tables import encode_table
 from tocsin.columns.events.wanted import Wanted
-from tocsin.columns.expressions.compiled import CompiledExpressions
+from tocsin.columns.expressions.compiled import CompiledExpressions, leaf_arrays
 from tocsin.columns.expressions.writer import compile_conjunctions
 from tocsin.columns.payloads import keys_of
 from tocsin.index import Matcher, Ranker, Registration, ranker_builder
@@ -165,6 +165,23 @@ def ranges(
     operations = np.full(len(chosen), codes.EQUAL, np.uint8)
     compiled = compile_conjunctions(names, starts, chosen, operations, lows)
     arrays = compiled.arrays._replace(leaf_highs=frozen(keys_of(highs), np.int64))
+    return replace(compiled, arrays=arrays)
+
+
+def sets(
+    names: Sequence[str], starts: NDArray[np.int64], chosen: NDArray[np.int32], elements: Floats
+) -> CompiledExpressions:
+    """Conjunctions of `attribute IN (...)`. `elements` (P, n) has those of each predicate, ascending."""
+    count, width = elements.shape
+    compiled = compile_conjunctions(names, starts, chosen, np.full(count, codes.EQUAL, np.uint8), elements[:, 0])
+    numbers = np.arange(count)
+    leaves = leaf_arrays(count, kinds=codes.IN_SET, types=codes.NUMBER, attributes=chosen, others=numbers)
+    arrays = compiled.arrays._replace(
+        set_starts=frozen(width * np.arange(count + 1), np.int64),
+        set_types=frozen(np.full(count * width, codes.NUMBER), np.uint8),
+        set_payloads=frozen(keys_of(elements.reshape(-1)), np.int64),
+        **leaves,
+    )
     return replace(compiled, arrays=arrays)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import tocsin
 from reproduce.changing_messages import changing_messages
 from reproduce.intervals import short_intervals, zipfian_intervals
-from reproduce.loads import Expressions, Load, ranges
+from reproduce.loads import Expressions, Load, ranges, sets
 from reproduce.located import messages, similar_messages
 from reproduce.rectangles import rectangles
 from reproduce.sliding_messages import sliding_messages
@@ -113,19 +113,37 @@ def _queries(
     return Expressions(ranges(names_of(attributes), starts, chosen, lows, highs), rows)
 
 
+_OF_SET = 3
+"""Elements of a set."""
+
+
 def _products(
-    *, subscriptions: int, attributes: int, predicates: int = 8, event_size: int = 15, events: int = 512, seed: int = 1
+    *,
+    subscriptions: int,
+    attributes: int,
+    predicates: int = 8,
+    event_size: int = 15,
+    operator: str = "interval",
+    events: int = 512,
+    seed: int = 1,
 ) -> Expressions:
-    """`=` and intervals on attributes drawn by the logarithm of a Zipf frequency; products draw by the frequency."""
+    """Conditions on attributes drawn by the logarithm of a Zipf frequency; products draw by the frequency.
+
+    `operator` is "interval" (half of them are `=`), "equal", or "set" (`IN` with three elements).
+    """
     random = np.random.default_rng(seed)
     frequency = 1e5 / np.arange(1, attributes + 1)
     weights = np.log1p(frequency)
     starts, chosen = weighted_sets(random, random.integers(1, predicates + 1, subscriptions), weights)
     lows = random.integers(1, 51, len(chosen)).astype(float)
     highs = lows + np.where(random.random(len(chosen)) < 0.5, 0, random.integers(1, 10, len(chosen)))
+    steps = random.integers(1, 6, (len(chosen), _OF_SET)) if operator == "set" else np.zeros((0, 0), np.int64)
     event_starts, had = weighted_sets(random, random.integers(3, event_size + 1, events), frequency)
     rows = _dicts(event_starts, had, random.integers(1, 61, len(had)))
-    return Expressions(ranges(names_of(attributes), starts, chosen, lows, highs), rows)
+    names = names_of(attributes)
+    if operator == "set":
+        return Expressions(sets(names, starts, chosen, lows[:, None] - 1 + np.cumsum(steps, axis=1)), rows)
+    return Expressions(ranges(names, starts, chosen, lows, {"interval": highs, "equal": lows}[operator]), rows)
 
 
 def _normal_form(

@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from reproduce.__main__ import HERE, run
 from reproduce.figure import read_figure
-from reproduce.loads import Expressions
+from reproduce.loads import Expressions, sets
 from reproduce.shapes import claim_of
 from reproduce.summary import in_one_line, summary
 from reproduce.workloads import load_of
 
+import tocsin
+from tocsin.columns.events.objects import encode_objects
 from tocsin.columns.events.wanted import Wanted
+from tocsin.columns.expressions.checks import check_expressions
+from tocsin.columns.expressions.writer import compile_expressions
 from tocsin.index.boolean.access import Access
 from tocsin.index.boolean.scan import Scan
 
@@ -59,6 +63,7 @@ KINDS: list[dict[str, Any]] = [
     {"kind": "products", "subscriptions": 300, "attributes": 60},
     {"kind": "normal_form", "subscriptions": 300, "attributes": 60, "clauses": 4, "conjunctive": True},
     {"kind": "normal_form", "subscriptions": 300, "attributes": 60, "clauses": 4, "conjunctive": False},
+    {"kind": "products", "subscriptions": 300, "attributes": 60, "operator": "set"},
     {"kind": "rectangles", "subscriptions": 300},
     {"kind": "prefixes", "subscriptions": 60, "attributes": 60, "strings": 3, "share": 0.5, "length": 2},
 ]
@@ -137,6 +142,19 @@ def test_workloads_are_what_they_say(given: dict[str, Any]) -> None:
     found, expected = Access.build(load.subscriptions).match(batch), Scan.build(load.subscriptions).match(batch)
     assert np.array_equal(found.subscriptions, expected.subscriptions)
     assert 0 < len(found.subscriptions) < 64 * len(load.subscriptions)
+
+
+def test_sets_are_compiled_as_texts_are() -> None:
+    """IN over columns: the same checks, and the same matches as IN in texts."""
+    elements = np.array([[1.0, 2.0, 5.0], [2.0, 3.0, 4.0], [1.0, 4.0, 9.0]])
+    made = sets(["a", "b"], np.array([0, 1, 3]), np.array([0, 0, 1], np.int32), elements)
+    said = compile_expressions([tocsin.parse("a IN (1, 2, 5)"), tocsin.parse("a IN (2, 3, 4) AND b IN (1, 4, 9)")])
+    check_expressions(made)
+
+    batch = encode_objects([(row, {"a": row % 6, "b": row // 6}) for row in range(60)], Wanted(["a", "b"]))
+    ours, theirs = (Scan.build(compiled).match(batch) for compiled in (made, said))
+    assert np.array_equal(ours.subscriptions, theirs.subscriptions)
+    assert 0 < len(ours.subscriptions) < 120
 
 
 def test_the_own_pair_of_vcr_finds_what_covers_a_point() -> None:
