@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import tocsin
 from tests.window.test_against_oracle import BOUNDS, WEIGHTS, alphas, places, words
+from tocsin.window.frequencies import TERM_FREQUENCIES
 from tocsin.window.parts import Sent, WindowPart
 
 KINDS: list[dict[str, Any]] = [{"size": 1}, {"size": 4}, {"size": 30}, {"time": 5.0}, {"size": 6, "time": 7.0}]
@@ -94,6 +95,7 @@ def _table(
     count=st.sampled_from([1, 2, 3, 7]),
     keyed=st.booleans(),
     weights=st.sampled_from([None, WEIGHTS]),
+    frequency=st.sampled_from(TERM_FREQUENCIES),
 )
 def test_parts_change_as_the_whole_does(
     kind: dict[str, Any],
@@ -103,11 +105,13 @@ def test_parts_change_as_the_whole_does(
     count: int,
     keyed: bool,
     weights: Any,
+    frequency: Any,
 ) -> None:
     """Event by event, whoever is sent what, after any micro-batch, restored or caught up in between."""
 
     def make() -> tocsin.Window:
-        return tocsin.Window(bounds=BOUNDS, weights=weights, index="blocks(slack=1)", **kind)
+        index = "blocks(slack=1)"
+        return tocsin.Window(bounds=BOUNDS, weights=weights, term_frequency=frequency, index=index, **kind)
 
     records = [dict(zip(SUBSCRIPTION.names, (id, *rest), strict=True)) for id, rest in enumerate(subscriptions)]
     table, whole = pa.Table.from_pylist(records, SUBSCRIPTION), make()

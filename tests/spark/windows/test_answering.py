@@ -35,6 +35,7 @@ from tocsin.spark.windows.placing import Dealing, checked, placing_of
 from tocsin.spark.windows.routing import Routes
 from tocsin.spark.windows.settings import Settings
 from tocsin.window.fields import Fields, words_in
+from tocsin.window.frequencies import TERM_FREQUENCIES
 from tocsin.window.parts import COPIES
 
 SUBSCRIPTIONS = SUBSCRIPTION.set(0, pa.field("id", pa.string()))
@@ -166,6 +167,7 @@ def table_of(rows: list[Any], first: int, now: float, *, keyed: bool = True) -> 
     partitions=st.sampled_from([1, 2, 7, 16]),
     keyed=st.booleans(),
     placement=st.sampled_from(PLACEMENTS),
+    frequency=st.sampled_from(TERM_FREQUENCIES),
 )
 def test_partitions_answer_as_one_window_does(
     kind: dict[str, Any],
@@ -175,11 +177,13 @@ def test_partitions_answer_as_one_window_does(
     partitions: int,
     keyed: bool,
     placement: str,
+    frequency: Any,
 ) -> None:
     """Changes and refusals, with bad records, lost workers, tasks that fail, and workers that take turns."""
     records = [dict(zip(SUBSCRIPTIONS.names, one, strict=True)) for one in subscriptions]
-    whole = tocsin.Window(bounds=BOUNDS, **kind)
-    cluster = Cluster(settings_of(kind, partitions, keyed=keyed, placement=placement), records)
+    whole = tocsin.Window(bounds=BOUNDS, term_frequency=frequency, **kind)
+    settings = settings_of(kind, partitions, keyed=keyed, placement=placement)
+    cluster = Cluster(replace(settings, term_frequency=frequency), records)
     bad = [error.id for error in whole.subscribe_many(records).errors] if records else []
     done, now, taken, refused = 0, 0.0, 0, list[Any]()
     for size, mishap in steps * len(messages):

@@ -10,7 +10,7 @@ from typing import Any
 
 from tocsin.errors import InvalidInput
 from tocsin.window import Window
-from tocsin.window.frequencies import TermFrequency
+from tocsin.window.frequencies import BOOLEAN, TermFrequency
 from tocsin.window.saving import with_defaults
 
 
@@ -23,7 +23,6 @@ class Settings:
     bounds: tuple[float, ...]
     weights: Mapping[str, float] = field(repr=False)
     text: str
-    term_frequency: TermFrequency
     index: str
     partitions: int
     placement: str
@@ -32,6 +31,7 @@ class Settings:
     lists: bool = False
     routes: str = ""  # a digest of the routes of words
     has_homes: bool = False  # whether subscriptions may have several copies, whose lists are merged
+    term_frequency: TermFrequency = BOOLEAN
     weighed: str = field(init=False)  # a digest of the weights, which may be many
 
     def __post_init__(self) -> None:
