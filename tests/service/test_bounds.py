@@ -119,7 +119,7 @@ def test_an_endpoint_may_ask_for_a_wait_of_at_most_a_day(header: str | None, wai
 
 
 def test_each_attempt_waits_longer_than_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten tries take 75 hours, a tenth more or less. The last waits, 20 and 24 hours, may change places by that."""
+    """Twelve tries take 75 hours, a tenth more or less. The last waits, 20 and 24 hours, may change places by that."""
     waits = [delay_ms(attempt) for attempt in range(1, TRIES)]
     with monkeypatch.context() as patch:
         patch.setattr(random, "uniform", lambda low, high: (low + high) / 2)

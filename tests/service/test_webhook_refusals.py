@@ -23,6 +23,7 @@ from tests.service.receivers import (
 )
 from tests.service.served import Served, served
 from tests.waiting import awaited
+from tocsin.service.webhooks.schedule import TRIES
 
 
 def poisoned(reply: Reply | None, *numbers: int) -> Any:
@@ -48,18 +49,18 @@ def test_in_strict_order_it_is_set_aside(server: Served, status: int) -> None:
     with receiver() as elsewhere:
         reply = Reply(status, {"location": elsewhere.url}, b"not  this\n \x1b[31mone")
         with receiver(poisoned(reply, 1, 2)) as one:
-            assert hook(server, one.url)["set_aside_after"] == 5
+            assert hook(server, one.url)["set_aside_after"] == 7
             clock.stop()
             publish(server, 3)
             begun = clock()
-            let_try(server, clock, one, 1, 5)
-            let_try(server, clock, one, 2, 5)  # the failures of the first one do not slow the second one
+            let_try(server, clock, one, 1, 7)
+            let_try(server, clock, one, 2, 7)  # the failures of the first one do not slow the second one
             awaited(lambda: len(dead_letters(server)) == 2)
-            awaited(lambda: one.numbers() == [1] * 5 + [2] * 5 + [3])
+            awaited(lambda: one.numbers() == [1] * 7 + [2] * 7 + [3])
 
             assert clock() - begun < 2 * 3 * 3_600_000
             letter = dead_letters(server)[0]
-            assert (letter["cause"], letter["status"], letter["attempts"]) == ("set-aside", status, 5)
+            assert (letter["cause"], letter["status"], letter["attempts"]) == ("set-aside", status, 7)
             told = "redirects are not followed" if status < 400 else r"not this \x1b[31mone"
             assert letter["reason"] == f"HTTP {status}: {told}"
             assert letter["delivery"]["event"] == {"n": 0}
@@ -94,12 +95,12 @@ def test_in_any_order_it_has_the_whole_schedule(server: Served, status: int) -> 
         clock.stop()
         begun = clock()
         publish(server, 2)
-        let_try(server, clock, one, 1, 10)
+        let_try(server, clock, one, 1, TRIES)
         awaited(lambda: dead_letters(server))
 
         assert (clock() - begun) / 3_600_000 > 0.9 * 75
         (letter,) = dead_letters(server)
-        assert (letter["cause"], letter["attempts"]) == ("attempts" if status == 500 else "refused", 10)
+        assert (letter["cause"], letter["attempts"]) == ("attempts" if status == 500 else "refused", TRIES)
 
 
 def test_ten_minutes_of_a_wrong_route_lose_nothing(server: Served) -> None:

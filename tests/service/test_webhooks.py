@@ -24,6 +24,7 @@ from tests.service.receivers import (
 )
 from tests.service.served import Served, served
 from tests.waiting import HANG_S, awaited
+from tocsin.service.times import time_text
 
 PATH = "/v1/destinations/w"
 
@@ -82,6 +83,7 @@ def test_many_come_once_and_the_cursor_follows(server: Served, order: str) -> No
         else:
             assert 1 < one.most_together <= 16
         awaited(lambda: shown(server)["waiting"] == 0)
+        awaited(lambda: "next_try" not in shown(server))
 
 
 def test_the_cursor_outlives_the_process(tmp_path: Path) -> None:
@@ -117,14 +119,15 @@ def test_failures_are_tried_by_the_schedule(server: Served, reply: Reply | None)
     """To the millisecond: the clock stands before the first failure, and the test moves it to when the next is due."""
     clock, is_stopped = Clock(server), threading.Event()
     with receiver(lambda posted: reply if is_stopped.wait(HANG_S) else Reply()) as one:
-        hook(server, one.url, max_attempts=4)
+        hook(server, one.url, max_attempts=6)
         publish(server, 2)
         clock.stop()
         is_stopped.set()
-        for count, seconds in enumerate((5, 300, 1800), 1):
+        for count, seconds in enumerate((5, 15, 60, 300, 1800), 1):
             awaited(lambda count=count: [letter[:2] for letter in letters(server)] == [(1, count)])
             ((_, _, due),) = letters(server)
             assert 0.9 * seconds <= (due - clock()) / 1000 <= 1.1 * seconds
+            awaited(lambda due=due: shown(server).get("next_try") == time_text(due))
             clock.move(due - 1)
             time.sleep(0.1)
             assert len(one.got) == count
@@ -132,10 +135,10 @@ def test_failures_are_tried_by_the_schedule(server: Served, reply: Reply | None)
         awaited(lambda: dead_letters(server))
         (letter,) = dead_letters(server)
 
-        assert (letter["sequence"], letter["cause"], letter["attempts"]) == (1, "attempts", 4)
+        assert (letter["sequence"], letter["cause"], letter["attempts"]) == (1, "attempts", 6)
         assert letter["delivery"]["event"] == {"n": 0} and letter["key"] == letter["delivery"]["key"]
         assert letter["status"] == (None if reply is None else reply.status)
-        awaited(lambda: one.numbers() == [1, 1, 1, 1, 2])
+        awaited(lambda: one.numbers() == [1] * 6 + [2])
 
 
 def test_in_any_order_a_failure_holds_nobody_up(server: Served) -> None:
@@ -197,13 +200,13 @@ def test_one_that_fails_for_five_days_is_disabled(server: Served) -> None:
         publish(server, 30)
         hours = 0
         while shown(server)["state"] != "disabled":
-            clock.advance(3600 * 6)
-            hours += 6
+            clock.advance(3600 * 3)
+            hours += 3
             awaited(lambda: all(due > clock() for *_, due in letters(server)))
             assert hours < 24 * 8, len(one.got)
 
         assert 24 * 5 <= hours < 24 * 7
-        assert [letter["sequence"] for letter in dead_letters(server)] == [1]  # ten tries in 75 hours
+        assert [letter["sequence"] for letter in dead_letters(server)] == [1]  # twelve tries in 75 hours
         assert shown(server)["newest"] == 30 and shown(server)["waiting"] == 29
 
 

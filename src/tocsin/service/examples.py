@@ -68,7 +68,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "DeadLetters": {
         "dead_letters": [
             {
-                "sequence": 1, "key": _KEY, "cause": "attempts", "reason": "HTTP 503", "status": 503, "attempts": 10,
+                "sequence": 1, "key": _KEY, "cause": "attempts", "reason": "HTTP 503", "status": 503, "attempts": 12,
                 "since": _TIME, "delivery": _DELIVERY,
             }
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tocsin.language.dialects import DIALECTS
+from tocsin.service.webhooks.schedule import SET_ASIDE_TRIES, TRIES
 from tocsin.window.frequencies import BOOLEAN, TERM_FREQUENCIES
 
 _TEXT: Final = {"type": "string"}
@@ -61,12 +62,12 @@ _WEBHOOK: Final[dict[str, Any]] = {
     "allow_private": {"type": "boolean", "description": "Whether the URL may lead to a private address; for admins"},
     "rate_per_s": {**_NUMBER, "description": "The most requests in a second"},
     "digest_s": {**_NUMBER, "description": "Deliveries of so many seconds come in one request"},
-    "max_attempts": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
+    "max_attempts": {"type": "integer", "minimum": 1, "maximum": 100, "default": TRIES},
     "set_aside_after": {
         "type": "integer",
         "minimum": 1,
         "maximum": 100,
-        "default": 5,
+        "default": SET_ASIDE_TRIES,
         "description": "With order strict: a delivery that the endpoint refused so often is a dead letter, and the "
         "next ones come",
     },
@@ -77,6 +78,7 @@ _WEBHOOK: Final[dict[str, Any]] = {
     "reason": {**_TEXT, "readOnly": True, "description": "Why the last request failed"},
     "failing_since": {**_TIME, "readOnly": True},
     "disabled_at": {**_TIME, "readOnly": True},
+    "next_try": {**_TIME, "readOnly": True, "description": "When what failed is sent again"},
     "waiting": {**_COUNT, "readOnly": True, "description": "Deliveries that wait to be sent"},
 }
 _CHECK: Final = _object(

@@ -23,7 +23,7 @@ PATH: Final = "/v1/destinations"
 _SHOWN: Final = frozenset(
     (
         *("id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"),
-        *("state", "reason", "failing_since", "disabled_at", "waiting"),
+        *("state", "reason", "failing_since", "disabled_at", "next_try", "waiting"),
     )
 )
 
@@ -53,7 +53,7 @@ def _health_of(exchange: Exchange, one: Destination, *, is_operator: bool) -> di
     document: dict[str, Any] = {"state": state_of(health), "waiting": found.waiting}
     if health.failures and not is_operator:
         document["reason"] = health.reason
-    times = {"failing_since": health.since, "disabled_at": health.disabled}
+    times = {"failing_since": health.since, "disabled_at": health.disabled, "next_try": found.next_try}
     return document | {name: time_text(moment) for name, moment in times.items() if moment is not None}
 
 

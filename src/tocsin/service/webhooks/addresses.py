@@ -77,7 +77,9 @@ def _refusal(address: Address, *, allow_private: bool) -> str:
     if any(address in one for one in _METADATA):
         return f"{address}, which is link-local or serves metadata"
     if any(address in one for one in _PRIVATE):
-        return "" if allow_private else f"{address}, which is private"
+        return (
+            "" if allow_private else f"{address}, which is private: only a destination with allow_private may reach it"
+        )
     is_elsewhere = isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST
     if is_elsewhere or any(address in one for one in _RESERVED):
         return f"{address}, which is reserved"

@@ -48,6 +48,7 @@ class Webhook:
     letters_to: int = 0  # no delivery after this one has a letter
     generation: int = 0  # what a sender found out in an earlier one does not count any more
     revision: int = 0  # of letters and health: they are read again
+    next_try: int | None = None  # when what failed is sent again, in milliseconds since 1970
 
     def begin_anew(self) -> None:
         """Let the sender read everything again. Called when that is written, and when memory has it."""

@@ -64,6 +64,7 @@ class Sender:
                 self.woken.clear()
                 try:
                     wait = await self._step()
+                    self._note_next_try()
                 except Exception:  # it goes on later  # noqa: BLE001
                     _LOG.exception("the webhook %s stumbled, and goes on in %g s", self.target.id, _AGAIN_S)
                     self._seen, wait = (-1, -1), _AGAIN_S
@@ -140,6 +141,15 @@ class Sender:
         if self._health.disabled is not None or is_behind:
             return None
         return max(self._options.paused_until - now.wall, self._resume_at - now.steady, self._next_at - now.steady, 0)
+
+    def _note_next_try(self) -> None:
+        """Tell when what failed is sent again, unless it is on its way or the webhook is disabled."""
+        now, letter = self._senders.clock.moment(), self._place.due()
+        held = self._held_ms(now)
+        if letter is None or held is None:
+            self._webhook.next_try = None
+        else:
+            self._webhook.next_try = now.wall + int(max(letter[1].due - now.steady, held))
 
     # What comes next
 
