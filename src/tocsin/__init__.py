@@ -8,7 +8,11 @@ A subscription is a stored query, an event the data that queries it:
     [{'event': 0, 'subscription': 's1'}]
 """
 
+import sys
 from typing import TYPE_CHECKING
+
+if sys.version_info < (3, 11):  # noqa: UP036  what follows does not say why it fails
+    raise ImportError(f"tocsin needs Python 3.11 or newer, and this is Python {sys.version.split()[0]}")
 
 from tocsin.lazy import lazy_names
 

@@ -14,7 +14,7 @@ from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
 from tocsin.client.uploads import Progress
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Match, Removal, Report, SubscriptionId
+from tocsin.model.subscription import Match, Removal, Report, Row, SubscriptionId, one_event
 from tocsin.records.events import Events
 from tocsin.records.subscriptions import Subscriptions
 
@@ -190,7 +190,7 @@ class AsyncClient(AsyncHosting):
         """
         return await self._ask(calls.get(id))
 
-    async def match(self, event: Event, *, ranking: Ranking | None = None) -> list[Match]:
+    async def match(self, event: Event | Row, *, ranking: Ranking | None = None) -> list[Match]:
         """The subscriptions that an event matches; nothing is stored.
 
         Parameters
@@ -205,7 +205,7 @@ class AsyncClient(AsyncHosting):
         list of Match
             As in `tocsin.Client.match`.
         """
-        return [one async for one in self._items(conversations.matches(event, ranking))]
+        return [one async for one in self._items(conversations.matches(one_event(event, "match_batch"), ranking))]
 
     async def match_batch(self, events: pa.Table | Iterable[Event], *, ranking: Ranking | None = None) -> Matched:
         """The matches of many events; nothing is stored. It takes further requests if the matches are many.

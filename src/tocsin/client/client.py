@@ -15,7 +15,7 @@ from tocsin.client.hosting import Hosting
 from tocsin.client.uploads import Progress
 from tocsin.errors import UnknownSubscription
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Match, Removal, Report, SubscriptionId
+from tocsin.model.subscription import Match, Removal, Report, Row, SubscriptionId, one_event
 from tocsin.records.events import Events
 from tocsin.records.subscriptions import Subscriptions
 
@@ -269,7 +269,7 @@ class Client(Hosting):
 
     # Matching and publishing
 
-    def match(self, event: Event, *, ranking: Ranking | None = None) -> list[Match]:
+    def match(self, event: Event | Row, *, ranking: Ranking | None = None) -> list[Match]:
         """The subscriptions that an event matches; nothing is stored.
 
         Parameters
@@ -284,7 +284,7 @@ class Client(Hosting):
         list of Match
             Each with `subscription`, `score` and `payload`.
         """
-        return list(self._items(conversations.matches(event, ranking)))
+        return list(self._items(conversations.matches(one_event(event, "match_batch"), ranking)))
 
     def match_batch(self, events: pa.Table | Iterable[Event], *, ranking: Ranking | None = None) -> Matched:
         """The matches of many events; nothing is stored. It takes further requests if the matches are many.

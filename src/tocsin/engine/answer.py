@@ -245,8 +245,9 @@ class Answer:
         return polars.from_arrow(self.table)
 
     def __repr__(self) -> str:
+        rows = "changes" if "change" in self.table.column_names else "matches"  # of fences
         return (
-            f"Answer({self.stats.matches} matches of {self.stats.events} events and "
+            f"Answer({self.stats.matches} {rows} of {self.stats.events} events and "
             f"{self.stats.subscriptions} subscriptions, {summary_of(self.errors)}, complete={self.complete})"
         )
 

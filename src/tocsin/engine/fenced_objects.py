@@ -6,18 +6,23 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from tocsin.engine.fence_files import write_fences
 from tocsin.engine.matcher import Matching
 from tocsin.engine.tracking import Tracking
 from tocsin.engine.trails import Trail
 from tocsin.model.fence import ObjectKey
+from tocsin.model.showing import html_table, refuse_pickling
 from tocsin.model.subscription import SubscriptionId
 
 if TYPE_CHECKING:
     from tocsin.engine.durable.fences import DurableFences
+
+
+_MOST_SHOWN: Final = 10
 
 
 class FencedObjects:
@@ -35,6 +40,15 @@ class FencedObjects:
 
     def __repr__(self) -> str:
         return f"Fences({len(self)} objects by {self._tracking.followed.key!r})"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling(self, "save them with save(file), and Fences.load(file, engine) in the other process")
+
+    def _repr_html_(self) -> str:
+        """The fences in a notebook: some objects, with the subscriptions that they are in."""
+        rows = [(key, ", ".join(map(str, ids))) for key, ids in islice(self.objects(), _MOST_SHOWN)]
+        more = len(self) - len(rows)
+        return html_table(repr(self), ("object", "is in"), [*rows, *([("...", f"{more:,} more")] if more > 0 else [])])
 
     def inside(self, object: ObjectKey) -> list[SubscriptionId]:
         """The subscriptions that an object is in.

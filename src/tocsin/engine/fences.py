@@ -17,7 +17,7 @@ from tocsin.engine.fence_tables import FurtherColumns, table_of
 from tocsin.engine.fenced_objects import FencedObjects
 from tocsin.engine.matcher import Matching
 from tocsin.engine.tracking import Tracking, note_radii
-from tocsin.errors import InvalidInput, RecordError
+from tocsin.errors import InvalidInput
 from tocsin.forking import renewed
 from tocsin.model.fence import (
     MOST_OBJECTS,
@@ -30,7 +30,7 @@ from tocsin.model.fence import (
     without_time,
 )
 from tocsin.model.shapes import shapely
-from tocsin.model.subscription import not_one_event, shown
+from tocsin.model.subscription import Row, one_event, shown
 from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events, read_events
@@ -133,7 +133,7 @@ class Fences(FencedObjects):
         self.renew_locks()
         renewed(self)
 
-    def push(self, event: Mapping[str, Any], *, notes: FenceNotes | None = None) -> FenceChanges:
+    def push(self, event: Mapping[str, Any] | Row, *, notes: FenceNotes | None = None) -> FenceChanges:
         """Process one event.
 
         Parameters
@@ -154,8 +154,7 @@ class Fences(FencedObjects):
         RecordError
             If the event as a whole cannot be used, or has no key. It changes nothing then.
         """
-        if not isinstance(event, Mapping):
-            raise RecordError(not_one_event(event, "push_batch"))
+        event = one_event(event, "push_batch")
         followed = self._tracking.followed
         times = TimeReader(followed.time, followed.time_unit) if notes is None else notes.times
         with self._lock:

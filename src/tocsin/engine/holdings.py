@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, NoReturn, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from tocsin.language import Explanation
 from tocsin.language.dialects import as_given
 from tocsin.language.stored import stored_payload, stored_weights
 from tocsin.model.ranking import Similar
+from tocsin.model.showing import html_table, refuse_pickling
 from tocsin.model.subscription import SubscriptionId
 from tocsin.model.texts import Text
 from tocsin.records.csv_files import ColumnType
@@ -263,6 +264,16 @@ class Holdings:
         """The bytes of the conditions and payloads of all subscriptions. Cost: linear in them."""
         with self._store.reading() as snapshots:
             return snapshots.text_bytes()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling(self, "save it with save(folder), and Engine.load(folder) in the other process")
+
+    def _repr_html_(self) -> str:
+        """The engine in a notebook."""
+        stats = self.stats
+        rows = [(one.subscriptions, one.index, one.reason) for one in stats.segments]
+        recent = [(stats.delta, "", "recent changes")] if stats.delta else []
+        return html_table(repr(self), ("subscriptions", "index", "why"), [*rows, *recent])
 
     @property
     def stats(self) -> EngineStats:

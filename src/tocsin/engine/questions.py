@@ -27,7 +27,7 @@ from tocsin.errors import RecordError
 from tocsin.index import at_moment
 from tocsin.model.instants import given_moment, given_moments, present
 from tocsin.model.ranking import Ranking
-from tocsin.model.subscription import Notice, not_one_event
+from tocsin.model.subscription import Notice, Row, one_event
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.schemas import with_schema
@@ -45,7 +45,7 @@ class Questions(FollowedSet):
 
     def match(
         self,
-        event: Mapping[str, Any],
+        event: Mapping[str, Any] | Row,
         *,
         ranking: Ranking | None = None,
         payload: bool = False,
@@ -57,7 +57,7 @@ class Questions(FollowedSet):
 
         Parameters
         ----------
-        event : mapping
+        event : mapping, or row of a pandas frame
             Names and values. Nested objects have dotted names.
         ranking
             As in `tocsin.match`.
@@ -92,7 +92,7 @@ class Questions(FollowedSet):
         {'mail': 'a@example.org'}
         """
         if not isinstance(event, Mapping):
-            raise RecordError(not_one_event(event, "match_batch"))
+            event = one_event(event, "match_batch")
         with self._reading() as snapshots:
             batch = encode_one(0, event, snapshots.wanted)
             batch = with_schema(batch, self._texts) if self._texts else batch

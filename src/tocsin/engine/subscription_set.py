@@ -69,7 +69,7 @@ class SubscriptionSet(Holdings):
     def subscribe(
         self,
         id: SubscriptionId,
-        where: Any,
+        where: str | Mapping[str, Any] | bool,
         *,
         language: str | None = None,
         score: float | None = None,

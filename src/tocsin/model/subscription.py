@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from os import PathLike
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from tocsin.errors import InvalidInput, LeftOut, RecordError, in_field
 from tocsin.model.expression import Expression
+from tocsin.model.showing import html_table
 from tocsin.model.values import class_of
 
 SubscriptionId: TypeAlias = str | int
 
 DEFAULT_SCORE: Final = 1.0
+_MOST_SHOWN: Final = 10
 _SMALLEST_ID: Final = -(2**63)
 _LARGEST_ID: Final = 2**63 - 1
 
@@ -196,6 +198,15 @@ class Report(_Report):
     def __repr__(self) -> str:
         return f"Report({self.accepted} accepted, {summary_of(self.errors)})"
 
+    def _repr_html_(self) -> str:
+        """The report in a notebook: its first errors and warnings."""
+        errors = [(one.row, one.id, one.field, one.reason) for one in self.errors[:_MOST_SHOWN]]
+        warnings = [("", one.example, one.attribute, f"warning: {one.reason}") for one in self.warnings[:_MOST_SHOWN]]
+        more = len(self.errors) + len(self.warnings) - len(errors) - len(warnings)
+        rest = [("...", "", "", f"{more:,} more")] if more else []
+        title = f"{self.accepted:,} accepted, {len(self.errors):,} rejected"
+        return html_table(title, ("row", "id", "field", "reason"), [*errors, *warnings, *rest])
+
 
 class Removal(NamedTuple):
     """The result of removing many subscriptions, which unpacks as `removed, unknown = removal`.
@@ -267,6 +278,28 @@ def shown(raw: object, width: int = 40) -> str:
         return f"of {raw.bit_length()} bits"
     text = " ".join(repr(raw).split("\n"))
     return text if len(text) <= width else text[: width - 3] + "..."
+
+
+class Row(Protocol):
+    """A row of a pandas frame."""
+
+    def dropna(self) -> Any: ...
+
+    def items(self) -> Any: ...
+
+
+def one_event(raw: Mapping[str, Any] | Row, for_sources: str) -> Mapping[str, Any]:
+    """An event: a mapping, or a row of a pandas frame, whose missing values are absent; raises `RecordError`.
+
+    `for_sources` is the method that takes a source of events.
+    """
+    if isinstance(raw, Mapping):
+        return raw
+    is_row = type(raw).__module__.startswith("pandas") and getattr(raw, "ndim", 0) == 1 and hasattr(raw, "dropna")
+    if is_row:
+        present = raw.dropna().items()
+        return {str(name): value.item() if hasattr(value, "item") else value for name, value in present}
+    raise RecordError(not_one_event(raw, for_sources))
 
 
 def not_one_event(raw: object, for_sources: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.errors import InvalidInput
 from tocsin.index.window.kernels.layouts import Changes
+from tocsin.model.showing import html_table, refuse_pickling
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.window import ENTER, EXIT, Change, Location, MessageKey, Moment, checked_seconds
 from tocsin.records.events import Events
@@ -254,6 +255,14 @@ class Window(KeptWindow):
 
     def __repr__(self) -> str:
         return f"Window({len(self._names)} subscriptions, {self._sliding.held} messages, index={self.index!r})"
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling(self, "save it with save(folder), and Window.load(folder) in the other process")
+
+    def _repr_html_(self) -> str:
+        """The window in a notebook."""
+        rows = [("subscriptions", len(self._names)), ("messages", self._sliding.held), ("index", self.index)]
+        return html_table(type(self).__name__, ("", ""), rows)
 
     # Memory
 

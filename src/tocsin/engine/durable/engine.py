@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from tocsin.engine.durable.amending import Amend
 from tocsin.engine.durable.changes import Put, PutAll, Remove, RemoveAll, Rescore
@@ -20,6 +20,7 @@ from tocsin.engine.loading import checked_rejects, collect
 from tocsin.engine.only import Choice
 from tocsin.engine.sources import SegmentSource
 from tocsin.errors import InvalidInput, RecordError, SegmentError, StoreError
+from tocsin.model.showing import refuse_pickling
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.model.texts import Text
 from tocsin.records import Parsed, parsed_record
@@ -357,6 +358,11 @@ class DurableEngine(Engine):
             self._writer.close_told()
         self._is_closed = True
         super().close()
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling(
+            self, "pass its folder, and open it with Engine.open(folder, read_only=True) in the other process"
+        )
 
     def __repr__(self) -> str:
         kind = "reader" if self._committer is None else "writer"
