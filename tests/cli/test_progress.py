@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from tocsin.cli import progress
+from tocsin import progress
 
 
 class Terminal(io.StringIO):

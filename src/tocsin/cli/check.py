@@ -21,7 +21,6 @@ from tocsin.cli.options import (
     said,
     sampled,
 )
-from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, describe, refuse_overwriting, reject_log, warn_if_empty
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.durable.current import current_snapshots, current_texts
@@ -41,6 +40,7 @@ from tocsin.model.expression import EVERYTHING, attributes
 from tocsin.model.readings import NOW, attribute_of
 from tocsin.model.subscription import Notice, SubscriptionId, together
 from tocsin.model.texts import Text, texts_in
+from tocsin.progress import ShareBar
 from tocsin.records.extras import Extras
 from tocsin.records.subscription_record import FIELDS
 from tocsin.segment import Segment, assemble

@@ -19,12 +19,12 @@ from tocsin.cli.options import (
     sampled,
 )
 from tocsin.cli.planning import add_plan, print_plan, require_plan
-from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import Engine
 from tocsin.engine.loading import build_from
 from tocsin.errors import InvalidInput
 from tocsin.index import choose
+from tocsin.progress import ShareBar
 from tocsin.segment import write_index
 from tocsin.segment.folder import saved_statistics
 

@@ -28,7 +28,6 @@ from tocsin.cli.options import (
     said,
     schema_of,
 )
-from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.cli.stopping import Stop, stopping
 from tocsin.encoding import Points
@@ -42,6 +41,7 @@ from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.model.fence import Followed
 from tocsin.model.subscription import Notice, SubscriptionId
+from tocsin.progress import ShareBar
 from tocsin.records import open_writer
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import is_stream

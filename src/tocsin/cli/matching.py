@@ -35,7 +35,6 @@ from tocsin.cli.options import (
     reading_text,
     said,
 )
-from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.cli.stopping import Stop, stopping
 from tocsin.engine import Request, Stats, empty_table, load_segments, match_chunks
@@ -53,6 +52,7 @@ from tocsin.model.instants import given_moment, present
 from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import texts_in
 from tocsin.newest import Newest
+from tocsin.progress import ShareBar
 from tocsin.records import open_writer
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD

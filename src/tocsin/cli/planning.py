@@ -7,7 +7,6 @@ import math
 from typing import Final
 
 from tocsin.cli.options import reading_of, said, sampled
-from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import refuse_overwriting, reject_log
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
@@ -18,6 +17,7 @@ from tocsin.errors import InvalidInput
 from tocsin.index import choose
 from tocsin.index.elements import with_conditions
 from tocsin.placement import AUTO, PLACEMENTS, check_placement, routed_plan
+from tocsin.progress import ShareBar
 from tocsin.segment.folder import saved_statistics
 from tocsin.segment.outlines import bytes_each
 

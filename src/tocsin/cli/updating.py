@@ -11,12 +11,12 @@ from typing import Protocol
 
 from tocsin.cli.folders import require_own_folder
 from tocsin.cli.options import Commands, add_errors, add_format, add_index, new_command, said
-from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted, refuse_overwriting, reject_log, warn
 from tocsin.engine import DurableEngine, Engine
 from tocsin.engine.durable.current import is_store
 from tocsin.errors import InvalidInput
 from tocsin.index import Plan, choose
+from tocsin.progress import ShareBar
 from tocsin.records.change_records import changes_extras, read_change_records
 from tocsin.records.changes import CHANGES, ChangeBatch, read_changes
 from tocsin.segment import IndexFolder

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tocsin.cli.folders import refuse_file
 from tocsin.cli.options import Commands, new_command
-from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted
 from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, own
+from tocsin.progress import ShareBar
 from tocsin.warming import expected_s, is_warm, warm
 
 

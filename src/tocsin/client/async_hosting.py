@@ -12,9 +12,9 @@ from tocsin.client import window_calls as calls
 from tocsin.client.async_receiving import AsyncReceiver
 from tocsin.client.conversations import pages
 from tocsin.client.sending import AsyncSender
-from tocsin.client.uploads import Progress
 from tocsin.client.window_calls import Pushed
 from tocsin.model.subscription import Report
+from tocsin.progress import Progress
 
 
 class AsyncServedWindow:

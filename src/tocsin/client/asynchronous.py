@@ -12,9 +12,9 @@ from tocsin.client import calls, conversations, uploads
 from tocsin.client.async_hosting import AsyncHosting
 from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
-from tocsin.client.uploads import Progress
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Removal, Report, Row, SubscriptionId, one_event
+from tocsin.progress import Progress
 from tocsin.records.events import Events
 from tocsin.records.subscriptions import Subscriptions
 

@@ -12,10 +12,10 @@ from tocsin.client import calls, conversations, uploads
 from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
 from tocsin.client.hosting import Hosting
-from tocsin.client.uploads import Progress
 from tocsin.errors import UnknownSubscription
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Removal, Report, Row, SubscriptionId, one_event
+from tocsin.progress import Progress
 from tocsin.records.events import Events
 from tocsin.records.subscriptions import Subscriptions
 
@@ -144,8 +144,8 @@ class Client(Hosting):
         replace : bool, default False
             Replace existing subscriptions, and keep the last of several with one id. Otherwise the first is kept, and
             existing ones stay.
-        progress : callable, optional
-            Called with the share of the source that was sent, or with None if its size is not known.
+        progress : callable or True, optional
+            Called with the share of the source that was sent, or with None if its size is not known. True shows a bar.
 
         Returns
         -------
@@ -313,8 +313,8 @@ class Client(Hosting):
         key : str, optional
             The idempotency key: the same events with the same key are published once in 24 hours. By default a new
             one, so that trying again is harmless.
-        progress : callable, optional
-            Called with the share of the source that was sent, or with None if its size is not known.
+        progress : callable or True, optional
+            Called with the share of the source that was sent, or with None if its size is not known. True shows a bar.
 
         Returns
         -------

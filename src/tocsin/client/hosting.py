@@ -12,9 +12,9 @@ from tocsin.client import window_calls as calls
 from tocsin.client.conversations import pages
 from tocsin.client.receiving import Receiver
 from tocsin.client.sending import Sender
-from tocsin.client.uploads import Progress
 from tocsin.client.window_calls import Pushed
 from tocsin.model.subscription import Report
+from tocsin.progress import Progress
 
 
 class ServedWindow:
@@ -94,8 +94,8 @@ class ServedWindow:
         ----------
         source : source of subscriptions
             Mappings, a path, JSON, a table or a data frame; each record with `id` and what `subscribe` takes.
-        progress : callable, optional
-            Called with the share of the source that was sent, or with None if its size is not known.
+        progress : callable or True, optional
+            Called with the share of the source that was sent, or with None if its size is not known. True shows a bar.
 
         Returns
         -------

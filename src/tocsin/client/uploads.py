@@ -18,12 +18,12 @@ from tocsin.client.conversations import Conversation
 from tocsin.errors import InvalidInput, ServiceError
 from tocsin.model.python_values import python_rows
 from tocsin.model.subscription import Reject, Report, SubscriptionId, superseded_notice
+from tocsin.progress import Progress, reporting
 from tocsin.records.chunks import Chunk, ObjectChunk, TableChunk
 from tocsin.records.events import read_events
 from tocsin.records.json_lines import as_records
 from tocsin.records.subscriptions import NEEDED, chunks_of, from_json
 
-Progress = Callable[[float | None], None]
 Result = TypeVar("Result")
 _MOST_BYTES: Final = 8 << 20
 """Bytes of a request, unless the service says that it takes fewer."""
@@ -91,11 +91,12 @@ class Upload:
         take: Callable[[Result, Part], None],
     ) -> Conversation[Any]:
         """Send all chunks; `ask` makes the request of a body and its number, `take` gets the answer of each part."""
-        for chunk in chunks:
-            for part in self._parts(as_records(chunk)):
-                yield from self._sent(part, ask, take)
-            if self.progress is not None:
-                self.progress(chunk.done)
+        with reporting(self.progress, "sending") as share:
+            for chunk in chunks:
+                for part in self._parts(as_records(chunk)):
+                    yield from self._sent(part, ask, take)
+                if share is not None:
+                    share(chunk.done)
         self.rejects.sort(key=lambda reject: reject.row)
 
     def _parts(self, chunk: ObjectChunk | TableChunk) -> Iterator[Part]:

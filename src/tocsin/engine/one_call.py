@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tocsin.encoding import Points
@@ -15,6 +15,7 @@ from tocsin.model.instants import given_moment
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import together
 from tocsin.model.texts import texts_in
+from tocsin.progress import Progress, reporting
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.records.subscriptions import Subscriptions
@@ -30,7 +31,7 @@ def match(
     strict: bool = False,
     schema: Mapping[str, ColumnType] | None = None,
     threads: int | None = None,
-    progress: Callable[[float | None], None] | None = None,
+    progress: Progress | None = None,
     delimiter: str | None = None,
     points: Points | None = None,
     event_key: str | None = None,
@@ -65,9 +66,9 @@ def match(
         reported. Default: JSON and tables have types, a CSV column gets that of its values.
     threads : int, optional
         The number of threads that share the events. Default: one per core. The answer is the same.
-    progress : callable, optional
+    progress : callable or True, optional
         Called with the share of the subscriptions read so far, then with the share of the events answered. It gets None
-        if a size is not known.
+        if a size is not known. True shows a bar.
     delimiter : str, optional
         The character between the fields of a CSV file. Default: detected.
     points : mapping of str to pair of str, optional
@@ -114,11 +115,13 @@ def match(
     request, stats = Request(*options, now=given_moment(now)), Stats()
     begun = time.perf_counter()
     texts, extras = texts_in(schema), extras_of(payload_columns)
-    snapshots, rejects = load_segments(
-        subscriptions, index, strict=strict, progress=progress, texts=texts, extras=extras
-    )
+    with reporting(progress, "reading subscriptions") as share:
+        snapshots, rejects = load_segments(
+            subscriptions, index, strict=strict, progress=share, texts=texts, extras=extras
+        )
     require_some(len(snapshots), rejects, "subscription")
     stats.seconds = time.perf_counter() - begun
     stats.add_time("compile", stats.seconds)
-    answer = answer_of(snapshots, events, request, stats, rejects, progress, require_one=True)
+    with reporting(progress, "matching") as share:
+        answer = answer_of(snapshots, events, request, stats, rejects, share, require_one=True)
     return replace(answer, noticing=lambda: together(extras.warnings(), answer.noticing()))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from tocsin.index import at_moment
 from tocsin.model.instants import given_moment, given_moments, present
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Notice, Row, one_event
+from tocsin.progress import Progress, reporting
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
 from tocsin.schemas import with_schema
@@ -114,7 +116,7 @@ class Questions(FollowedSet):
         strict: bool = False,
         schema: Mapping[str, ColumnType] | None = None,
         threads: int | None = None,
-        progress: Callable[[float | None], None] | None = None,
+        progress: Progress | None = None,
         delimiter: str | None = None,
         points: Points | None = None,
         event_key: str | None = None,
@@ -139,8 +141,9 @@ class Questions(FollowedSet):
             As in `tocsin.match`.
         threads
             As in `tocsin.match`.
-        progress : callable, optional
-            Called with the share of the events answered so far, or with None if their number is not known.
+        progress : callable or True, optional
+            Called with the share of the events answered so far, or with None if their number is not known. True shows a
+            bar.
         delimiter
             As in `tocsin.match`.
         points
@@ -182,8 +185,11 @@ class Questions(FollowedSet):
             texts=self._texts,
             now=None if now is None else given_moments(now),
         )
-        with self._reading() as snapshots:
-            return answer_of(_part(snapshots, only), events, request, Stats(), [], progress)
+        with (
+            self._reading() as snapshots,
+            nullcontext() if progress is None else reporting(progress, "matching") as share,
+        ):
+            return answer_of(_part(snapshots, only), events, request, Stats(), [], share)
 
     def match_batches(
         self,

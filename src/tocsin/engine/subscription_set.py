@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from tocsin.model.subscription import (
     superseded_notice,
 )
 from tocsin.model.texts import Text
+from tocsin.progress import Progress, reporting
 from tocsin.records import Parsed, parsed_record, subscription_of
 from tocsin.records.subscriptions import Subscriptions
 from tocsin.schemas import checked_texts
@@ -144,7 +145,7 @@ class SubscriptionSet(Holdings):
         *,
         replace: bool = False,
         strict: bool = False,
-        progress: Callable[[float | None], None] | None = None,
+        progress: Progress | None = None,
         payload_columns: Iterable[str] = (),
     ) -> Report:
         """Add all subscriptions of a source; the next match sees all of them.
@@ -158,8 +159,8 @@ class SubscriptionSet(Holdings):
             is kept, and existing ones stay.
         strict : bool
             Whether to raise `RecordError` at the first bad record, and to add nothing.
-        progress : callable, optional
-            Called with the share of the source that was read, or with None if its size is not known.
+        progress : callable or True, optional
+            Called with the share of the source that was read, or with None if its size is not known. True shows a bar.
         payload_columns
             As in `tocsin.match`.
 
@@ -185,7 +186,8 @@ class SubscriptionSet(Holdings):
         (1, [(1, 's2', 'where')])
         """
         extras = extras_of(payload_columns)
-        builder = collect(source, self._templates, strict=strict, progress=progress, extras=extras)
+        with reporting(progress, "subscribing") as share:
+            builder = collect(source, self._templates, strict=strict, progress=share, extras=extras)
         accepted, rejects = self._add_all(builder, replace=replace, strict=strict)
         notices = [superseded_notice(len(ids), ids[0])] if (ids := builder.superseded) else []
         return Report(accepted, rejects, [*extras.warnings(), *notices])
