@@ -154,3 +154,18 @@ def test_version(capfd: Any) -> None:
 
     assert caught.value.code == 0
     assert capfd.readouterr().out == f"tocsin {tocsin.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["match", "fences"])
+@pytest.mark.parametrize("out", ["x.doc", "no/x.csv", "."])
+def test_the_output_is_checked_before_anything_is_read(
+    command: str, out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    """A bad subscription would be reported if the file was read."""
+    monkeypatch.chdir(tmp_path)
+    Path("s.jsonl").write_text('{"id": 1}\n')
+    Path("e.jsonl").write_text("{}\n")
+    key = ["--key", "k"] if command == "fences" else []
+    assert main([command, "s.jsonl", "e.jsonl", "--out", out, *key]) == 2
+    shown = capfd.readouterr().err
+    assert "subscription 0" not in shown and len(shown.splitlines()) == 1

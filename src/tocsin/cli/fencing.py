@@ -42,7 +42,7 @@ from tocsin.errors import InvalidInput
 from tocsin.model.fence import Followed
 from tocsin.model.subscription import Notice, SubscriptionId
 from tocsin.progress import ShareBar
-from tocsin.records import open_writer
+from tocsin.records import open_writer, output_format
 from tocsin.records.files import STANDARD
 from tocsin.records.formats import is_stream
 from tocsin.records.keys import as_texts
@@ -97,6 +97,7 @@ def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == STANDARD:
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_subscriptions_among(given.events, given.subscriptions)
+    output_format(said(given.out, given.out_format))  # before anything is read
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.state])
     every_s = saved_every(given)
     with reject_log(given.errors, folds=True) as log:

@@ -53,7 +53,7 @@ from tocsin.model.subscription import Notice, together
 from tocsin.model.texts import texts_in
 from tocsin.newest import Newest
 from tocsin.progress import ShareBar
-from tocsin.records import open_writer
+from tocsin.records import open_writer, output_format
 from tocsin.records.extras import Extras
 from tocsin.records.files import STANDARD
 from tocsin.records.keys import as_texts
@@ -113,6 +113,7 @@ def run(given: argparse.Namespace) -> int:
     if given.subscriptions == given.events == "-":
         raise InvalidInput("only one of SUBSCRIPTIONS and EVENTS can be standard input")
     refuse_subscriptions_among(given.events, given.subscriptions)
+    output_format(said(given.out, given.out_format))  # before anything is read
     refuse_overwriting([given.subscriptions, given.events], [given.out, given.errors, given.warnings])
     with reject_log(given.errors) as log:
         newest = _newest(given, stats)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Container, Iterable
@@ -165,6 +166,8 @@ def refuse_overwriting(inputs: Iterable[str], outputs: Iterable[str | None]) -> 
             raise InvalidInput(f"cannot write {name}: it is a folder")
         if not Path(name).parent.exists():
             raise InvalidInput(f"cannot write {name}: there is no folder {Path(name).parent}")
+        if not os.access(Path(name).parent, os.W_OK):
+            raise InvalidInput(f"cannot write {name}: there is no right to write into {Path(name).parent}")
         if Path(name).resolve() in taken:
             raise InvalidInput(f"{name} is read or written already; give another file")
         taken.add(Path(name).resolve())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tocsin.cli.options import Commands, new_command
-from tocsin.cli.rejects import counted
+from tocsin.cli.rejects import counted, refuse_overwriting
 from tocsin.engine import Engine
 from tocsin.engine.durable.current import current_engine, is_store
 from tocsin.engine.durable.examining import examine, rebuild
@@ -118,6 +118,7 @@ def _examine_index(folder: Path) -> int:
 
 
 def run_export(given: argparse.Namespace) -> int:
+    refuse_overwriting([], [given.out])
     with current_engine(given.folder) as engine:
         table = engine.subscription_table(only=given.only)
     if given.out is None:

@@ -8,7 +8,7 @@ from tocsin.records.several import files_of
 from tocsin.records.subscription_chunk import ConjunctionColumns, SubscriptionChunk
 from tocsin.records.subscription_record import Parsed, parsed_record, subscription_of
 from tocsin.records.subscriptions import chunk_of, read_subscriptions
-from tocsin.records.writers import open_writer
+from tocsin.records.writers import open_writer, output_format
 
 __all__ = [
     "Chunk",
@@ -25,6 +25,7 @@ __all__ = [
     "chunk_of",
     "files_of",
     "open_writer",
+    "output_format",
     "parse_lines",
     "parsed_record",
     "read_events",

@@ -16,8 +16,17 @@ import pyarrow as pa
 
 from tocsin.errors import InvalidInput
 from tocsin.records.files import STANDARD
-from tocsin.records.formats import FORMATS, Sink, either, format_of
+from tocsin.records.formats import FORMATS, Format, Sink, either, format_of
 from tocsin.writing import aside, raising_invalid_input
+
+
+def output_format(path: str | Path) -> Format:
+    """The format in which a file is written; raises `InvalidInput` if there is none."""
+    form = format_of(path, "--out-format")
+    if form.sink is None:
+        others = either(tuple(row.name for row in FORMATS.values() if row.sink is not None))
+        raise InvalidInput(f"{form.name} is only read; write {others}")
+    return form
 
 
 class Writer:
@@ -25,7 +34,7 @@ class Writer:
 
     def __init__(self, path: str | Path, stream: IO[bytes]) -> None:
         self.path = path
-        self._format = format_of(path, "--out-format")
+        self._format = output_format(path)
         self._sink: Sink | None = None
         self._stream = stream
         self._is_seen_at_once = str(path) == STANDARD
@@ -41,9 +50,7 @@ class Writer:
                 self._stream.flush()
 
     def _open(self, schema: pa.Schema) -> Sink:
-        if self._format.sink is None:
-            others = either(tuple(row.name for row in FORMATS.values() if row.sink is not None))
-            raise InvalidInput(f"{self._format.name} is only read; write {others}")
+        assert self._format.sink is not None
         nested = [field.name for field in schema if pa.types.is_nested(field.type)]
         if nested and self._format.is_untyped:
             others = either(tuple(row.name for row in FORMATS.values() if row.sink and not row.is_untyped))
