@@ -22,6 +22,7 @@ from tocsin.errors import InvalidInput, StoreError
 from tocsin.garbage import set_aside
 from tocsin.service.access.authentication import Authentication
 from tocsin.service.access.token_file import TokenFile
+from tocsin.service.access.tokens import other_tenants
 from tocsin.service.api import Shared
 from tocsin.service.app import make_app
 from tocsin.service.clock import Mark, RememberClock
@@ -33,7 +34,7 @@ from tocsin.service.protocol import BoundedConnection
 from tocsin.service.reserve import Reserve
 from tocsin.service.service import Service
 from tocsin.service.tables import RememberTokens, had_tokens
-from tocsin.service.tenants import Tenants, other_tenants
+from tocsin.service.tenants import Tenants
 from tocsin.service.webhooks.encryption import Keys
 from tocsin.store import InUse
 

@@ -103,12 +103,7 @@ class Prepare:
     is_alone = True
 
     def write(self, database: Database, sequence: int, touched: set[object]) -> int:
-        found = database.meta(_NAME)
-        if found is not None and found > VERSION:
-            raise StoreError(
-                f"{database.folder} was served by a newer release (tables of version {found}, this one knows "
-                f"{VERSION}); use a newer tocsin"
-            )
+        require_known(database)
         for statement in _SCHEMA:
             database.connection.execute(statement)
         add_columns(database, _LATER)
@@ -120,6 +115,16 @@ class Prepare:
 
     def apply(self) -> None:
         """Memory has nothing of it."""
+
+
+def require_known(database: Database) -> None:
+    """Raise `StoreError` if the service's tables are of a newer release. There may be none."""
+    version = database.meta(_NAME)
+    if version is not None and version > VERSION:
+        raise StoreError(
+            f"{database.folder} was served by a newer release (tables of version {version}, this one knows "
+            f"{VERSION}); use a newer tocsin"
+        )
 
 
 class RememberTokens:

@@ -20,7 +20,7 @@ from tocsin.engine import Engine
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.engine.durable.transactions import Transactions
 from tocsin.errors import StoreError, TocsinError
-from tocsin.service.access.tokens import TENANTS, tenant_folder
+from tocsin.service.access.tokens import other_tenants, tenant_folder
 from tocsin.service.bodies import MOST_AT_ONCE, Room
 from tocsin.service.clock import Clock, stored_mark
 from tocsin.service.limits import Limits, LiveLimits, TenantLimits
@@ -205,11 +205,6 @@ class Tenants:
         service.close()
         if service.engine is not self._engine:
             service.engine.close()
-
-
-def other_tenants(folder: Path) -> list[str]:
-    """The tenants of a folder with a store, besides the default one."""
-    return sorted(store.parent.name for store in folder.glob(f"{TENANTS}/*/store.db"))
 
 
 def _left_out() -> Problem:

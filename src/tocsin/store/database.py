@@ -236,10 +236,11 @@ class Database:
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
-        """Everything that is read within the block is of one moment."""
+        """Everything that is read within the block is of the moment at which it begins."""
         with connections.told(self.folder):
             self._connection.execute("BEGIN")
             try:
+                self._connection.execute("SELECT 1 FROM meta LIMIT 1").fetchone()  # SQLite begins with the first read
                 yield
             finally:
                 self._connection.execute("COMMIT")
@@ -362,20 +363,6 @@ class Database:
     def _look_for_room(self) -> None:
         with suppress(OSError):
             self._has_little_room = shutil.disk_usage(self.folder).free < _LITTLE_ROOM
-
-    def copy_to(self, folder: Path) -> None:
-        """Write a copy of this moment as the store of another folder, with an epoch of its own."""
-        place, beside = folder / DATABASE, folder / f".{DATABASE}.{uuid.uuid4().hex[:8]}"
-        try:
-            with connections.told(folder):
-                with connections.connected(beside, "rwc") as copy:
-                    self._connection.backup(copy)
-                    copy.execute("PRAGMA journal_mode = DELETE")
-                    copy.execute("UPDATE meta SET value = ? WHERE name = 'epoch'", (uuid.uuid4().hex[:12],))
-                beside.rename(place)
-                connections.sync(folder)
-        finally:
-            beside.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 from tocsin.errors import InvalidInput, StoreError
@@ -82,16 +81,6 @@ def check_sync(sync: str) -> None:
     """Raise `InvalidInput` unless it is one that SQLite has."""
     if sync not in SYNCS:
         raise InvalidInput(f"sync is {sync!r:.40}; it is one of {', '.join(SYNCS)}")
-
-
-def back_up(folder: Path, path: str | Path) -> None:
-    """Copy the store of this moment into another folder; raises `StoreError`."""
-    target = Path(path)
-    if (target / DATABASE).exists():
-        raise StoreError(f"{path} has a store already; name a new folder")
-    make_folder(target)
-    with closing(Database.open(folder, read_only=True)) as source:
-        source.copy_to(target)
 
 
 def make_folder(folder: Path) -> None:

@@ -24,6 +24,9 @@ _TOKEN: Final = re.compile(rf"{PREFIX}_([0-9a-f]{{12}})_[0-9a-f]{{64}}")
 MOST_TEXT: Final = 128
 """Characters of a text that may be a token."""
 TENANTS: Final = "tenants"
+"""The folder of all tenants but the default one, in that of a server."""
+WINDOWS: Final = "windows"
+"""The folder of all windows, in that of a tenant."""
 _TENANT: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _DEVICES: Final = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{0,100}")
@@ -118,6 +121,11 @@ def scopes_of(names: Iterable[str]) -> frozenset[str]:
 def tenant_folder(folder: Path, tenant: str) -> Path:
     """The folder of a tenant in that of a server; the default tenant is in the server's own."""
     return folder / TENANTS / tenant_name(tenant) if tenant else folder
+
+
+def other_tenants(folder: Path) -> list[str]:
+    """The tenants of a folder with a store, besides the default one."""
+    return sorted(store.parent.name for store in folder.glob(f"{TENANTS}/*/store.db"))
 
 
 def tenant_name(name: str) -> str:

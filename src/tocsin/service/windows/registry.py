@@ -18,6 +18,7 @@ from typing import Any, Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from tocsin.errors import TocsinError
+from tocsin.service.access.tokens import WINDOWS
 from tocsin.service.changes import FREE, Guard
 from tocsin.service.directory import Destination, Route
 from tocsin.service.problems import Problem, conflict, invalid, unknown
@@ -26,7 +27,6 @@ from tocsin.store import Database
 from tocsin.window.saving import with_defaults
 
 _LOG: Final = logging.getLogger("tocsin.service")
-FOLDER: Final = "windows"
 _COUNTERS: Final = {
     "messages": "Messages that windows took",
     "changes": "Changes of top-k lists",
@@ -39,7 +39,7 @@ class Windows:
     """All of them by name. A window that cannot be opened is known by the reason."""
 
     def __init__(self, folder: Path, host: Hosting, most_bytes: float) -> None:
-        self._folder, self.most_bytes = folder / FOLDER, most_bytes
+        self._folder, self.most_bytes = folder / WINDOWS, most_bytes
         self._host = host._replace(require_memory=self._require_memory)
         self._known: dict[str, Hosted | str] = {}
         self._reserved = Counter[int]()  # destinations of subscriptions that are being made
