@@ -44,6 +44,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], tuple[Any, ...]]] = {
     "rules": lambda given: (),
     "bulk": lambda given: (given.subscriptions,),
     "service": lambda given: (given.subscriptions,),
+    "sizing": lambda given: (given.subscriptions,),
     "warm": lambda given: (given.wheel,),
     "cold": lambda given: (given.wheel, min(given.subscriptions, 100_000)),
 }

@@ -10,16 +10,16 @@ from pathlib import Path
 
 def cpu_seconds() -> float:
     """The CPU seconds of this process and its descendants so far, with those that ended and were waited for."""
-    ticks = sum(sum(map(int, fields[11:15])) for fields in _stats(os.getpid()))
+    ticks = sum(sum(map(int, fields[11:15])) for fields in stats_of(os.getpid()))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def memory(process: int) -> float:
     """The megabytes that a process and its descendants hold at this moment; shared pages count once for each."""
-    return sum(int(fields[21]) for fields in _stats(process)) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return sum(int(fields[21]) for fields in stats_of(process)) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def _stats(process: int) -> Iterator[list[str]]:
+def stats_of(process: int) -> Iterator[list[str]]:
     """The fields of `/proc/PID/stat` after the name, of a process and its descendants."""
     found: dict[int, list[str]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):

@@ -41,9 +41,9 @@ def rows(subscriptions: int, sync: str = "full") -> Iterator[Row]:
     load = f"{subscriptions // 1000}k"
     gc.collect()
     gc.freeze()  # else the client stops for 100 ms now and then, to look at the modules of all benchmarks
-    with tempfile.TemporaryDirectory() as folder, _Server(Path(folder) / "none", sync) as server:
+    with tempfile.TemporaryDirectory() as folder, Server(Path(folder) / "none", sync) as server:
         yield asyncio.run(_memory(server, load))
-    with tempfile.TemporaryDirectory() as folder, _Server(Path(folder) / "alerts", sync) as server:
+    with tempfile.TemporaryDirectory() as folder, Server(Path(folder) / "alerts", sync) as server:
         asyncio.run(_loaded(server, subscriptions))
         for rate in _RATES:
             yield from asyncio.run(_latency(server, rate, subscriptions, load))
@@ -53,7 +53,7 @@ def rows(subscriptions: int, sync: str = "full") -> Iterator[Row]:
     yield from service_peer.rows(subscriptions, _RATES)
 
 
-class _Server:
+class Server:
     """`tocsin serve` in a child process."""
 
     def __init__(self, folder: Path, sync: str) -> None:
@@ -62,9 +62,9 @@ class _Server:
         assert self.process.stderr is not None
         while (found := re.search(r"http://([\d.]+):(\d+)", line := self.process.stderr.readline())) is None:
             assert line, "the server did not start"
-        self.host, self.port = found[1], int(found[2])
+        self.address, self.host, self.port = found[0], found[1], int(found[2])
 
-    def __enter__(self) -> _Server:
+    def __enter__(self) -> Server:
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -85,7 +85,7 @@ class _Connection(asyncio.Protocol):
         self._done: asyncio.Future[bytes] | None = None
 
     @classmethod
-    async def to(cls, server: _Server) -> _Connection:
+    async def to(cls, server: Server) -> _Connection:
         _, one = await asyncio.get_running_loop().create_connection(cls, server.host, server.port)
         return one
 
@@ -129,7 +129,7 @@ class _Stream(asyncio.Protocol):
         self.took.take(data, now)
 
 
-async def _loaded(server: _Server, subscriptions: int) -> None:
+async def _loaded(server: Server, subscriptions: int) -> None:
     """Alerts of which about one matches an event, all with one destination."""
     one, draw = await _Connection.to(server), random.Random(1)
     await one.ask("PUT", "/v1/destinations/d", b'{"kind": "stream"}')
@@ -161,7 +161,7 @@ def _as_lines(records: list[dict[str, Any]]) -> bytes:
     return "\n".join(map(json.dumps, records)).encode()
 
 
-async def _latency(server: _Server, rate: int, subscriptions: int, load: str) -> list[Row]:
+async def _latency(server: Server, rate: int, subscriptions: int, load: str) -> list[Row]:
     """Single durable events at a rate, from the moment when each is due to its arrival on a stream."""
     _, stream = await asyncio.get_running_loop().create_connection(lambda: _Stream("d"), server.host, server.port)
     free: asyncio.Queue[_Connection] = asyncio.Queue()
@@ -182,7 +182,7 @@ async def _latency(server: _Server, rate: int, subscriptions: int, load: str) ->
     return [one.row(load, f"publish {rate}/s, {what}", reached, rate) for what, one in parts]
 
 
-async def _bulk(server: _Server, subscriptions: int, load: str) -> Row:
+async def _bulk(server: Server, subscriptions: int, load: str) -> Row:
     """JSON lines on two connections; the median of three rounds after one that compiles kernels."""
     bodies = [_as_lines(_events(subscriptions, _BULK, seed)) for seed in range(_BULKS)]
     both = [await _Connection.to(server), await _Connection.to(server)]
@@ -201,7 +201,7 @@ async def _bulk(server: _Server, subscriptions: int, load: str) -> Row:
     return Row("service", load, "publish in bulk", count / seconds, "events/s", note)
 
 
-async def _single(server: _Server, subscriptions: int, load: str) -> Row:
+async def _single(server: Server, subscriptions: int, load: str) -> Row:
     one, events = await _Connection.to(server), _events(subscriptions, _MATCHES, 4)
     bodies = [json.dumps(event).encode() for event in events]
     for body in bodies[:100]:
@@ -213,7 +213,7 @@ async def _single(server: _Server, subscriptions: int, load: str) -> Row:
     return Row("service", load, "match, one connection", rate, "events/s", "one request in flight")
 
 
-async def _lines(server: _Server, subscriptions: int, load: str) -> Row:
+async def _lines(server: Server, subscriptions: int, load: str) -> Row:
     """Matching in bulk, beside `match_batch` in this process on the same lines."""
     one = await _Connection.to(server)
     bodies = [_as_lines(_events(subscriptions, _BULK, seed)) for seed in range(11)]
@@ -242,7 +242,7 @@ async def _lines(server: _Server, subscriptions: int, load: str) -> Row:
     return Row("service", load, "match in bulk", rate, "events/s", note)
 
 
-async def _memory(server: _Server, load: str) -> Row:
+async def _memory(server: Server, load: str) -> Row:
     """Of the second half, in a server without subscriptions: else streams take memory that loading has left."""
     await (await _Connection.to(server)).ask("PUT", "/v1/destinations/d", b'{"kind": "stream"}')
     loop, made, sizes = asyncio.get_running_loop(), [], []

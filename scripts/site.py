@@ -27,6 +27,18 @@ PAGES = {
 }
 """Pages of the root, and their names on the site."""
 
+BEHIND = re.compile(r"(?:decisions|papers)/|(?:architecture|benchmarks|changelog|contributing|internals|roadmap)\.md")
+"""Pages for those who work on tocsin, which come last in a search."""
+KEYWORDS = {
+    "does-not-do.md": ["no event for minutes", "heartbeat", "absence", "chaining", "roaming", "fuzzy", "typo"],
+    "operations/deploy.md": ["docker", "container", "helm"],
+    "operations/sizing.md": ["million subscriptions", "capacity", "how much memory"],
+    "operations/two-machines.md": ["replicas", "replication", "high availability", "failover", "cluster"],
+    "operations/upgrades.md": ["upgrade", "migrate", "new version"],
+    "service.md": ["throttle alerts", "rate limit", "mute", "delete a user", "GDPR"],
+}
+"""Words in which people search for a page, and which it may not have."""
+
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```\n)", re.DOTALL | re.MULTILINE)
 
@@ -41,6 +53,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Write links as the site has them, and the commands behind their introduction."""
     name = page.file.src_uri
+    page.meta |= {"search": {"boost": 0.01 if BEHIND.match(name) else 1}, "tags": KEYWORDS.get(name, [])}
     source = next((root for root, site in PAGES.items() if site == name), f"docs/{name}")
     parts = CODE.split(markdown)
     written = "".join(_block(part) if part.startswith("```") else _links(part, source, name) for part in parts)

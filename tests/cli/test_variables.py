@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from scripts import configuration
 
 from tocsin.cli.main import make_parser
 from tocsin.errors import InvalidInput
@@ -111,3 +113,11 @@ def test_a_process_takes_them(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 2 and "tocsin serve: TOCSIN_SERVE_PORT is -1" in done.stderr
+
+
+def test_the_page_lists_every_option() -> None:
+    """`python scripts/configuration.py` writes it."""
+    text = configuration.PAGE.read_text("utf-8")
+
+    assert configuration.rewritten(text) == text
+    assert [one.option_strings[0] for one in serve_options()] == re.findall(r"^\| `(--\S+)`", text, re.MULTILINE)

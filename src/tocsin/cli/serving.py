@@ -62,7 +62,7 @@ def add_command(commands: Commands) -> None:
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits", "of every tenant, unless --limits has others for it")
     for one in SETTINGS:
-        default = "none" if math.isinf(one.default) else f"{one.default:g}"
+        default = "none" if math.isinf(one.default) else f"{one.default:,.10g}"
         option = f"--{one.key.replace('_', '-')}"
         group.add_argument(option, type=float, metavar="N", help=f"{one.about} (default: {default})")
     group.add_argument("--limits", metavar="FILE", help="a TOML file with the limits of tenants, as in docs/service.md")
