@@ -6,9 +6,17 @@ Exit status: 0 every record was served, 1 some record was not, 2 could not run, 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
+import shlex
 import sys
 from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import tocsin
 from tocsin.cli import (
@@ -39,6 +47,7 @@ from tocsin.records.formats import FORMATS, JSON, either
 from tocsin.spelling import printable, spelled
 
 CLEAN, REJECTS, FAILED = 0, 1, 2
+_EXTRA: Final = re.compile(r"pip install 'tocsin\[(\w+)\]'")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except TocsinError as error:
-        print(f"tocsin {given.command}: {printable(str(error), lines=True)}", file=sys.stderr)
+        message = _EXTRA.sub(lambda advice: install_command(advice[1]), str(error))
+        print(f"tocsin {given.command}: {printable(message, lines=True)}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
         # The reader of the output is gone, as with `head`. Python's flush at exit must not complain again.
@@ -69,6 +79,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tocsin {given.command}: {printable(str(error), lines=True)}", file=sys.stderr)
         return FAILED
     return status
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra, from the checkout or the wheel that tocsin was installed from.
+
+    Without these, from the package index. Only commands say so: answers of a service have no path of its machine.
+    """
+    try:
+        source = json.loads(metadata.distribution("tocsin").read_text("direct_url.json") or "{}")
+        url = urlsplit(source.get("url", ""))
+        is_editable = source.get("dir_info", {}).get("editable", False)
+    except (metadata.PackageNotFoundError, OSError, ValueError, AttributeError):
+        return f"pip install 'tocsin[{extra}]'"
+    path = Path(url2pathname(url.path))
+    if url.scheme != "file" or not path.exists():
+        return f"pip install 'tocsin[{extra}]'"
+    return f"pip install {'-e ' if is_editable else ''}{shlex.quote(f'{path}[{extra}]')}"
 
 
 def make_parser() -> Parser:
