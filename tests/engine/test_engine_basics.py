@@ -36,7 +36,9 @@ def test_the_parameters_are_a_contract() -> None:
         "explain": "id event * ranking schema points now",
         "payload": "id",
         "get": "id",
-        "subscriptions": "",
+        "subscriptions": "* only",
+        "subscription_table": "* only",
+        "unsubscribe_many": "ids * only dry_run",
         "export": "path",
         "save": "folder",
     }

@@ -39,6 +39,8 @@ class _Leaf(NamedTuple):
     path: tuple[str, ...]
     value: object
     listed: bool
+    told: bool = True
+    """Whether what is wrong with it is told; of coordinates, the place tells it."""
 
 
 class Flat(dict[str, Value]):
@@ -68,7 +70,7 @@ def flatten(record: Mapping[str, object]) -> tuple[Flat, list[tuple[str, str]]]:
     problems: list[tuple[str, str]] = []
     for name, leaves in found.items():
         values[name], reason = _attribute(name, leaves)
-        if reason:
+        if reason and any(leaf.told for leaf in leaves):
             problems.append((name, reason))
     return values, problems
 
@@ -157,7 +159,8 @@ def _leaves(path: tuple[str, ...], members: Mapping[str, object], listed: bool) 
             yield _Leaf(here, value, listed)
             if isinstance(value, Mapping):
                 of_no_type = {"geometries": [[]]} if "geometries" in value else {}
-                yield from _leaves(here, {**value, **of_no_type}, listed)
+                for leaf in _leaves(here, {**value, **of_no_type}, listed):
+                    yield leaf._replace(told=leaf.told and leaf.path != (*here, "coordinates"))
 
 
 def _is_absent(value: object) -> bool:

@@ -84,7 +84,10 @@ def _flatten_into(
         if value is not None:
             _put(values, name, value)
         if isinstance(raw, Mapping):
-            _flatten_into(flat, objects, members_of(raw), name + ".", depth + 1)
+            members = FlatEvent(values, [])
+            _flatten_into(members, objects, members_of(raw), name + ".", depth + 1)
+            told = f"{name}.coordinates"  # what is wrong with these is said of the place
+            flat.problems.extend(problem for problem in members.problems if problem.field != told)
 
 
 def members_of(geometry: Mapping[str, Any]) -> Mapping[str, Any]:
