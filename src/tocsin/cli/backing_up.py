@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from tocsin.cli.options import Commands, new_command
-from tocsin.cli.progress import ShareBar
 from tocsin.cli.rejects import counted
+from tocsin.progress import ShareBar
 from tocsin.service.backups import Backup, back_up, restore
 
 

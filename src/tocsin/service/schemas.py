@@ -22,9 +22,6 @@ def _object(properties: dict[str, Any], *required: str, **more: Any) -> dict[str
     return {"type": "object", "properties": properties, "required": list(required), **more}
 
 
-_SCORED: Final = _object({"message": _ID, "score": _NUMBER}, "message", "score")
-
-
 def _list(name: str) -> dict[str, Any]:
     return {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}
 
@@ -355,7 +352,8 @@ SCHEMAS: Final[dict[str, Any]] = {
         {"accepted": _COUNT, "rejected": _COUNT, "errors": _ERRORS, "sequence": _COUNT, "warnings": _TEXTS},
         "accepted", "rejected", "errors",
     ),
-    "Results": _object({"results": {"type": "array", "items": _SCORED}}, "results"),
+    "Result": _object({"message": _ID, "score": _NUMBER}, "message", "score"),
+    "Results": _object({"results": _list("Result")}, "results"),
     "Retried": _object({"sequence": _COUNT}, "sequence"),
     "Rotated": _object({"secret": _TEXT, "secrets": _COUNT, "old_until": _TIME}, "secrets"),
     "Rotation": _object({"secret": _TEXT, "keep_s": _NUMBER}, additionalProperties=False),
