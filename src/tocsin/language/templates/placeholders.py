@@ -66,7 +66,7 @@ def slot_of(value: Scalar) -> int | None:
 def slots_of_name(name: str) -> tuple[int, ...]:
     """The slots of a name that SOME joins, of an object and its field; empty for any other text.
 
-    >>> slots_of_name("\x000.2"), slots_of_name("\x001"), slots_of_name("a.b")
+    >>> slots_of_name("\\x000.2"), slots_of_name("\\x001"), slots_of_name("a.b")
     ((0, 2), (), ())
     """
     return tuple(map(int, name[1:].split("."))) if _JOINED.fullmatch(name) else ()
