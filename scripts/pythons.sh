@@ -31,7 +31,7 @@ for python; do
     venv=.venv-$version${CONSTRAINT:+-$(basename "$CONSTRAINT" .txt)}
     echo "Python $version in $venv" >&2
     "$python" -m venv "$venv"
-    "$venv/bin/python" scripts/install.py ${CONSTRAINT:+--constraint "$CONSTRAINT"} --editable ".[geo]" pytest hypothesis
+    "$venv/bin/python" scripts/install.py ${CONSTRAINT:+--constraint "$CONSTRAINT"} --editable ".[geo,regex]" pytest hypothesis
     "$venv/bin/python" -m pip list --disable-pip-version-check 2>/dev/null | grep -E '^(numpy|numba|pyarrow|lark|tqdm) ' >&2
     "$venv/bin/python" -m pytest -q -p no:cacheprovider tests/test_everywhere.py
 done

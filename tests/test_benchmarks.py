@@ -46,7 +46,7 @@ def test_a_part_runs(part: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_the_parts_are_known() -> None:
     """The rest needs Spark, a server, a wheel, a peer or many minutes."""
     spark = {"spark", "spark_join", "spark_latency", "window_spark"}
-    others = {"calibration", "cold", "places", "saved_searches", "service", "warm", *spark}
+    others = {"calibration", "cold", "places", "saved_searches", "service", "sizing", "warm", *spark}
     assert set(PARTS) == {*QUICK, *LONG, *others}
 
 
