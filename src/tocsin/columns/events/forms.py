@@ -143,18 +143,21 @@ def _bound(record: dict[str, Any], values: tuple[Any, ...], wanted: Wanted) -> _
     unwanted: list[int] = []
     for place, (name, value) in enumerate(zip(record, values, strict=True)):
         kind = type(value)
-        if kind is list and EVERYTHING in wanted.elements:
-            return None
         if type(name) is not str or not (kind in _CODES or (kind is type(None) and name not in wanted.nulls)):
             return None
-        if kind is list and name in wanted.elements:
-            lists.append((place, name))
-        elif kind is list and name not in wanted:
-            unwanted.append(place)
-        if kind in _CODES and name in wanted:
+        is_value, is_list_of_elements = kind in _CODES and name in wanted, kind is list and name in wanted.elements
+        if is_value:
             places.append(place)
-        elif wanted.leads_inside(name) and not (kind is list and name in wanted.elements):
+        if is_list_of_elements:
+            lists.append((place, name))
+        if is_value or is_list_of_elements:
+            continue
+        if wanted.leads_inside(name):
             return None
+        if kind is list:
+            unwanted.append(place)
+    if EVERYTHING in wanted.elements and list in map(type, values):
+        return None
     names = list(record)
     attributes = frozen([wanted.numbers[names[place]] for place in places], np.int32)
     kinds = [type(values[place]) for place in places]

@@ -152,7 +152,7 @@ def _taken(values: list[Any], at: NDArray[np.int64]) -> list[Any]:
 
 def _needs_a_look(name: Any, wanted: Wanted) -> bool:
     """Whether an unwanted name is not a string, or holds something that is wanted."""
-    return type(name) is not str or wanted.holds(name) or wanted.leads_to_list(name)
+    return type(name) is not str or wanted.leads_inside(name)
 
 
 def _by_columns(

@@ -198,17 +198,14 @@ class _TableEncoder:
         lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
         owners = np.repeat(np.arange(self.count), np.where(present, lengths, 0))
         flat = column.flatten()
-        if pa.types.is_struct(flat.type) and _is_geojson(flat.type):
-            records = enumerate(map(as_record, python_values(flat)))
-            batch = encode_objects(records, self.wanted.elements[name], tells_nulls=False)
-            self.elements.setdefault(name, list_elements(np.flatnonzero(present), owners, batch))
-            return
-        if pa.types.is_struct(flat.type):
-            table = pa.Table.from_arrays(flat.flatten(), names=[field.name for field in flat.type])
-            table = table if len(flat.type) else pa.table({ELEMENT: pa.nulls(len(flat))})
+        wanted = self.wanted.elements[name]
+        if not pa.types.is_struct(flat.type):
+            batch = encode_table(pa.table({ELEMENT: flat}), wanted)
+        elif _is_geojson(flat.type):
+            batch = encode_objects(enumerate(map(as_record, python_values(flat))), wanted, tells_nulls=False)
         else:
-            table = pa.table({ELEMENT: flat})
-        batch = encode_table(table, self.wanted.elements[name])
+            table = pa.Table.from_arrays(flat.flatten(), names=[field.name for field in flat.type])
+            batch = encode_table(table if len(flat.type) else pa.table({ELEMENT: pa.nulls(len(flat))}), wanted)
         self.elements.setdefault(name, list_elements(np.flatnonzero(present), owners, batch))
 
     def _gather_elements(self, name: str, rows: Iterable[int], values: Iterable[object]) -> None:

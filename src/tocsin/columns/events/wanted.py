@@ -137,7 +137,7 @@ class Wanted:
 
     def inside(self, name: str) -> bool:
         """Whether the attribute itself, one nested in it, or an element of a list in it is wanted."""
-        return self.holds(name) or name in self._lists or EVERYTHING in self.elements
+        return name in self or self.leads_inside(name) or EVERYTHING in self.elements
 
     def leads_to_list(self, name: str) -> bool:
         """Whether the elements of a list under this name, or within an object of this name, are wanted."""

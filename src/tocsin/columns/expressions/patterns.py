@@ -109,7 +109,7 @@ class PatternFinder:
                 before = np.concatenate([[0], np.cumsum(by_regex)])[starts]
                 return Fits(frozen(starts - before, np.int64), frozen(found[~by_regex], np.int32))
             return _together(starts, found, by_regex, [(fitting[:, 0], fitting[:, 1])])
-        tried = [n for n in (*sorted(self._loose), *later) if asked is None or asked[n]]
+        tried = [n for n in (*self._loose, *later) if asked is None or asked[n]]
         if not tried and not by_regex.any():
             return Fits(frozen(starts, np.int64), frozen(found, np.int32))
         is_candidate = by_regex if asked is None else by_regex & asked[np.where(by_regex, found >> 1, 0)]

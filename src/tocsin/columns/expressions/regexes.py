@@ -32,17 +32,17 @@ _NONE: Final[frozenset[int]] = frozenset()
 
 
 class RegexLeaves:
-    """The regular expressions that conditions compare with each attribute. Immutable."""
+    """The regular expressions that conditions compare with each attribute. Threads may share it.
+
+    It is made anew with each change of recent subscriptions. So the sets are made when an event needs them.
+    """
 
     def __init__(self, leaves: Expressions) -> None:
         own = np.flatnonzero(leaves.leaf_kinds == codes.REGEX)
         self._attributes = leaves.leaf_attributes[own]
         self._regexes = leaves.leaf_others[own]
         self._count = int(self._attributes.max(initial=-1)) + 1
-        of_attributes: dict[int, set[int]] = {}
-        for attribute, regex in zip(self._attributes.tolist(), self._regexes.tolist(), strict=True):
-            of_attributes.setdefault(attribute, set()).add(regex)
-        self._of_attributes = {attribute: frozenset(regexes) for attribute, regexes in of_attributes.items()}
+        self._of_attributes: dict[int, frozenset[int]] = {}  # those that events had so far
 
     def asked_of(self, arrays: Events, numbers: NDArray[np.int32], regexes: int) -> NDArray[np.bool_]:
         """Which regular expressions are about an attribute that some event has. `numbers` are those of attributes."""
@@ -60,10 +60,17 @@ class RegexLeaves:
         entries = zip(numbers[arrays.attributes].tolist(), arrays.types.tolist(), arrays.payloads.tolist(), strict=True)
         for attribute, kind, payload in entries:
             if kind == codes.STRING:
-                asked[payload] = asked[payload] | self._of_attributes.get(attribute, _NONE)
+                asked[payload] = asked[payload] | self._of_attribute(attribute)
             elif kind == codes.LIST:
                 return None
         return asked
+
+    def _of_attribute(self, attribute: int) -> frozenset[int]:
+        known = self._of_attributes.get(attribute)
+        if known is None:
+            known = frozenset(self._regexes[self._attributes == attribute].tolist())
+            self._of_attributes[attribute] = known
+        return known
 
 
 def fits_of_few(

@@ -145,17 +145,14 @@ class _Folding:
     def _with_own_slots(self, node: Expression, parts: Sequence[Expression]) -> Expression:
         """Conditions on elements keep their constants: SOME has each in two places, and only one is expanded."""
         inner = [fold(one, self._unchanged) for one in node.inner()]
-        node = node.with_children(parts) if parts else node
-        return node.with_inner(inner) if inner else node
+        return (node.with_children(parts) if parts else node).with_inner(inner)
 
     def _unchanged(self, node: Expression, parts: Sequence[Expression]) -> Expression:
         slot = slot_of(node.value) if isinstance(node, Constant) and isinstance(node.value, str) else None
         if slot is not None and slot in self._functions:
             self._more.append((slot, str))
             return _string(len(self._template.kinds) + len(self._more) - 1)
-        inner = [fold(one, self._unchanged) for one in node.inner()]
-        node = node.with_children(parts) if parts else node
-        return node.with_inner(inner) if inner else node
+        return self._with_own_slots(node, parts)
 
     def _node(self, node: Expression, parts: Sequence[Expression]) -> Expression:
         if isinstance(node, Comparison | Between):

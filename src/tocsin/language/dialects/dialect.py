@@ -270,6 +270,22 @@ def _type_of(item: Expression) -> type | None:
     return type(constant.value) if isinstance(constant, Constant) else None
 
 
+TRUTHS: Final = (Constant(False), Constant(True))
+
+
+def is_list(value: Attribute) -> Expression:
+    """Whether a value is a list. That of its elements one is TRUE is UNKNOWN of all other values."""
+    return Not(IsNull(call("ANY", value, Constant(True))))
+
+
+def is_string(value: Attribute) -> Expression:
+    return compared(value, ">=", Constant(""))
+
+
+def is_number(value: Attribute) -> Expression:
+    return any_of([compared(value, "<", Constant(0.0)), compared(value, ">=", Constant(0.0))])
+
+
 def not_true(node: Expression) -> Expression:
     """TRUE where a condition is FALSE or UNKNOWN: the NOT of systems with two truths."""
     return Not(node if is_two_valued(node) else call("HOLDS", node))

@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 
 from tocsin.errors import ExpressionError
 from tocsin.language.dialects.dialect import (
+    TRUTHS,
     Dialect,
     Json,
     Reader,
@@ -18,6 +19,9 @@ from tocsin.language.dialects.dialect import (
     as_json,
     call,
     is_given_null,
+    is_list,
+    is_number,
+    is_string,
     not_true,
     one_of,
 )
@@ -30,7 +34,6 @@ from tocsin.model.expression import (
     ComparisonOperator,
     Constant,
     Expression,
-    IsNull,
     Not,
     Or,
 )
@@ -52,7 +55,6 @@ _DECORATORS: Final = ("not", "someFact", "everyFact", "someValue", "everyValue")
 _STEP: Final = re.compile(r"""\.?([A-Za-z_][\w-]*)|\[(?:'([^'"\]`]+)'|"([^'"\]`]+)")\]""")
 _SPELLS_NUMBER: Final = r"^[\s\v\x{a0}\x{feff}]*[+-]?(?:Infinity|\.?[0-9])"
 """A string of which `parseFloat` makes a number."""
-_TRUTHS: Final = (Constant(False), Constant(True))
 
 
 class JsonRulesEngine(Dialect):
@@ -113,7 +115,7 @@ class Fact:
         """Whether no value around this one is a list. tocsin also reads attributes inside of lists."""
         steps = self.name[len(self.outer) :].split(".")[:-1] if self.outer else []
         names = accumulate(steps, lambda whole, step: f"{whole}.{step}", initial=self.outer) if steps else ()
-        return [not_true(_is_list(Attribute(name))) for name in list(names)[1:] or [self.outer] if name]
+        return [not_true(is_list(Attribute(name))) for name in list(names)[1:] or [self.outer] if name]
 
 
 class _Reading:
@@ -238,7 +240,7 @@ class _Reading:
         if decorator == "someFact":
             return all_of([*fact.is_single(), self._reader.made(lambda: call("ANY", fact.value, inner))])
         each = self._reader.made(lambda: call("EACH", fact.value, call("HOLDS", inner)))
-        return all_of([*fact.is_single(), _is_list(fact.value), each])
+        return all_of([*fact.is_single(), is_list(fact.value), each])
 
     def _compared(self, operator: str, fact: Fact, value: Json) -> Expression:
         if operator in _EQUALITY:
@@ -283,7 +285,7 @@ class _Reading:
             self._reader.refuse("a list of facts")
         if fact.is_element:
             self._reader.refuse("a list in a list")
-        guards = [*fact.is_single(), _is_list(fact.value)]
+        guards = [*fact.is_single(), is_list(fact.value)]
         element = call("ANY", fact.value, self._equal(Fact(ELEMENT), [value]))
         return all_of([*fact.is_single(), element]) if wanted else all_of([*guards, not_true(element)])
 
@@ -303,11 +305,11 @@ class _Reading:
         self._require_plain(left, right)
         one, other = left.value, right.value
         numbers = [call("NUMBER", one), call("NUMBER", other)]
-        alike = all_of([any_of([_is_number(one), _spells_number(one)]), Comparison(op, one, other)])
+        alike = all_of([any_of([is_number(one), _spells_number(one)]), Comparison(op, one, other)])
         counts_as_zero = any_of([Comparison("=", other, Constant("")), is_given_null(other)])
         unlike = any_of([Comparison(op, *numbers), all_of([counts_as_zero, Comparison(op, numbers[0], Constant(0.0))])])
-        strings = all_of([_is_string(one), _is_string(other)])
-        return any_of([alike, all_of([not_true(strings), not_true(one_of(one, _TRUTHS)), unlike])])
+        strings = all_of([is_string(one), is_string(other)])
+        return any_of([alike, all_of([not_true(strings), not_true(one_of(one, TRUTHS)), unlike])])
 
     def _same_facts(self, left: Fact, right: Fact) -> Expression:
         """`===` of two facts. Two lists, or two objects, are the same only if they are one."""
@@ -324,18 +326,6 @@ class _Reading:
 
 
 # ---- what values are
-
-
-def _is_list(value: Attribute) -> Expression:
-    return Not(IsNull(call("ANY", value, Constant(True))))
-
-
-def _is_string(value: Attribute) -> Expression:
-    return Comparison(">=", value, Constant(""))
-
-
-def _is_number(value: Attribute) -> Expression:
-    return any_of([Comparison("<", value, Constant(0.0)), Comparison(">=", value, Constant(0.0))])
 
 
 def _spells_number(value: Attribute) -> Expression:
@@ -359,4 +349,4 @@ def _ordered(op: ComparisonOperator, value: Attribute, constant: Constant) -> Ex
     number = float(constant.value)  # type: ignore[arg-type]
     compared = Comparison(op, call("NUMBER", value), Constant(number))
     has_boolean = any(_HOLDS[op](truth, number) for truth in (0.0, 1.0))
-    return all_of([compared, not_true(one_of(value, _TRUTHS))]) if has_boolean else compared
+    return all_of([compared, not_true(one_of(value, TRUTHS))]) if has_boolean else compared

@@ -10,7 +10,19 @@ import itertools
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from tocsin.language.dialects.dialect import Reader, all_of, any_of, call, compared, not_true, one_of
+from tocsin.language.dialects.dialect import (
+    TRUTHS,
+    Reader,
+    all_of,
+    any_of,
+    call,
+    compared,
+    is_list,
+    is_number,
+    is_string,
+    not_true,
+    one_of,
+)
 from tocsin.language.evaluate import evaluate
 from tocsin.language.operators.number import as_number
 from tocsin.model.elements import ELEMENT
@@ -36,7 +48,6 @@ MOST_VARIABLES: Final = 6
 
 SAID: Final[dict[str, ComparisonOperator]] = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _OPPOSITE: Final[dict[str, str]] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-_TRUTHS: Final = (Constant(False), Constant(True))
 _MOMENT: Final = r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d"
 _DURATION: Final = r"^\d[\d:]*[dhms][\ddhms:]*$"
 _OF_INSTANTS: Final[dict[ComparisonOperator, tuple[str, ...]]] = {
@@ -102,10 +113,6 @@ def _in_lists(variable: Variable) -> list[Expression]:
     return [is_list(Attribute(name)) for name in outer]
 
 
-def is_list(value: Attribute) -> Expression:
-    return Not(IsNull(call("ANY", value, Constant(True))))
-
-
 def is_true(variable: Variable, wanted: bool, reader: Reader) -> Expression:
     """Whether a value counts as true: not null, 0, an empty text, false or an empty list."""
     nothing = one_of(variable.value, (Constant(0.0), Constant(""), Constant(False)))
@@ -113,16 +120,8 @@ def is_true(variable: Variable, wanted: bool, reader: Reader) -> Expression:
     return not_true(falsy) if wanted else falsy
 
 
-def _is_string(value: Attribute) -> Expression:
-    return compared(value, ">=", Constant(""))
-
-
-def _is_number(value: Attribute) -> Expression:
-    return any_of([compared(value, "<", Constant(0.0)), compared(value, ">=", Constant(0.0))])
-
-
 def _is_scalar(value: Attribute) -> Expression:
-    return any_of([_is_string(value), _is_number(value), one_of(value, _TRUTHS)])
+    return any_of([is_string(value), is_number(value), one_of(value, TRUTHS)])
 
 
 # ---- strict comparisons
@@ -245,9 +244,9 @@ def _strings(op: str, variable: Variable, constant: Scalar, wanted: bool) -> lis
     if type(constant) is float:
         return empty
     number = call("NUMBER", value)
-    parts = [*empty, all_of([_is_string(value), compared(number, said, Constant(float(constant or 0)))])]
+    parts = [*empty, all_of([is_string(value), compared(number, said, Constant(float(constant or 0)))])]
     if not wanted:
-        parts.append(all_of([_is_string(value), compared(value, "<>", Constant("")), IsNull(number)]))
+        parts.append(all_of([is_string(value), compared(value, "<>", Constant("")), IsNull(number)]))
     return parts
 
 
@@ -290,7 +289,7 @@ def _both(pattern: str, left: Attribute, right: Attribute) -> Expression:
 def _unlike_equal(equal: bool, left: Variable, right: Variable, reader: Reader) -> list[Expression]:
     """Values of two types that are equal, or that are not, by `==`."""
     numbers = Comparison("=" if equal else "<>", *[call("NUMBER", one.value) for one in (left, right)])
-    parts = [all_of([any_of([_is_number(left.value), _is_number(right.value)]), numbers])]
+    parts = [all_of([any_of([is_number(left.value), is_number(right.value)]), numbers])]
     for one, other in ((left, right), (right, left)):
         value, text = one.value, other.value
         spelled = any_of(
@@ -303,7 +302,7 @@ def _unlike_equal(equal: bool, left: Variable, right: Variable, reader: Reader) 
         if equal:
             parts += [spelled, all_of([is_null(one, reader), any_of([is_null(other, reader), empty])])]
         else:
-            parts.append(all_of([one_of(value, _TRUTHS), _is_string(text), not_true(spelled)]))
+            parts.append(all_of([one_of(value, TRUTHS), is_string(text), not_true(spelled)]))
             parts.append(all_of([is_null(one, reader), _is_scalar(text), not_true(empty)]))
     return parts
 
@@ -312,12 +311,12 @@ def _unlike_ordered(op: str, left: Variable, right: Variable, wanted: bool, read
     """Values of two types in order, as numbers."""
     sums = [Sum(call("NUMBER", one.value), (one,)) for one in (left, right)]
     numbers = _sums(op, sums[0], sums[1], wanted, reader)
-    parts = [all_of([not_true(all_of([_is_string(left.value), _is_string(right.value)])), numbers])]
+    parts = [all_of([not_true(all_of([is_string(left.value), is_string(right.value)])), numbers])]
     if wanted:
         return parts
     for one, other in ((left.value, right), (right.value, left)):  # FALSE, where a number would raise an error
-        text = [_is_string(one), compared(one, "<>", Constant("")), IsNull(call("NUMBER", one))]
-        parts.append(all_of([*text, any_of([is_null(other, reader), one_of(other.value, _TRUTHS)])]))
+        text = [is_string(one), compared(one, "<>", Constant("")), IsNull(call("NUMBER", one))]
+        parts.append(all_of([*text, any_of([is_null(other, reader), one_of(other.value, TRUTHS)])]))
     return parts
 
 
