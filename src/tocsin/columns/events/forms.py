@@ -16,26 +16,18 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import plain_elements
 from tocsin.columns.events.objects import encode_objects, plain_list
-from tocsin.columns.events.plain import PLAIN_TYPES
+from tocsin.columns.events.plain import CODES, PLAIN_TYPES, plain_payload
 from tocsin.columns.events.readings import with_readings
 from tocsin.columns.events.store import Dictionary, ValueStore, build_events
 from tocsin.columns.events.wanted import Wanted
-from tocsin.columns.payloads import key_of
 from tocsin.kernels import codes
 from tocsin.model.expression import EVERYTHING
-from tocsin.model.values import LARGEST_INTEGER
 
 _MOST: Final = 1024
 """Forms that are kept; when there are more, they begin anew."""
 _WIDEST: Final = 64
 """Values of an event; those with more are rarely of one form."""
-_CODES: Final = {
-    float: codes.NUMBER,
-    int: codes.NUMBER,
-    str: codes.STRING,
-    bool: codes.BOOLEAN,
-    list: codes.LIST,
-}
+_CODES: Final = {**CODES, list: codes.LIST}
 _FIRST_ROW: Final = np.zeros(1, np.int64)
 
 Key = tuple[Any, ...]
@@ -81,24 +73,16 @@ def event_of_known_form(row: int, record: Mapping[str, Any], wanted: Wanted) -> 
     store = ValueStore(dictionary) if list in form.kinds else None
     for place, kind in zip(form.places, form.kinds, strict=True):
         value = values[place]
-        if kind is str:
-            if not value.isascii():
-                return None
-            payloads.append(dictionary.number(value))
-        elif kind is float:
-            if value - value != 0.0:
-                return None
-            payloads.append(key_of(value))
-        elif kind is bool:
-            payloads.append(value)
-        elif kind is int:
-            if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
-                return None
-            payloads.append(key_of(value))
+        payload: int | None
+        if kind is not list:
+            payload = plain_payload(kind, value, dictionary)
         elif store is None or (members := plain_list(value)) is None:
             return None
         else:
-            payloads.append(store.entry(members)[1])
+            payload = store.entry(members)[1]
+        if payload is None:
+            return None
+        payloads.append(payload)
     elements = _elements(form, values, wanted)
     if elements is None or not all(PLAIN_TYPES.issuperset(map(type, values[place])) for place in form.unwanted):
         return None

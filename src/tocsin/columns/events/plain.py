@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered, starts_of
-from tocsin.columns.events.store import ValueStore
+from tocsin.columns.events.store import Dictionary, ValueStore
 from tocsin.columns.events.wanted import Wanted
 from tocsin.columns.payloads import key_of, keys_of
 from tocsin.kernels import codes
@@ -41,7 +41,13 @@ _KINDS: Final[dict[type, int]] = {str: 0, int: 1, float: 2, bool: 3, type(None):
 
 _OTHER: Final = len(_KINDS)
 
-PLAIN_TYPES: Final = frozenset((str, int, float, bool))
+CODES: Final[dict[type, int]] = {
+    float: codes.NUMBER,
+    int: codes.NUMBER,
+    str: codes.STRING,
+    bool: codes.BOOLEAN,
+}
+PLAIN_TYPES: Final = frozenset(CODES)
 """The types of scalars that are encoded without a closer look, or left to it."""
 
 _FEW_SCALARS: Final = 64
@@ -234,12 +240,13 @@ def encoded_scalars(values: Sequence[Any], store: ValueStore) -> tuple[Any, Any]
     """The types and payloads of values of `PLAIN_TYPES`; None if one of them needs a closer look."""
     if len(values) <= _FEW_SCALARS:
         return _few_encoded(values, store)
-    kinds, odd = _kinds_of(list(values)), np.zeros(len(values), bool)
+    values = list(values)
+    kinds, odd = _kinds_of(values), np.zeros(len(values), bool)
     types, payloads = np.empty(len(values), np.uint8), np.empty(len(values), np.int64)
     for kind, number in _KINDS.items():
         at = np.flatnonzero(kinds == number)
         if len(at):
-            types[at], payloads[at] = _encoded(kind, _taken(list(values), at), at, odd, store)
+            types[at], payloads[at] = _encoded(kind, _taken(values, at), at, odd, store)
     return None if odd.any() else (types, payloads)
 
 
@@ -247,18 +254,22 @@ def _few_encoded(values: Sequence[Any], store: ValueStore) -> tuple[list[int], l
     types, payloads = [], []
     for value in values:
         kind = type(value)
-        if kind is str and value.isascii():
-            types.append(codes.STRING)
-            payloads.append(store.dictionary.number(value))
-        elif kind is bool:
-            types.append(codes.BOOLEAN)
-            payloads.append(int(value))
-        elif kind is not str and -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
-            types.append(codes.NUMBER)
-            payloads.append(key_of(value))
-        else:
+        payload = plain_payload(kind, value, store.dictionary)
+        if payload is None:
             return None
+        types.append(CODES[kind])
+        payloads.append(payload)
     return types, payloads
+
+
+def plain_payload(kind: type, value: Any, dictionary: Dictionary) -> int | None:
+    """The payload of one value of `PLAIN_TYPES`, as from `ValueStore.scalar`; None if it needs a closer look."""
+    if kind is str:
+        return dictionary.number(value) if value.isascii() else None
+    if kind is bool:
+        return int(value)
+    is_sound = -LARGEST_INTEGER <= value <= LARGEST_INTEGER if kind is int else value - value == 0.0
+    return key_of(value) if is_sound else None
 
 
 def _encoded(
