@@ -109,7 +109,7 @@ class Binder:
         all_texts = Texts.of(texts[0] if len(texts) == 1 else [text for variant in texts for text in variant])
         ranks = self._compiled.vocabulary.rank_codes(all_texts, self._heads_for(count)).reshape(len(texts), count)
         fits = empty_runs(len(all_texts)), _NO_FITS
-        if self._asks_fits:
+        if self._asks_fits and count:
             fits = self._finder.find(all_texts, count, self._compiled.regexes, asked)
         ranks.setflags(write=False)
         return Bound(
