@@ -187,6 +187,12 @@ class _Reading:
         fact = self._fact(rule)
         with self._reader.at("operator"):
             operator = self._reader.string(rule["operator"], "operator")
+            *decorators, last = operator.split(":")
+            for decorator in decorators:
+                if decorator not in _DECORATORS:
+                    self._reader.unknown("decorator", decorator, _DECORATORS)
+            if last not in _OPERATORS:
+                self._reader.unknown("operator", last, _OPERATORS)
         with self._reader.at("value"):
             value = rule["value"]
             if isinstance(value, Mapping) and "fact" in value:
@@ -230,8 +236,6 @@ class _Reading:
         if decorator in ("someValue", "everyValue"):
             join = any_of if decorator == "someValue" else all_of
             return join([self._decorated(rest, fact, item) for item in self._list(value, decorator)])
-        if decorator not in ("someFact", "everyFact"):
-            self._reader.unknown("decorator", decorator, _DECORATORS)
         if fact.is_element:
             self._reader.refuse("a list in a list")
         if isinstance(value, Fact):
@@ -251,9 +255,7 @@ class _Reading:
         if operator in _MEMBERSHIP:
             within = self._equal(fact, self._list(value, operator))
             return within if _MEMBERSHIP[operator] else not_true(within)
-        if operator in _CONTAINMENT:
-            return self._contains(fact, value, _CONTAINMENT[operator])
-        return self._reader.unknown("operator", operator, _OPERATORS)
+        return self._contains(fact, value, _CONTAINMENT[operator])
 
     def _list(self, value: Json, what: str) -> Sequence[Json]:
         if isinstance(value, Fact):
