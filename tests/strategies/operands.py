@@ -57,9 +57,11 @@ def _instants() -> SearchStrategy[Expression]:
     )
 
 
-def _seconds() -> SearchStrategy[Expression]:
+def _seconds(depth: int) -> SearchStrategy[Expression]:
+    """A number of seconds; a duration is a call of a constant, and so one level deeper than the others."""
+    numbers = chosen((1, SCALARS["number"].map(Constant)), (1, attributes("number")))
     length = st.sampled_from(DURATIONS).map(lambda text: Call("DURATION", (Constant(text),)))
-    return chosen((2, length), (1, SCALARS["number"].map(Constant)), (1, attributes("number")))
+    return st.one_of(length, numbers) if depth > 2 else numbers
 
 
 def apart() -> SearchStrategy[Expression]:
@@ -71,6 +73,6 @@ def moved(depth: int) -> SearchStrategy[Expression]:
     """An instant, some seconds earlier or later."""
     moment = often(_instants(), st.deferred(lambda: moved(depth - 1)), odds=4) if depth > 2 else _instants()
     return st.one_of(
-        st.builds(Arithmetic, st.sampled_from(("+", "-")), moment, _seconds()),
-        st.builds(Arithmetic, st.just("+"), _seconds(), moment),
+        st.builds(Arithmetic, st.sampled_from(("+", "-")), moment, _seconds(depth)),
+        st.builds(Arithmetic, st.just("+"), _seconds(depth), moment),
     )

@@ -16,9 +16,9 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.events.batch import EventBatch, ListElements
 from tocsin.columns.events.elements import plain_elements
 from tocsin.columns.events.objects import encode_objects, plain_list
-from tocsin.columns.events.plain import CODES, PLAIN_TYPES, plain_payload
+from tocsin.columns.events.plain import CODES, PLAIN_TYPES
 from tocsin.columns.events.readings import with_readings
-from tocsin.columns.events.store import Dictionary, ValueStore, build_events
+from tocsin.columns.events.store import Dictionary, ValueStore, build_events, plain_payload
 from tocsin.columns.events.wanted import Wanted
 from tocsin.kernels import codes
 from tocsin.model.expression import EVERYTHING

@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import gathered, starts_of
-from tocsin.columns.events.store import Dictionary, ValueStore
+from tocsin.columns.events.store import ValueStore, plain_payload
 from tocsin.columns.events.wanted import Wanted
-from tocsin.columns.payloads import key_of, keys_of
+from tocsin.columns.payloads import keys_of
 from tocsin.kernels import codes
 from tocsin.model.expression import EVERYTHING
 from tocsin.model.values import LARGEST_INTEGER
@@ -260,16 +260,6 @@ def _few_encoded(values: Sequence[Any], store: ValueStore) -> tuple[list[int], l
         types.append(CODES[kind])
         payloads.append(payload)
     return types, payloads
-
-
-def plain_payload(kind: type, value: Any, dictionary: Dictionary) -> int | None:
-    """The payload of one value of `PLAIN_TYPES`, as from `ValueStore.scalar`; None if it needs a closer look."""
-    if kind is str:
-        return dictionary.number(value) if value.isascii() else None
-    if kind is bool:
-        return int(value)
-    is_sound = -LARGEST_INTEGER <= value <= LARGEST_INTEGER if kind is int else value - value == 0.0
-    return key_of(value) if is_sound else None
 
 
 def _encoded(

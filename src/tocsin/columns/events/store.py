@@ -15,7 +15,7 @@ from tocsin.columns.payloads import key_of
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
 from tocsin.model.shapes import geometry_of
-from tocsin.model.values import Box, Instant, Point, Range, Scalar, Shape, Untyped, Value, box_of
+from tocsin.model.values import LARGEST_INTEGER, Box, Instant, Point, Range, Scalar, Shape, Untyped, Value, box_of
 
 _FIRST_INSTANT: Final = -(2**63)
 _LAST_INSTANT: Final = 2**63 - 1
@@ -49,6 +49,16 @@ class Dictionary:
     def texts(self) -> list[str]:
         """All strings, by number."""
         return self._first or list(self._numbers)
+
+
+def plain_payload(kind: type, value: Any, dictionary: Dictionary) -> int | None:
+    """The payload of a string, a number or a boolean, as from `ValueStore.scalar`; None if it needs a closer look."""
+    if kind is str:
+        return dictionary.number(value) if value.isascii() else None
+    if kind is bool:
+        return int(value)
+    is_sound = -LARGEST_INTEGER <= value <= LARGEST_INTEGER if kind is int else value - value == 0.0
+    return key_of(value) if is_sound else None
 
 
 @dataclass(slots=True)
