@@ -27,7 +27,7 @@ class WithKernels(build_py):
         if self.editable_mode:
             return
         for level in LEVELS:
-            store = Path(self.build_lib).resolve() / "tocsin" / "kernels" / "compiled"
+            store = Path(self.build_lib).resolve() / "tocsin" / "jit" / "compiled"
             chosen = [] if level == "own" else ["--level", level]
             print(f"compiling kernels for {level}: some minutes", file=sys.stderr, flush=True)
             command = [sys.executable, "-m", "tocsin", "warm", "--into", str(store), *chosen]

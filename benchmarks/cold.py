@@ -19,7 +19,7 @@ from benchmarks.boolean_workload import UNI, ZIPF
 from benchmarks.jobs import ROOT, SOURCE
 from benchmarks.rows import Row
 from benchmarks.warm import pip, wheel
-from tocsin.kernels.compiling import stores
+from tocsin.jit.compiling import stores
 
 _FIRST_ANSWER = """
 import json, re, resource, sys, time

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.index.fields.kernels.code_sets import predicate_on
-from tocsin.kernels.jit import inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.papers.opindex.be_tree.kernels.growing import Growth, gain
 from tocsin.papers.opindex.be_tree.kernels.nodes import (
     FREE_NODE,

@@ -51,7 +51,7 @@ from tocsin.index.scored.intervals import ScoredIntervals
 from tocsin.index.scored.kernels.cursors import begin_cursor, move_cursor
 from tocsin.index.scored.ranker import BestPlaces
 from tocsin.index.scored.tree import BRANCHING, MOST_BRANCHING, best_of
-from tocsin.kernels.packing import Packed
+from tocsin.jit.views import Packed
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inner, kernel
+from tocsin.jit.views import viewed
 
 
 class Linked(NamedTuple):

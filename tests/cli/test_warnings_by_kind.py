@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.calling import lines, records, run
 from tocsin.cli.notices import foremost, kind_of
-from tocsin.kernels.compiling.stores import has_all
+from tocsin.jit.compiling.stores import has_all
 from tocsin.model.subscription import Notice
 
 

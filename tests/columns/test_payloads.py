@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.columns.payloads import key_of, keys_of, numbers_of
-from tocsin.kernels.jit import kernel
+from tocsin.jit.decorators import kernel
 from tocsin.kernels.numbers import key_of_number, number_of_key
 
 

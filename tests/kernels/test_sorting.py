@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.jit.decorators import kernel
 from tocsin.kernels.sorting import select, sort_numbers, stable_order
 
 

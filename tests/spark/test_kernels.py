@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tocsin.kernels.compiling import stores
+from tocsin.jit.compiling import stores
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("it starts Spark with an empty cache of kernels"), pytest.mark.long]
 

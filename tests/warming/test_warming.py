@@ -16,7 +16,7 @@ from numba.core.dispatcher import Dispatcher
 import tocsin
 from tocsin import InvalidInput
 from tocsin.cli.main import main
-from tocsin.kernels.compiling import stores
+from tocsin.jit.compiling import stores
 from tocsin.warming import is_warm, warm
 from tocsin.warming.samples import published_uses, uses
 

@@ -34,9 +34,10 @@ from reproduce.ir_tree.kernels.layouts import (
 )
 from reproduce.ir_tree.kernels.lists import LONGEST_PATH, put_in_list, take_from_list
 from reproduce.ir_tree.kernels.nodes import level_of
-from tocsin.kernels.jit import highest_bit, inlined, inner, kernel
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import highest_bit
+from tocsin.jit.views import view
 from tocsin.kernels.numbers import scattered
-from tocsin.kernels.packing import view
 
 NONE: Final = -1
 NO_ROOM: Final = -2

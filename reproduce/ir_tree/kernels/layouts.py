@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import bits_of_float, inlined
-from tocsin.kernels.packing import kind_of
+from tocsin.jit.decorators import inlined
+from tocsin.jit.intrinsics import bits_of_float
+from tocsin.jit.views import kind_of
 
 # A node is a block: a header, then its entries. A row of `entries` has four numbers.
 LOW: Final = 0  # the least code of the interval; above the leaves, of everything below

@@ -46,7 +46,7 @@ from reproduce.ir_tree.kernels.nodes import (
     take,
     widen,
 )
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 
 LONGEST_PATH = 34
 """An upper bound on the levels of a list: a node has two or more entries, and there are fewer than 2**31 intervals."""

@@ -24,7 +24,7 @@ from reproduce.ir_tree.kernels.layouts import (
     ChangingTrees,
     comes_before,
 )
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 
 _LEVELS = np.int64((1 << LEVEL_BITS) - 1)
 

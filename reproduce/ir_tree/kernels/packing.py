@@ -24,8 +24,8 @@ from reproduce.ir_tree.kernels.layouts import (
     key_of,
 )
 from reproduce.ir_tree.kernels.nodes import describe, set_count, set_row, size_for, take
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import view
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import view
 
 
 @kernel

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from reproduce.ir_tree.kernels.layouts import HIGH, LEVEL_BITS, LINK, OWNER, ROW, ChangingTrees
 from reproduce.ir_tree.kernels.lists import LONGEST_PATH
 from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, register
-from tocsin.kernels.jit import highest_bit, inlined
+from tocsin.jit.decorators import inlined
+from tocsin.jit.intrinsics import highest_bit
 
 MOST_PATH: Final = 32
 """An upper bound on the codes of a path, since each is a bit of a code."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from reproduce.r_tree.kernels import Growing
 from reproduce.rt_tree.kernels.layouts import Chains, CountedTree, ListedTree
 from reproduce.rt_tree.kernels.tables import Table, slot_for
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 
 
 @kernel

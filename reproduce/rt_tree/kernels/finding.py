@@ -16,8 +16,8 @@ from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import has_all_tokens
-from tocsin.kernels.jit import inlined, inner
-from tocsin.kernels.packing import choose
+from tocsin.jit.decorators import inlined, inner
+from tocsin.jit.views import choose
 
 _HIGHEST: Final = 64
 

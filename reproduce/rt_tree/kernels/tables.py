@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.numbers import scattered
-from tocsin.kernels.packing import viewed
 
 FREE: Final = -1
 _DOWN = np.uint64(32)

@@ -33,7 +33,7 @@ from tocsin.engine.notices.texts import texts_of_all, texts_of_part
 from tocsin.engine.seen import Seen, seen_in
 from tocsin.errors import ExpressionError, InvalidInput, needing
 from tocsin.index import choose
-from tocsin.kernels.compiling.stores import has_all
+from tocsin.jit.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.language.advice import advice_on
 from tocsin.model.expression import EVERYTHING, attributes

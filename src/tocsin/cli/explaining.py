@@ -26,7 +26,7 @@ from tocsin.cli.options import (
 from tocsin.cli.subscribed import subscribed
 from tocsin.engine.explaining import explain_stored
 from tocsin.errors import InvalidInput, in_field
-from tocsin.kernels.compiling.stores import has_all
+from tocsin.jit.compiling.stores import has_all
 from tocsin.language import name_text
 from tocsin.language.nearest import nearest
 from tocsin.model.ranking import Similar

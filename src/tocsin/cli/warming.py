@@ -9,7 +9,7 @@ from pathlib import Path
 from tocsin.cli.folders import refuse_file
 from tocsin.cli.options import Commands, new_command
 from tocsin.cli.rejects import counted
-from tocsin.kernels.compiling.stores import LEVELS, SHIPPED, VARIABLE, own
+from tocsin.jit.compiling.stores import LEVELS, SHIPPED, VARIABLE, own
 from tocsin.progress import ShareBar
 from tocsin.warming import expected_s, is_warm, warm
 

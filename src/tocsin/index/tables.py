@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.expressions.checks import require_type
-from tocsin.kernels.packing import array_of, hints_of
+from tocsin.jit.views import array_of, hints_of
 
 Table = TypeVar("Table", bound=tuple[Any, ...])
 

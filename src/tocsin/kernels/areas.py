@@ -20,8 +20,9 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, kernel, prefetch
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.intrinsics import bits_of_float, float_of_bits, prefetch
+from tocsin.jit.views import viewed
 
 OUTSIDE: Final = 0
 INSIDE: Final = 1

@@ -11,9 +11,9 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.areas import INSIDE, OUTSIDE, UNDECIDED
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import viewed
 
 DOUBT: Final = 1e-13
 """In squared chords on the unit sphere: about a hundred times the rounding error of one, or of a haversine."""

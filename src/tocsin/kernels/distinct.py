@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel, lowest_bit
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.intrinsics import lowest_bit
 from tocsin.kernels.sorting import sort_numbers
 
 

@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, pasted
+from tocsin.jit.decorators import inlined, pasted
+from tocsin.jit.intrinsics import bits_of_float, float_of_bits
 
 _FLIP = np.int64(0x7FFFFFFFFFFFFFFF)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined
+from tocsin.jit.decorators import inlined
 
 _ONE = np.uint64(1)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 
 _FEW: Final = 24
 """Up to this many numbers are sorted by insertion."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.kernels.compiling.stores import LEVELS, NONE, VARIABLE, environment_of, has_all, levels, mark_all, own
+from tocsin.jit.compiling.stores import LEVELS, NONE, VARIABLE, environment_of, has_all, levels, mark_all, own
 from tocsin.threads import workers
 from tocsin.warming.samples import published_uses, uses
 

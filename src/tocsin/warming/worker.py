@@ -8,28 +8,19 @@ from __future__ import annotations
 import gc
 import sys
 import warnings
-from typing import Any, Final
-
-from numba.core import event
+from typing import Final
 
 from tocsin.garbage import set_aside
+from tocsin.jit.compiling.announcing import tell_compilations
 from tocsin.warming.samples import published_uses, uses
 
 _THRESHOLDS: Final = (200_000, 5, 5)
 """Thresholds of the garbage collector: with Python's own, it takes a tenth of the time of a compilation."""
 
 
-class _Listener(event.Listener):  # type: ignore[misc]
-    def on_start(self, event: Any) -> None:
-        """Nothing to do: the function is printed when its compilation ends."""
-
-    def on_end(self, event: Any) -> None:
-        print(event.data["dispatcher"].py_func.__name__, flush=True)
-
-
 def run() -> None:
     """Run uses of tocsin or of other packages until the end of the input."""
-    event.register("numba:compile", _Listener())
+    tell_compilations(lambda name: print(name, flush=True))
     warnings.simplefilter("ignore")  # samples provoke warnings on purpose
     gc.set_threshold(*_THRESHOLDS)
     there = dict(uses())

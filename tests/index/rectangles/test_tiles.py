@@ -18,9 +18,9 @@ from tocsin.index.rectangles.tiles import TilesBuilder
 from tocsin.index.rectangles.tiles.grids import FEWEST_TILES, TILES_A_RECTANGLE, choose_grids
 from tocsin.index.rectangles.tiles.index import BATCH
 from tocsin.index.rectangles.tiles.kernels import BITS
+from tocsin.jit.compiling import stores
+from tocsin.jit.decorators import kernel
 from tocsin.kernels.compacting import AT_ONCE, write_flagged
-from tocsin.kernels.compiling import stores
-from tocsin.kernels.jit import kernel
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.scored.kernels.cursors import EXAMINED, Ranges, register
-from tocsin.kernels.jit import inlined
+from tocsin.jit.decorators import inlined
 
 NEXT = 0  # the place that is looked at next
 STOP = 1  # where the group ends

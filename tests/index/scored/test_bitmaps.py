@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.index.scored.sopt_r_tree.bitmaps import first_from, insert, last_until, new_bitmap, remove
-from tocsin.kernels.jit import kernel
+from tocsin.jit.decorators import kernel
 
 INSERT: Final = 0
 REMOVE: Final = 1

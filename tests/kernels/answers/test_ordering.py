@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tocsin.jit.decorators import kernel
 from tocsin.kernels.answers.ordering import BUCKETS, FEW, SPARE, put_in_order
-from tocsin.kernels.jit import kernel
 
 _BEFORE = 3
 """Places of the output that are taken already."""

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.columns.payloads import key_of
-from tocsin.kernels.jit import kernel
+from tocsin.jit.decorators import kernel
 from tocsin.kernels.reading import decimals
 from tocsin.kernels.reading.decimals import SLOW
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.kernels.jit import kernel
+from tocsin.jit.decorators import kernel
 from tocsin.kernels.reading import json_tokens
 from tocsin.kernels.reading.decimals import SLOW
 

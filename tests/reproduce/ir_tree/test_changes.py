@@ -19,7 +19,7 @@ from tests.index.scored.building import scored
 from tests.naive.intervals import Interval
 from tests.reproduce.ir_tree.reading import check_structure, insert_all, lists_of
 from tocsin.index import ranker_builder
-from tocsin.kernels.packing import kind_of
+from tocsin.jit.views import kind_of
 
 BRANCHINGS = (4, 5, 6, 9, 32)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts, empty_runs, frozen
-from tocsin.kernels.packing import array_of, hints_of
+from tocsin.jit.views import array_of, hints_of
 from tocsin.kernels.programs.layouts import Expressions
 
 

@@ -51,7 +51,7 @@ from tocsin.index.window.kernels.stream import STATE, pass_time, push_messages, 
 from tocsin.index.window.message_blocks import BatchSearch
 from tocsin.index.window.slots import Coming, Held, Joining, Slots
 from tocsin.index.window.stored import no_messages, no_waiting, with_message_room, with_waiting_room
-from tocsin.kernels.packing import Packed
+from tocsin.jit.views import Packed
 
 _AT_ONCE: Final = 1024
 """Messages between two checks whether the structure must be rebuilt."""

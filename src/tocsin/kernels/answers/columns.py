@@ -7,17 +7,14 @@ the stores.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import numba
 import numpy as np
 import pyarrow as pa
-from llvmlite import ir
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.jit.decorators import kernel
+from tocsin.jit.intrinsics import fence, store_past_cache
 
 MANY: Final = 1 << 17
 """Columns from this length on are written past the cache: a megabyte does not stay in it until it is read."""
@@ -67,43 +64,19 @@ def _repeat(values: NDArray[np.int64], starts: NDArray[np.int64], out: NDArray[n
     for i in range(len(values)):
         value = values[i]
         for place in range(starts[i], starts[i + 1]):
-            _stream(out, place, value)
-    _settle()
+            store_past_cache(out, place, value)
+    fence()
 
 
 @kernel
 def _count_on(numbers: NDArray[np.int32], first: int, out: NDArray[np.int64]) -> None:
     for place in range(len(numbers)):
-        _stream(out, place, first + np.int64(numbers[place]))
-    _settle()
+        store_past_cache(out, place, first + np.int64(numbers[place]))
+    fence()
 
 
 @kernel
 def _look_up(values: NDArray[np.int64], numbers: NDArray[np.int32], out: NDArray[np.int64]) -> None:
     for place in range(len(numbers)):
-        _stream(out, place, values[np.uint32(numbers[place])])
-    _settle()
-
-
-@intrinsic
-def _stream(typing_context: Any, array: Any, place: Any, number: Any) -> Any:
-    """Store a number at a place of an array, past the cache."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = make_array(signature.args[0])(context, builder, arguments[0]).data
-        store = builder.store(arguments[2], builder.gep(data, [arguments[1]]), align=8)
-        store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
-        return context.get_dummy_value()
-
-    return numba.types.void(array, place, array.dtype), generate
-
-
-@intrinsic
-def _settle(typing_context: Any) -> Any:
-    """Let other threads see what was stored past the cache before they see what is stored later."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.fence("seq_cst")
-        return context.get_dummy_value()
-
-    return numba.types.void(), generate
+        store_past_cache(out, place, values[np.uint32(numbers[place])])
+    fence()

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import count_bits, inlined, inner, kernel, lowest_bit
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import count_bits, lowest_bit
 from tocsin.kernels.sorting import sort_numbers, stable_order
 
 DENSE: Final = 8

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.jit.decorators import kernel
 
 BITS: Final = 6
 """A block has 2**6 scores."""

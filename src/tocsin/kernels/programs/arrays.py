@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, part
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, part
 from tocsin.kernels.programs.blocks import find_lane
 from tocsin.kernels.programs.layouts import Events, Walk
 

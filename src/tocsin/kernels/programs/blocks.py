@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inner, kernel, pasted
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, kernel, pasted
 from tocsin.kernels.programs.layouts import Block, Events
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, inner, part
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, part
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.searching import first_at_least, place_of
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.layouts import next_place
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.addresses import call_part
+from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.arrays import in_set
 from tocsin.kernels.programs.layouts import Walk
-from tocsin.kernels.programs.parts import RANGED, call_part
+from tocsin.kernels.programs.parts import RANGED
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)

@@ -11,8 +11,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined
-from tocsin.kernels.packing import kind_of, view_of
+from tocsin.jit.decorators import inlined
+from tocsin.jit.views import kind_of, view_of
 
 ALWAYS = np.int64(2**62)
 """The stamp of leaves that are computed ahead of every block."""

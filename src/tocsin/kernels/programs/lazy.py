@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tocsin.jit.addresses import call_part
+from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner
 from tocsin.kernels.programs.eager import compute_run
 from tocsin.kernels.programs.layouts import ALWAYS, Block, Walk
-from tocsin.kernels.programs.parts import call_part
 
 ONE = np.uint64(1)
 NONE = np.uint64(0)

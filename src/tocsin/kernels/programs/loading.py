@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.forking import awaited
+from tocsin.jit.addresses import address_of, signature
 from tocsin.kernels import codes
 from tocsin.kernels.programs.arrays import array_pair_part, array_set_part
 from tocsin.kernels.programs.boxes import box_part
 from tocsin.kernels.programs.layouts import WALK
-from tocsin.kernels.programs.parts import PARTS, RANGED, address_of, signature
+from tocsin.kernels.programs.parts import PARTS, RANGED
 from tocsin.kernels.programs.patterns import pattern_part
 from tocsin.kernels.programs.ranges import ranged_part
 from tocsin.kernels.programs.terms import compare_part, term_null_part

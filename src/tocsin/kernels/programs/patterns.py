@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tocsin.jit.decorators import inlined, part
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, part
 from tocsin.kernels.programs.layouts import Bound, Expressions, Walk
 from tocsin.kernels.searching import place_of
 from tocsin.kernels.text.strings import is_like

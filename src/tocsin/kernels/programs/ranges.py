@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tocsin.jit.decorators import inlined, part
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, part
 from tocsin.kernels.programs.layouts import Expressions, Walk
 
 NONE = np.uint64(0)

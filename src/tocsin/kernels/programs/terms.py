@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, inner, part
+from tocsin.jit.intrinsics import lowest_bit
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, lowest_bit, part
 from tocsin.kernels.numbers import key_of_number, number_of_key
 from tocsin.kernels.programs.layouts import Walk
 

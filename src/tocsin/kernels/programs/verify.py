@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import lowest_bit
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, kernel, lowest_bit
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.blocks import all_lanes, clear_block, fill_block
 from tocsin.kernels.programs.eager import clear_eager, compute_eager
 from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk, next_place

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inner, kernel
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.programs.eager import compute_eager
 from tocsin.kernels.programs.layouts import Walk, next_place
 from tocsin.kernels.programs.lazy import compute_leaf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import kernel
+from tocsin.jit.decorators import kernel
 
 _QUOTE = 34
 _LINE_FEED = 10

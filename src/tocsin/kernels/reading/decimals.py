@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import float_of_bits, highest_bit, inlined, inner, load_word, lowest_bit
+from tocsin.jit.decorators import inlined, inner
+from tocsin.jit.intrinsics import float_of_bits, highest_bit, load_word, lowest_bit
 from tocsin.kernels.numbers import key_of_number
 
 SLOW = np.int64(-1)

@@ -12,9 +12,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.reading.decimals import SLOW
 from tocsin.kernels.reading.json_tokens import (
     ABSENT,

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, inner, pasted
+from tocsin.jit.intrinsics import load_word, lowest_bit
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, load_word, lowest_bit, pasted
 from tocsin.kernels.numbers import FNV_BASIS, GOLDEN
 from tocsin.kernels.reading.decimals import SLOW, number_end, read_number
 

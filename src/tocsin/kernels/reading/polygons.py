@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.jit.decorators import inlined, inner, kernel
 from tocsin.kernels.reading.decimals import SLOW, read_decimal
 
 _OPENS, _CLOSES, _COMMA, _BLANK, _M = 40, 41, 44, 32, 77

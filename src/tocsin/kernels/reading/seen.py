@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import kernel
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
 
 LARGE: Final = 31
 """The bit for numbers so large that some neighbouring integers are not float64 values."""

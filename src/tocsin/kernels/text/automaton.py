@@ -18,7 +18,7 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
 from tocsin.kernels.numbers import scattered
 from tocsin.kernels.sorting import stable_order
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.codes import ANY_RUN
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.sorting import sort_numbers
 from tocsin.kernels.text.automaton import BEGIN, END, Automaton, find_literals
 from tocsin.kernels.text.strings import is_like

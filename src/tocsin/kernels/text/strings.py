@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, kernel
 from tocsin.kernels.codes import ANY_ONE, ANY_RUN
-from tocsin.kernels.jit import inlined, kernel
 from tocsin.kernels.searching import first_at_least
 
 

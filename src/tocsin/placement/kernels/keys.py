@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
 from tocsin.kernels.numbers import FNV_BASIS, FNV_PRIME, scattered
 
 PRESENCE: Final = 64  # an attribute is present; follows the kinds of `index.fields.kernels.layouts`

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.layouts import ELEMENT
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.boxes import box_number
 from tocsin.kernels.programs.layouts import Events
 from tocsin.placement.kernels.keys import LEAF, PRESENCE, key_of

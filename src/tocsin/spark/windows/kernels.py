@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inner, kernel
+from tocsin.jit.decorators import inner, kernel
 
 EXITS: Final = 0
 ENTERS: Final = 1

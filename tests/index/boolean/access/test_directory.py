@@ -22,9 +22,9 @@ from tocsin.index.boolean.access.layout import make_directory, no_compounds
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import Fields
 from tocsin.index.tables import named_arrays
+from tocsin.jit.decorators import kernel
+from tocsin.jit.views import Packed, view
 from tocsin.kernels import codes
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import Packed, view
 
 ODD = [-math.inf, -1e300, -(2.0**63), -0.5, -5e-324, -0.0, 5e-324, 0.1, 63.5, 64.5, 1e17, 2.0**63, 1e300, math.inf]
 NEAR = (-65, -64, -1, -0.25, 0, 0.25, 1, 63, 64, 65)

@@ -16,8 +16,8 @@ from tocsin.index.boolean.access.kernels.filters import MOST_ASKED, asked_bits, 
 from tocsin.index.boolean.access.kernels.layouts import NARROW, SCRATCH, WIDE, GroupLookup, Scratch
 from tocsin.index.boolean.access.layout import predicate_rows
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import Packed, view
+from tocsin.jit.decorators import kernel
+from tocsin.jit.views import Packed, view
 
 
 @kernel

@@ -46,9 +46,9 @@ from tocsin.index.found import ROOM, Found, Room, collect
 from tocsin.index.protocols import Arrays, Best
 from tocsin.index.statistics import Statistics
 from tocsin.index.tables import bytes_of_table, grown, new_table
+from tocsin.jit.views import Packed
 from tocsin.kernels.answers.ordering import BUCKETS
 from tocsin.kernels.codes import LANES
-from tocsin.kernels.packing import Packed
 from tocsin.kernels.programs.blocks import widest_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Verifier
 from tocsin.kernels.programs.loading import load_part

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import NEVER
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import count_bits
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, inlined, inner, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.blocks import all_lanes, clear_block, fill_block
 from tocsin.kernels.programs.covers import choose_cover, cover_literals
 from tocsin.kernels.programs.layouts import Bound, Events, Expressions, Verifier, Walk

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined
+from tocsin.jit.decorators import inlined
 
 BIAS: Final = 64
 """The offset added to the exponent of a cell's side, which gives a field's number."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import Keys, code_of
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Bound, Events
 from tocsin.kernels.sorting import stable_order
 

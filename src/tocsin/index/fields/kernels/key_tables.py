@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.cells import cell_key, level_of_box
 from tocsin.index.fields.kernels.keys import count_keys, needed_field, packed_field, pattern_key
 from tocsin.index.fields.kernels.layouts import CELL, ELEMENT, NULL, NULL_PAYLOAD
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.cells import count_cells
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LIST_PRESENT, LOWEST_CODE, PATTERN, PRESENT
+from tocsin.jit.decorators import inlined, kernel, pasted
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel, pasted
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions
 from tocsin.kernels.searching import first_at_least
 from tocsin.kernels.text.literals import has_piece

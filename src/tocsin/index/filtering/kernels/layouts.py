@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined
+from tocsin.jit.decorators import inlined
 from tocsin.kernels.programs.layouts import Bound, Events
 
 # Columns of a box, of coordinates or of codes, in the order of the boxes of events.

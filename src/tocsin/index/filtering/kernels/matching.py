@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.filtering.kernels.layouts import Coming
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import choose, viewed
 from tocsin.kernels.answers.ordering import SPARE, keep_living, put_in_order
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import choose, viewed
 
 NOT_IN_ORDER: Final = -1
 """The result of `find_in_order` if it cannot write matches in order."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions, next_place
 
 NO_RECTANGLE: Final = -1

@@ -13,8 +13,8 @@ from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.filtering.kernels.matching import NOT_IN_ORDER, find, register_tables
 from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, RectangleTables, Seen
 from tocsin.index.rectangles.kernels.reading import forget_axes, read_axes
-from tocsin.kernels.jit import inlined, inner
-from tocsin.kernels.packing import choose
+from tocsin.jit.decorators import inlined, inner
+from tocsin.jit.views import choose
 
 NO_PAIR: Final = -1
 SEVERAL: Final = -2

@@ -8,7 +8,7 @@ from tocsin.index.fields.kernels.code_sets import scalar_values
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.filtering.kernels.layouts import Coming
 from tocsin.index.rectangles.kernels.layouts import ABSENT, Axes, RectangleTables, Seen
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels.numbers import key_of_number
 from tocsin.kernels.programs.boxes import box_number
 

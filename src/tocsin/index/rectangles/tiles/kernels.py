@@ -18,9 +18,9 @@ from tocsin.index.filtering.kernels.matching import NOT_IN_ORDER
 from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, RectangleTables, Seen
 from tocsin.index.rectangles.kernels.matching import SEVERAL, asked_of, find_by_scan, only_pair, register
 from tocsin.index.rectangles.kernels.reading import forget_axes, read_axes
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.compacting import AT_ONCE, write_flagged
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
 
 BITS: Final = 7
 """Bits of a side of a packed box."""

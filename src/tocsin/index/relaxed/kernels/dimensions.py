@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions, next_place
 
 

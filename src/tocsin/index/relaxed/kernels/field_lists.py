@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from tocsin.index.relaxed.kernels.layouts import FIELD, HIGH, LOW, MAX, ROW, SUM, Dimensions, Work
 from tocsin.index.relaxed.kernels.one_by_one import is_alone
 from tocsin.index.relaxed.kernels.weighing import NOTHING, is_alive, keep
-from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import bits_of_float, float_of_bits
+from tocsin.jit.views import viewed
 
 TILE_BITS: Final = 16
 TILE: Final = 1 << TILE_BITS

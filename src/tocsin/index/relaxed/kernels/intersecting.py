@@ -18,8 +18,8 @@ from tocsin.index.fields.kernels.code_sets import EventCodes
 from tocsin.index.relaxed.kernels.layouts import HIGH, LOW, MORE, ROW, Dimensions
 from tocsin.index.relaxed.kernels.weighing import meets_one
 from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, next_place, open_cursor
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.sorting import sort_numbers
 
 LEFT: Final = -1

@@ -16,8 +16,8 @@ from tocsin.index.relaxed.kernels.weighing import (
     score_of,
     sort_best,
 )
-from tocsin.kernels.jit import inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inner, kernel
+from tocsin.jit.views import viewed
 
 
 @inner

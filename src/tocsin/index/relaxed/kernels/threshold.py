@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tocsin.index.relaxed.kernels.layouts import SUM, EventFields, Work
 from tocsin.index.relaxed.kernels.weighing import NOTHING, enter_event, is_alive, keep, leave_event, score_of, sort_best
 from tocsin.index.scored.kernels.cursors import EXAMINED, next_place, open_cursor
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 
 LEFT: Final = -1
 """The number found for an event that is left to `tiles`."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.relaxed.kernels.layouts import HIGH, LOW, MAX, MORE, ROW, SUM, Heaps, Work
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 
 NOTHING: Final = -1.0
 """The score of a subscription of which no dimension holds: below every weight."""

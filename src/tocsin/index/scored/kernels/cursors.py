@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import choose, viewed
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import choose, viewed
 
 
 class Ranges(NamedTuple):

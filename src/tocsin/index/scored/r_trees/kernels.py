@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.scored.kernels.cursors import EXAMINED, register
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
 
 ENTRY: Final = 3
 PLACE: Final = 2

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.scored.sopt_r_tree.bitmaps import first_from, insert, last_until, new_bitmap, remove
-from tocsin.kernels.jit import inner, kernel
+from tocsin.jit.decorators import inner, kernel
 
 
 class Graph(NamedTuple):

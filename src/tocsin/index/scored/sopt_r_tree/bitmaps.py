@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import highest_bit, inlined, kernel, lowest_bit
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.intrinsics import highest_bit, lowest_bit
 
 _ONE = np.uint64(1)
 _NONE = np.uint64(0)

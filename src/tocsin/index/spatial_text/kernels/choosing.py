@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.spatial_text.kernels.layouts import Regions
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions, next_place
 from tocsin.kernels.sorting import sort_numbers
 

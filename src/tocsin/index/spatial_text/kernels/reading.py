@@ -10,8 +10,9 @@ from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.filtering.kernels.layouts import Coming
 from tocsin.index.filtering.kernels.matching import find, register_tables
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Keywords, Message, Regions, RegionTables, Seen
+from tocsin.jit.decorators import inlined, inner
+from tocsin.jit.intrinsics import count_bits
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, inlined, inner
 from tocsin.kernels.programs.boxes import box_number
 
 _ONE = np.uint64(1)

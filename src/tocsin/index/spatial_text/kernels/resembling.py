@@ -17,8 +17,8 @@ from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, Co
 from tocsin.index.filtering.kernels.matching import register_tables
 from tocsin.index.spatial_text.kernels.layouts import Keywords, Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import forget_message, has_token, message_at, read_message
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import choose, viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import choose, viewed
 
 
 class Weighed(NamedTuple):

@@ -32,8 +32,9 @@ from tocsin.index.window.kernels.layouts import (
     Buffers,
     State,
 )
-from tocsin.kernels.jit import bits_of_float, float_of_bits, inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import bits_of_float, float_of_bits
+from tocsin.jit.views import viewed
 from tocsin.kernels.sorting import sort_numbers
 
 _LAST_BITS = np.int64(0xFFFFFFFF)

@@ -9,8 +9,8 @@ import numpy as np
 
 from tocsin.index.window.kernels.layouts import EXAMINED, THETA, Lists, State
 from tocsin.index.window.kernels.scoring import score_of
-from tocsin.kernels.jit import inner
-from tocsin.kernels.packing import choose
+from tocsin.jit.decorators import inner
+from tocsin.jit.views import choose
 
 
 def disseminate(structure: Any, state: State, x: float, y: float, norm: float, count: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.index.window.kernels.layouts import CHUNK, DUE, NOBODY, State
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 
 
 @inlined

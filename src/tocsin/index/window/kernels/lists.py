@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.window.kernels.layouts import Lists
-from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.jit.decorators import inlined, inner, kernel
 
 LEAST: Final = 8
 """The least size of a list that is not empty."""

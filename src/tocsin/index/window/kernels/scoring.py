@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.window.kernels.layouts import ALPHA, FIRST_WORD, NORM, WITHIN, Batch, Interests, State, Words, X, Y
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels.sorting import sort_numbers
 
 

@@ -28,8 +28,8 @@ from tocsin.index.window.kernels.layouts import (
     Y,
 )
 from tocsin.index.window.kernels.scoring import forget_words, score_of, write_words
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.sorting import sort_numbers
 
 _NO_CHANCE = -1.0

@@ -72,8 +72,9 @@ from tocsin.index.window.kernels.lists import drop_first, has_room, put_behind
 from tocsin.index.window.kernels.scoring import forget_words, read_words
 from tocsin.index.window.kernels.searching import reevaluate
 from tocsin.index.window.kernels.telling import most_changes, tell
-from tocsin.kernels.jit import inlined, inner, kernel, prefetch
-from tocsin.kernels.packing import kind_of, view, viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import prefetch
+from tocsin.jit.views import kind_of, view, viewed
 
 STATE: Final = kind_of(State)
 """The layout of a packed state."""

@@ -25,7 +25,7 @@ from tocsin.index.window.kernels.layouts import (
     Changes,
     State,
 )
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels.sorting import sort_numbers
 
 _PLACE = np.int64((1 << TOUCHED_BITS) - 1)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.code_sets import scalar_values
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.jit.decorators import kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.answers.ordering import SPARE, put_in_order
-from tocsin.kernels.jit import kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Bound, Events
 
 

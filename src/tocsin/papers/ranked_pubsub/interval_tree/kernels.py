@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, Ranges, least, register, state_width
 from tocsin.index.scored.r_trees.kernels import ENTRY, RTrees, next_in_tree, open_tree, place_of_entry
-from tocsin.kernels.jit import inlined, inner, kernel, prefetch
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import prefetch
 from tocsin.kernels.sorting import select
 
 MEDIAN: Final = 0  # the code that every interval of the node contains

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.scored.kernels.cursors import DONE, EXAMINED, Ranges, least, register
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
 
 
 class SegmentTrees(NamedTuple):

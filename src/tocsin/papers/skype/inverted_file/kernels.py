@@ -11,7 +11,7 @@ import numpy as np
 
 from tocsin.index.window.kernels.disseminating import reach_all, register
 from tocsin.index.window.kernels.layouts import Lists, State
-from tocsin.kernels.jit import inlined
+from tocsin.jit.decorators import inlined
 
 
 class InvertedFile(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, meets
 from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, Seen
 from tocsin.index.rectangles.kernels.matching import register
-from tocsin.kernels.jit import inner, kernel
+from tocsin.jit.decorators import inner, kernel
 
 _DEEPEST: Final = 32
 

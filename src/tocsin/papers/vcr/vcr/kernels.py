@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.rectangles.kernels.layouts import EventRanges, Groups, Seen
 from tocsin.index.rectangles.kernels.matching import find_by_scan, register
-from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.jit.decorators import inlined, inner, kernel
 from tocsin.kernels.numbers import scattered
 from tocsin.kernels.sorting import sort_numbers
 

@@ -32,9 +32,10 @@ from tocsin.index.fields.kernels.layouts import (
     PRESENT,
     Fields,
 )
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import prefetch
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, kernel, prefetch
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.boxes import box_number
 from tocsin.kernels.programs.layouts import Bound, Events
 

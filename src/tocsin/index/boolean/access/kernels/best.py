@@ -9,10 +9,11 @@ from numba import int32, int64
 from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import Scratch, Wants
+from tocsin.jit.addresses import call_address
+from tocsin.jit.decorators import inlined, part
+from tocsin.jit.views import view_of
 from tocsin.kernels.answers.ordering import put_best
-from tocsin.kernels.jit import inlined, part
-from tocsin.kernels.packing import view_of
-from tocsin.kernels.programs.parts import BEST, call_address
+from tocsin.kernels.programs.parts import BEST
 
 
 @part

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.code_sets import EventCodes
 from tocsin.index.scored.kernels.cursors import Ranges, next_place, open_cursor
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 
 _UNOPENED = np.int64(-1)
 _DONE = np.int64(-2)

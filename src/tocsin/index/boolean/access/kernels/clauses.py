@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import Keys, Shares, cheapest_key, key_cost, needs_all
 from tocsin.index.fields.kernels.layouts import ELEMENT, NULL, Fields
+from tocsin.jit.decorators import inlined, kernel, pasted
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel, pasted
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.layouts import Expressions, next_place
 
 MOST: Final = 32

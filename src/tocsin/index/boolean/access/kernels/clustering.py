@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import ANY, Runs
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
 from tocsin.kernels.sorting import sort_numbers
 
 _LOCAL_BITS = np.int64(27)

@@ -37,13 +37,15 @@ from tocsin.index.boolean.access.kernels.placing_compounds import (
     slot_of,
 )
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.jit import inlined, part, prefetch
-from tocsin.kernels.packing import kind_of, view_of
+from tocsin.jit.addresses import call_address
+from tocsin.jit.decorators import inlined, part
+from tocsin.jit.intrinsics import prefetch
+from tocsin.jit.views import kind_of, view_of
 from tocsin.kernels.programs.blocks import all_lanes
 from tocsin.kernels.programs.boxes import box_number, boxes_meet
 from tocsin.kernels.programs.layouts import WALK, Bound, Events, Walk
 from tocsin.kernels.programs.lazy import compute_leaf
-from tocsin.kernels.programs.parts import OWN, call_address
+from tocsin.kernels.programs.parts import OWN
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)

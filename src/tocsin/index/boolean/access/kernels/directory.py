@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import Hashing, Lists
 from tocsin.index.fields.kernels.keys import code_of
+from tocsin.jit.decorators import inlined, pasted
+from tocsin.jit.intrinsics import count_bits
+from tocsin.jit.views import kind_of
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, inlined, pasted
 from tocsin.kernels.numbers import key_of_number, number_of_key
-from tocsin.kernels.packing import kind_of
 
 # A field's row has WIDTH numbers, 64 bytes. Ranges of entries are `first | stop << 32`.
 WIDTH: Final = 8

@@ -29,10 +29,11 @@ from tocsin.index.boolean.access.kernels.directory import (
 )
 from tocsin.index.boolean.access.kernels.layouts import Compounds, Lists, Runs
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.jit.decorators import inlined, kernel, pasted
+from tocsin.jit.intrinsics import count_bits
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import count_bits, inlined, kernel, pasted
 from tocsin.kernels.numbers import number_of_key
-from tocsin.kernels.packing import viewed
 
 FEWEST_STEPPED: Final = 8
 """A run of fewer equalities has no steps: it is in one cache line, and is walked."""

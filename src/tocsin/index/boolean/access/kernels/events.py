@@ -17,10 +17,10 @@ from tocsin.index.boolean.access.kernels.directory import INDEX, Index
 from tocsin.index.boolean.access.kernels.layouts import SCRATCH, Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import NO_FLOOR, prefetch_lists, take_conjunctions, take_postings
 from tocsin.index.boolean.access.kernels.programs import match_programs
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import view, viewed
 from tocsin.kernels import codes
 from tocsin.kernels.answers.ordering import SPARE, put_in_order
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import view, viewed
 from tocsin.kernels.programs.blocks import clear_block, fill_block
 from tocsin.kernels.programs.layouts import EXPRESSIONS, VERIFIER, Bound, Events, Walk
 

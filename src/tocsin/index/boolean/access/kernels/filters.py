@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.boolean.access.kernels.layouts import Scratch
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LATER, LOWEST_CODE
-from tocsin.kernels.jit import inlined, kernel, pasted
+from tocsin.jit.decorators import inlined, kernel, pasted
 
 BITS: Final = 16
 MOST_ASKED: Final = 6

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.layouts import ABSENT, Fields
-from tocsin.kernels.packing import kind_of
+from tocsin.jit.views import kind_of
 
 # Classes of runs, by what they are sorted by.
 ANY: Final = -3  # ranges without ends

@@ -38,7 +38,8 @@ from tocsin.index.boolean.access.kernels.layouts import (
     Scratch,
 )
 from tocsin.index.fields.kernels.layouts import LATER
-from tocsin.kernels.jit import inlined, prefetch
+from tocsin.jit.decorators import inlined
+from tocsin.jit.intrinsics import prefetch
 from tocsin.kernels.searching import first_at_least
 
 SHORT: Final = 48

@@ -17,9 +17,9 @@ from tocsin.index.boolean.access.kernels.filters import asked_bits, filter_of, l
 from tocsin.index.boolean.access.kernels.layouts import NARROW_HIGHEST, WIDE, Conjunctions
 from tocsin.index.fields.kernels.keys import ALWAYS, NEVER, Keys, Shares, cheapest_key, needs_all
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.covers import choose_cover, cover_literals
 from tocsin.kernels.programs.layouts import Expressions
 

@@ -11,9 +11,9 @@ from tocsin.index.boolean.access.kernels.clauses import MARK_BITS, WITHIN, Claus
 from tocsin.index.boolean.access.kernels.directory import packed_entries
 from tocsin.index.boolean.access.kernels.layouts import Runs
 from tocsin.index.fields.kernels.layouts import CELL, HIGHEST_CODE, LOWEST_CODE, Fields
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.numbers import scattered
-from tocsin.kernels.packing import viewed
 
 NO_FIELD: Final = -1
 

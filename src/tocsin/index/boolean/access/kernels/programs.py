@@ -12,7 +12,7 @@ from tocsin.index.boolean.access.kernels.compounds import LIKELY, Place, add_com
 from tocsin.index.boolean.access.kernels.directory import Index
 from tocsin.index.boolean.access.kernels.layouts import Scratch, Wants
 from tocsin.index.boolean.access.kernels.lists import take_postings
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels.programs.blocks import all_lanes
 from tocsin.kernels.programs.layouts import Walk
 from tocsin.kernels.programs.verify import count_lanes, write_hits

@@ -17,10 +17,11 @@ from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, me
 from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import has_all_tokens, has_token
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import prefetch
+from tocsin.jit.views import viewed
 from tocsin.kernels.compacting import write_flagged
-from tocsin.kernels.jit import inlined, inner, kernel, prefetch
 from tocsin.kernels.numbers import scattered_32
-from tocsin.kernels.packing import viewed
 
 BLOCK: Final = 64
 """The most entries of a block."""

@@ -25,9 +25,9 @@ from tocsin.index.spatial_text.token_grid.kernels.lists import (
     ask_ahead,
     question_of,
 )
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.compacting import write_flagged
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.sorting import stable_order
 
 _ANYWHERE = np.uint64(0xFFFFFFFF)

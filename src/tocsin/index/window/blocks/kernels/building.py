@@ -33,8 +33,8 @@ from tocsin.index.window.blocks.kernels.layouts import (
 )
 from tocsin.index.window.blocks.kernels.tuning import MOST_CODE, need_of
 from tocsin.index.window.kernels.layouts import ALPHA, NORM, THETA, Interests, X, Y
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 
 _SAMPLES = 512
 _LAST = np.float32(254.0)

@@ -37,7 +37,8 @@ from tocsin.index.window.blocks.kernels.tuning import retune_blocks
 from tocsin.index.window.kernels.disseminating import reach_all, register
 from tocsin.index.window.kernels.layouts import EXAMINED, FIRST_WORD, THETA, WITHIN, Interests, State, Words
 from tocsin.index.window.kernels.scoring import score_of, shared_with
-from tocsin.kernels.jit import inlined, inner, prefetch
+from tocsin.jit.decorators import inlined, inner
+from tocsin.jit.intrinsics import prefetch
 
 _SLACK = np.float32(SLACK)
 _NONE = np.float32(0.0)

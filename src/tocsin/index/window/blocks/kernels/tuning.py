@@ -10,7 +10,7 @@ import numpy as np
 
 from tocsin.index.window.blocks.kernels.layouts import BLOCK, LEAST_NEED, LEAST_THETA, NEED, STEPS, Blocks
 from tocsin.index.window.kernels.layouts import ALPHA, THETA, Interests
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 
 MOST_CODE = 255
 _LAST = np.float32(254.0)

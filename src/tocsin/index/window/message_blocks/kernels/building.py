@@ -20,8 +20,8 @@ from tocsin.index.window.message_blocks.kernels.layouts import (
     UPPER,
     MessageBlocks,
 )
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 
 _ABOVE = 1.000001
 _HALF = np.float32(0.5)

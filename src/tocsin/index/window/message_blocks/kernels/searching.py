@@ -27,8 +27,9 @@ from tocsin.index.window.message_blocks.kernels.layouts import (
     MessageBlocks,
     Scratch,
 )
-from tocsin.kernels.jit import inlined, inner, kernel, prefetch
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import prefetch
+from tocsin.jit.views import viewed
 from tocsin.kernels.sorting import sort_numbers
 
 _SLACK = np.float32(SLACK)

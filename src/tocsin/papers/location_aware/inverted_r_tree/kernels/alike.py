@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
 from tocsin.index.spatial_text.kernels.resembling import Similarity, register_alike, spatial_share
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.papers.location_aware.rt_trees.kernels.bounds import SLACK, most_in_common
 from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists, next_common
 from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees, descend, next_node

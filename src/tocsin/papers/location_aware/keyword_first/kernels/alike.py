@@ -11,7 +11,7 @@ import numpy as np
 
 from tocsin.index.spatial_text.kernels.layouts import Message, Seen
 from tocsin.index.spatial_text.kernels.resembling import Everyone, Similarity, find_everyone, register_alike
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.papers.location_aware.keyword_first.kernels.counting import Inverted
 
 

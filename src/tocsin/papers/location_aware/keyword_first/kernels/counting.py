@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 
 
 class Inverted(NamedTuple):

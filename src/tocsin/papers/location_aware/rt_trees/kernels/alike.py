@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
 from tocsin.index.spatial_text.kernels.resembling import Similarity, register_alike, spatial_share
-from tocsin.kernels.jit import inlined, inner
-from tocsin.kernels.packing import choose
+from tocsin.jit.decorators import inlined, inner
+from tocsin.jit.views import choose
 from tocsin.papers.location_aware.rt_trees.kernels.bounds import SLACK, most_in_common
 from tocsin.papers.location_aware.rt_trees.kernels.filters import BareTrees
 from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists, TokenSets, next_common

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tocsin.index.filtering.kernels.layouts import LEFT, LOWER, RIGHT, UPPER, meets
 from tocsin.index.spatial_text.kernels.layouts import Message
 from tocsin.index.spatial_text.kernels.resembling import Weighed
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees
 
 SLACK = 1e-9

@@ -19,7 +19,8 @@ from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import has_all_tokens
-from tocsin.kernels.jit import inlined, inner, prefetch
+from tocsin.jit.decorators import inlined, inner
+from tocsin.jit.intrinsics import prefetch
 from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenLists, next_common
 from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, find_in_tree, register_entering
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.papers.location_aware.rt_trees.kernels.token_sets import TokenSets, next_common
 from tocsin.papers.location_aware.rt_trees.kernels.trees import Trees, find_in_tree, register_entering
 

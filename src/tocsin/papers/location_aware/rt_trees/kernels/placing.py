@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.papers.location_aware.rt_trees.kernels.trees import DEEPEST, Trees
 
 ALL: Final = 2**31

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Seen
 from tocsin.index.spatial_text.kernels.reading import has_token
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.numbers import scattered_32
-from tocsin.kernels.packing import viewed
 
 _DOWN = np.uint64(15)
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tocsin.index.filtering.kernels.layouts import RIGHT, meets
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import has_all_tokens
-from tocsin.kernels.jit import inlined, kernel
-from tocsin.kernels.packing import choose, viewed
+from tocsin.jit.decorators import inlined, kernel
+from tocsin.jit.views import choose, viewed
 
 DEEPEST: Final = 32
 """The largest number of levels of a tree: each has at least twice the nodes of the one above."""

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.code_sets import CodeSets, holds
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.jit import inlined, inner
-from tocsin.kernels.packing import choose
+from tocsin.jit.decorators import inlined, inner
+from tocsin.jit.views import choose
 from tocsin.kernels.searching import place_of
 from tocsin.papers.opindex.conjunctions.kernels import Values, find
 

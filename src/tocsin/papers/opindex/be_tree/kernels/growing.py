@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.code_sets import CodeSets, predicate_on
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.papers.opindex.be_tree.kernels.nodes import (
     WAITING,
     Growing,

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, inner, kernel
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels.numbers import scattered
-from tocsin.kernels.packing import viewed
 
 # Places in `Growing.state`.
 NODES: Final = 0  # c-nodes ever created

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.code_sets import CodeSets, is_met
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.jit import inner
-from tocsin.kernels.packing import choose
+from tocsin.jit.decorators import inner
+from tocsin.jit.views import choose
 from tocsin.papers.opindex.conjunctions.kernels import Values, find
 from tocsin.papers.opindex.k_index.kernels.lists import (
     END,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inner, kernel
+from tocsin.jit.decorators import inner, kernel
 
 
 class OfMembers(NamedTuple):

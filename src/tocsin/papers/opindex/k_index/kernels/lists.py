@@ -11,7 +11,7 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels.searching import place_of
 from tocsin.papers.opindex.conjunctions.kernels import Values
 from tocsin.papers.opindex.k_index.kernels.values import PAIRS_BESIDE, PRESENT, in_domain

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tocsin.index.fields.kernels.code_sets import CodeSets
 from tocsin.index.fields.kernels.keys import HIGHEST, LOWEST
 from tocsin.index.fields.kernels.layouts import Fields
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.numbers import key_of_number, number_of_key
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.searching import place_of
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
 from tocsin.kernels.sorting import stable_order
 from tocsin.papers.opindex.opindex.kernels.layouts import (
     CLAUSE_BITS,

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.papers.opindex.opindex.kernels.building import Simples, signed
 from tocsin.papers.opindex.opindex.kernels.layouts import (
     CLAUSE_BITS,

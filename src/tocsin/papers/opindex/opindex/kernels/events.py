@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import code_of
 from tocsin.index.fields.kernels.layouts import PRESENT, Fields
+from tocsin.jit.decorators import inlined, inner, kernel
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inlined, inner, kernel
 from tocsin.kernels.programs.layouts import Bound, Events, Expressions
 from tocsin.kernels.searching import first_at_least
 from tocsin.papers.opindex.opindex.kernels.layouts import (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.layouts import Fields
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
 from tocsin.kernels.numbers import scattered
 
 # Operators. Each has predicate lists of its own.

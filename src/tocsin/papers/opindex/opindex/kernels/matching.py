@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import prefetch
+from tocsin.jit.views import viewed
 from tocsin.kernels.answers.ordering import SPARE, put_in_order
-from tocsin.kernels.jit import inlined, inner, kernel, prefetch
-from tocsin.kernels.packing import viewed
 from tocsin.kernels.programs.patterns import fits_pattern
 from tocsin.kernels.searching import first_at_least
 from tocsin.papers.opindex.opindex.kernels.events import OpQuestion, read_event, read_prefixes

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from tocsin.index.fields.kernels.keys import Keys
 from tocsin.index.fields.kernels.layouts import HIGHEST_CODE, LOWEST_CODE
+from tocsin.jit.decorators import inner, kernel
 from tocsin.kernels import codes
-from tocsin.kernels.jit import inner, kernel
 from tocsin.kernels.programs.layouts import Expressions
 from tocsin.papers.opindex.opindex.kernels.layouts import AT_LEAST, AT_MOST, DIFFERENT, EQUAL, PATTERN, PREFIX, key_of
 

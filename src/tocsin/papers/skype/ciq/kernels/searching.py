@@ -11,8 +11,8 @@ import numpy as np
 from tocsin.index.window.kernels.disseminating import reach_all
 from tocsin.index.window.kernels.layouts import ALPHA, EXAMINED, NOBODY, NORM, THETA, Interests, State
 from tocsin.index.window.kernels.scoring import score_of
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.papers.skype.ciq.kernels.layouts import AT_END, SLACK, Cells, Ciq
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.window.kernels.layouts import ALPHA, NORM, THETA, Interests, X, Y
-from tocsin.kernels.jit import inlined, inner, kernel
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.views import viewed
 from tocsin.papers.skype.skype.kernels.layouts import Leaves, Postings
 
 

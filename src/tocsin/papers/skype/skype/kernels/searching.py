@@ -11,7 +11,7 @@ import numpy as np
 from tocsin.index.window.kernels.disseminating import reach_all
 from tocsin.index.window.kernels.layouts import EXAMINED, THETA, State
 from tocsin.index.window.kernels.scoring import score_of, shared_with
-from tocsin.kernels.jit import inlined, inner
+from tocsin.jit.decorators import inlined, inner
 from tocsin.papers.skype.skype.kernels.building import retune_postings
 from tocsin.papers.skype.skype.kernels.layouts import NO_RANK, OUT, SLACK, Leaves, Postings, Scratch, Skype
 

@@ -23,7 +23,8 @@ import numba
 from numba.core import config
 from numba.core.codegen import get_host_cpu_features
 
-from tocsin.kernels.compiling.digests import digest_of_all
+from tocsin.jit.compiling.digests import digest_of_all
+from tocsin.jit.switch import LOWERING
 
 SHIPPED: Final = Path(__file__).parents[1] / "compiled"
 """The store of an installed wheel; a checkout has none."""
@@ -32,7 +33,7 @@ VARIABLE: Final = "TOCSIN_KERNELS"
 """The environment variable that lists further stores, with the separator of PATH."""
 
 CHECKED: Final = os.environ.get("TOCSIN_CHECKED") == "1"
-"""Whether kernels check every index, as `lowering.checking` describes. Their machine code has a store of its own."""
+"""Whether kernels check every index, as `jit.checking` describes. Their machine code has a store of its own."""
 
 NONE: Final = "none"
 """The variable's value that turns off all stores but the user's own, even that of a wheel."""
@@ -85,13 +86,18 @@ def readable() -> tuple[Path, ...]:
     if given == NONE or CHECKED:
         return (_users(),)
     stores = [*(Path(one) for one in given.split(os.pathsep) if one), SHIPPED]
-    others = [store / level for store in stores for level in levels()]
+    others = [store / folder_of(level) for store in stores for level in levels()]
     return (_users(), *(folder for folder in others if folder.is_dir()))
+
+
+def folder_of(level: str) -> str:
+    """The name of a target's folder in a store. It says how kernels were lowered and whether they check indices."""
+    return f"{level}{'' if LOWERING else '-plain'}{'-checked' if CHECKED else ''}"
 
 
 def _users() -> Path:
     """The user's store: below `NUMBA_CACHE_DIR`, or in the user's cache folder."""
-    name = f"{target()}-checked" if CHECKED else target()
+    name = folder_of(target())
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR, "kernels", name)
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tocsin" / "kernels" / name

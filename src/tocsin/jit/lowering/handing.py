@@ -7,53 +7,16 @@ of them. A table that a kernel only views is passed as a pointer to these words.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.datamodel import models
-from numba.core.extending import register_model
 from numba.core.ir import Arg, Assign, Del, Expr, FreeVar, Global, Var
 from numba.extending import NativeValue, unbox
 
-from tocsin.kernels.lowering.items import DATA, SHAPE
-
-WORD: Final = ir.IntType(64)
-
-VIEWING: Final[list[Any]] = []
-"""The functions that make a view of a table (`packing.viewed`)."""
-
-
-class Handed(types.Type):  # type: ignore[misc]
-    """The type of a pointer to a table's words."""
-
-    def __init__(self, kind: Any) -> None:
-        self.kind = kind
-        super().__init__(name=f"Handed({kind})")
-
-
-@register_model(Handed)
-class _HandedModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, kind: Handed) -> None:
-        super().__init__(manager, kind, WORD.as_pointer())
-
-
-def slots(kind: Any) -> int:
-    """The number of words that a part of a table takes."""
-    if isinstance(kind, types.BaseTuple):
-        return sum(slots(part) for part in kind.types)
-    return 1 + kind.ndim if isinstance(kind, types.Array) else 1
-
-
-def word_of(builder: Any, kind: Any, number: Any) -> Any:
-    """Convert a number to 64 bits."""
-    if isinstance(number.type, ir.DoubleType):
-        return builder.bitcast(number, WORD)
-    if number.type == WORD:
-        return number
-    return (builder.sext if getattr(kind, "signed", False) else builder.zext)(number, WORD)
+from tocsin.jit.words import DATA, SHAPE, VIEWING, WORD, Handed, slots, word_of
 
 
 @unbox(Handed)

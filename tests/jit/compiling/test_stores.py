@@ -12,11 +12,11 @@ from pathlib import Path
 import numba
 import pytest
 
-from tocsin.kernels.compiling import stores
+from tocsin.jit.compiling import stores
 from tocsin.locks import Lock
 
 KERNEL = """
-from tocsin.kernels.jit import inlined, kernel
+from tocsin.jit.decorators import inlined, kernel
 
 @inlined
 def added(number):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inner, kernel
-from tocsin.kernels.packing import Packed, array_of, hints_of, kind_of, view, viewed
+from tocsin.jit.decorators import inner, kernel
+from tocsin.jit.views import Packed, array_of, hints_of, kind_of, view, viewed
 
 
 class Shelf(NamedTuple):

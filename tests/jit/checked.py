@@ -7,8 +7,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inlined, inner, kernel, load_word
-from tocsin.kernels.packing import Packed, kind_of, view, viewed
+from tocsin.jit.decorators import inlined, inner, kernel
+from tocsin.jit.intrinsics import load_word
+from tocsin.jit.views import Packed, kind_of, view, viewed
 
 
 class Inside(NamedTuple):

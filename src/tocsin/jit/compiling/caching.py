@@ -20,11 +20,10 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile, NullCache, _CacheLocator
 from numba.core.serialize import dumps
 
-from tocsin.kernels.compiling import stores
-from tocsin.kernels.compiling.announcing import Announcement
-from tocsin.kernels.compiling.digests import digest_of, digest_of_layout
-from tocsin.kernels.compiling.interrupting import deferred
-from tocsin.kernels.lowering.libraries import KIND, rebuilt
+from tocsin.jit.compiling import stores
+from tocsin.jit.compiling.announcing import Announcement
+from tocsin.jit.compiling.digests import digest_of, digest_of_layout
+from tocsin.jit.compiling.interrupting import deferred
 from tocsin.locks import Lock
 
 _DAMAGED: Final = (
@@ -38,6 +37,10 @@ _DAMAGED: Final = (
     pickle.PickleError,
 )
 """Errors from reading a file that is incomplete, or that another program wrote."""
+
+
+REBUILDING: Final[dict[str, Callable[[Any, Any], Any]]] = {}
+"""How to rebuild a compiled function, by the kind of its serialised form; Numba rebuilds all others."""
 
 
 class KernelCache(NullCache):  # type: ignore[misc]
@@ -181,7 +184,8 @@ class _Serialized(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes: Final = (_Locator,)
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
-        if payload[0][1] == KIND:
+        rebuilt = REBUILDING.get(payload[0][1])
+        if rebuilt is not None:
             return rebuilt(target_context, payload)
         return super().rebuild(target_context, payload)
 

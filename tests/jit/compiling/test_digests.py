@@ -11,13 +11,13 @@ import pytest
 from reproduce.ir_tree.kernels import changes
 
 from tocsin.index.scored.kernels import cursors
-from tocsin.kernels import jit
-from tocsin.kernels.compiling import digests
-from tocsin.kernels.compiling.caching import _layouts
-from tocsin.kernels.compiling.digests import digest_of
+from tocsin.jit import decorators
+from tocsin.jit.compiling import digests
+from tocsin.jit.compiling.caching import _layouts
+from tocsin.jit.compiling.digests import digest_of
 from tocsin.papers.ranked_pubsub.segment_tree import kernels
 
-KERNEL = "from tocsin.kernels.jit import kernel\nfrom {package}.parts.inner import one\n"
+KERNEL = "from tocsin.jit.decorators import kernel\nfrom {package}.parts.inner import one\n"
 
 
 def package(folder: Path, name: str) -> dict[str, Path]:
@@ -53,8 +53,8 @@ def test_imports_are_followed_from_package_to_package() -> None:
     """From `reproduce` to itself and to tocsin, and within tocsin."""
     own, held = Path(changes.__file__), Path(kernels.__file__)
 
-    assert {own.with_name("nodes.py"), Path(jit.__file__)} <= digests._reached(own)
-    assert {Path(cursors.__file__), Path(jit.__file__)} <= digests._reached(held)
+    assert {own.with_name("nodes.py"), Path(decorators.__file__)} <= digests._reached(own)
+    assert {Path(cursors.__file__), Path(decorators.__file__)} <= digests._reached(held)
     assert own not in digests._reached(held)
 
 
@@ -80,7 +80,7 @@ def test_a_layout_counts_with_the_kernels_beside_it(tmp_path: Path, changed: str
     """And with what these import, but not with what has no kernel: language changes, and no kernel with it."""
     texts = {
         "layout": "",
-        "chosen": "from tocsin.kernels.jit import inlined\nfrom elsewhere.far.called import one\n",
+        "chosen": "from tocsin.jit.decorators import inlined\nfrom elsewhere.far.called import one\n",
         "python": "from elsewhere.own.layout import one\n",
         "called": "one = 1\n",
     }

@@ -50,7 +50,7 @@ def digest_of_layout(layout: type) -> str:
 
 
 def _has_kernels(file: Path) -> bool:
-    return b"from tocsin.kernels.jit import" in file.read_bytes()
+    return b"from tocsin.jit.decorators import" in file.read_bytes()
 
 
 def _reached(file: Path) -> set[Path]:

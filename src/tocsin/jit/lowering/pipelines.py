@@ -16,12 +16,12 @@ from numba.core.typed_passes import (
 )
 from numba.core.untyped_passes import LiteralUnroll, WithLifting
 
-from tocsin.kernels.compiling.stores import CHECKED
-from tocsin.kernels.lowering.counting import counts
-from tocsin.kernels.lowering.handing import HandTables
-from tocsin.kernels.lowering.inference import Inference
-from tocsin.kernels.lowering.items import LowerItems
-from tocsin.kernels.lowering.libraries import Linked, WayIn
+from tocsin.jit.compiling.stores import CHECKED
+from tocsin.jit.lowering.counting import counts
+from tocsin.jit.lowering.handing import HandTables
+from tocsin.jit.lowering.inference import Inference
+from tocsin.jit.lowering.items import LowerItems
+from tocsin.jit.lowering.libraries import Linked, WayIn
 
 _WITHOUT: Final = {WithLifting, LiteralUnroll, NopythonRewrites, DumpParforDiagnostics}
 """Passes for what kernels do not have: `with`, loops over tuples of several types, arithmetic of whole arrays."""

@@ -9,17 +9,9 @@ from numba.core.ir import Const, FreeVar, Global
 from numba.core.lowering import Lower
 from numba.np.arrayobj import load_item, store_item
 
-from tocsin.kernels.compiling.stores import CHECKED
-from tocsin.kernels.lowering.checking import require_below
-
-_COUNT: Final = 0
-"""The place of the count of references in Numba's arrays."""
-
-DATA: Final = 4
-"""The place of the address in Numba's arrays."""
-
-SHAPE: Final = 5
-"""The place of the shape, before that of the strides."""
+from tocsin.jit.checking import require_below
+from tocsin.jit.compiling.stores import CHECKED
+from tocsin.jit.words import COUNTED, DATA, SHAPE
 
 _NUMBERS: Final = (types.Number, types.Boolean)
 
@@ -62,7 +54,7 @@ class LowerItems(Lower):  # type: ignore[misc]
     def _counted(self, kind: Any, value: Any) -> tuple[Any, Any]:
         """An array's own count alone, because Numba would take the whole array apart to find it."""
         if self.context.enable_nrt and isinstance(kind, types.Array):
-            return types.MemInfoPointer(types.voidptr), self.builder.extract_value(value, _COUNT)
+            return types.MemInfoPointer(types.voidptr), self.builder.extract_value(value, COUNTED)
         return kind, value
 
     def _is_simple(self, array: Any, signature: Any) -> bool:

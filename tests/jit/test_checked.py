@@ -22,7 +22,7 @@ def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_kernel_refuses_to_read_or_write_beyond_an_array() -> None:
     """Through views, packed tables, nested tables, two dimensions, and words of eight bytes."""
-    done = checked("-m", "tests.kernels.checked")
+    done = checked("-m", "tests.jit.checked")
 
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tocsin.kernels import jit
+from tocsin.jit import decorators
 
 MOST = 155
 """Functions that README's first example compiles, Numba's own included: 152, 13 CPU seconds; 292 once."""
@@ -36,7 +36,7 @@ class Listener(event.Listener):
 event.register("numba:compile", Listener())
 
 mixed = []
-from tocsin.kernels.lowering.inference import Inference
+from tocsin.jit.lowering.inference import Inference
 infer = Inference.run_pass
 def watched(self, state):
     done = infer(self, state)
@@ -69,7 +69,7 @@ print(json.dumps(mixed))
 def test_only_straight_lines_are_pasted() -> None:
     """Numba was seen to go wrong with branches and loops."""
     branches = ast.For | ast.While | ast.If | ast.IfExp | ast.BoolOp
-    for file in Path(jit.__file__).parents[1].rglob("*.py"):
+    for file in Path(decorators.__file__).parents[1].rglob("*.py"):
         for one in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(one, ast.FunctionDef) and any(ast.unparse(d) == "pasted" for d in one.decorator_list):
                 parts = list(ast.walk(one))
@@ -85,7 +85,7 @@ COSTLY = {"sort", "argsort", "partition", "median", "max", "min", "sum", "cumsum
 def test_kernels_use_nothing_of_numpy_that_is_many_functions() -> None:
     """Sorts are in `kernels/sorting.py`; a sum is a loop. To assign a slice or a row compiles 37 functions."""
     found = []
-    for file in Path(jit.__file__).parents[1].rglob("*.py"):
+    for file in Path(decorators.__file__).parents[1].rglob("*.py"):
         for one in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(one, ast.FunctionDef) and DECORATORS & {ast.unparse(d) for d in one.decorator_list}:
                 found += [f"{file.name}: {ast.unparse(part)}" for part in ast.walk(one) if _is_costly(part)]

@@ -23,21 +23,18 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
-from numba.core.datamodel import models
-from numba.core.extending import register_model
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, overload
-from numba.np.arrayobj import make_array, mark_positive
+from numba.extending import infer_getattr, intrinsic, models, overload, register_model
+from numba.np.arrayobj import make_array, mark_positive, populate_array
 
-from tocsin.kernels.compiling.digests import digest_of_layout
-from tocsin.kernels.jit import INLINED
-from tocsin.kernels.lowering.handing import VIEWING, WORD, Handed, slots, word_of
-from tocsin.kernels.lowering.items import DATA, SHAPE
+from tocsin.jit.compiling.digests import digest_of_layout
+from tocsin.jit.decorators import INLINED
+from tocsin.jit.switch import LOWERING
+from tocsin.jit.words import DATA, ITEMS, SHAPE, VIEWING, WORD, Handed, number_of, slots, word_of
 
 Table = TypeVar("Table")
 Element = TypeVar("Element")
-_COUNT = 2  # the place of the number of items in Numba's arrays
 
 
 def view_of(layout: type, *parts: Any) -> Any:
@@ -182,17 +179,12 @@ def _read(context: Any, builder: Any, kind: View, pointer: Any, name: str) -> An
     if isinstance(part, numba.types.NoneType):
         return context.get_dummy_value()
     if not isinstance(part, numba.types.Array):
-        return _number_of(context, builder, part, builder.load(place))
+        return number_of(context, builder, part, builder.load(place))
     return _array_at(context, builder, part, place)
 
 
 def _array_at(context: Any, builder: Any, kind: Any, place: Any) -> Any:
-    """A borrowed array, from the address and the shape at a place.
-
-    It is built as a value, with few instructions: views are read so often that their code is most of what LLVM is
-    given.
-    """
-    made = context.get_value_type(kind)
+    """A borrowed array, from the address and the shape at a place."""
     item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     shape = []
     for d in range(kind.ndim):
@@ -202,23 +194,25 @@ def _array_at(context: Any, builder: Any, kind: Any, place: Any) -> Any:
     strides = [ir.Constant(WORD, item)]
     for extent in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], extent))
+    made = context.get_value_type(kind)
     data = builder.inttoptr(builder.load(place), made.elements[DATA])
-    count = functools.reduce(builder.mul, shape)
-    array = ir.Constant(made, [None, None, 0, item, None, [0] * kind.ndim, [0] * (kind.ndim - 1) + [item]])
-    array = builder.insert_value(builder.insert_value(array, data, DATA), count, _COUNT)
-    for d in range(kind.ndim):
+    if LOWERING:
+        return _array_of(builder, made, item, data, shape, strides)
+    array = make_array(kind)(context, builder)
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=ir.Constant(WORD, item), meminfo=None)
+    return array._getvalue()
+
+
+def _array_of(builder: Any, made: Any, item: int, data: Any, shape: list[Any], strides: list[Any]) -> Any:
+    """An array as a value, with few instructions: views are read so often that their code is most of what LLVM gets."""
+    count, dimensions = functools.reduce(builder.mul, shape), len(shape)
+    array = ir.Constant(made, [None, None, 0, item, None, [0] * dimensions, [0] * (dimensions - 1) + [item]])
+    array = builder.insert_value(builder.insert_value(array, data, DATA), count, ITEMS)
+    for d in range(dimensions):
         array = builder.insert_value(array, shape[d], [SHAPE, d])
-        if d < kind.ndim - 1:
+        if d < dimensions - 1:
             array = builder.insert_value(array, strides[d], [SHAPE + 1, d])
     return array
-
-
-def _number_of(context: Any, builder: Any, kind: Any, word: Any) -> Any:
-    """Convert 64 bits to a number."""
-    made = context.get_value_type(kind)
-    if isinstance(made, ir.DoubleType):
-        return builder.bitcast(word, made)
-    return word if made == WORD else builder.trunc(word, made)
 
 
 @intrinsic

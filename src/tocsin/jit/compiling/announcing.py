@@ -17,6 +17,8 @@ _SECONDS_A_FUNCTION: Final = 0.12
 """From the README's first answer: 13 CPU seconds for 117 functions, Numba's own not counted."""
 
 _WORTH_A_LINE_S: Final = 2.0
+_COMPILED: Final = "numba:compile"
+"""Numba's name for the event that a function is compiled."""
 
 
 class Announcement:
@@ -33,8 +35,7 @@ class Announcement:
         words = f"compiling {function.__name__}, once"
         if sys.stderr.isatty():
             self._bar = tqdm(total=functions, desc=f"tocsin: {words}", leave=False, unit=" functions")
-            self._listener = _Listener(self._bar)
-            event.register("numba:compile", self._listener)
+            self._stop = tell_compilations(self._advance)
         else:
             hint = "" if Announcement._has_hinted else "; `tocsin warm` compiles all of them ahead of time"
             Announcement._has_hinted = True
@@ -43,21 +44,34 @@ class Announcement:
     def end(self) -> None:
         """Remove the bar."""
         if self._bar is not None:
-            event.unregister("numba:compile", self._listener)
+            self._stop()
             self._bar.close()
             self._bar = None
 
+    def _advance(self, _: str) -> None:
+        if self._bar is not None:
+            self._bar.total = max(self._bar.total, self._bar.n + 1)
+            self._bar.update()
 
-class _Listener(event.Listener):  # type: ignore[misc]
-    def __init__(self, bar: tqdm) -> None:
-        self._bar = bar
+
+class _Compilations(event.Listener):  # type: ignore[misc]
+    """Calls a function with the name of each function that was compiled."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
 
     def on_start(self, event: Any) -> None:
-        """Numba requires this method; the bar moves only when a function is finished."""
+        """Numba requires this method; a function counts when it is finished."""
 
     def on_end(self, event: Any) -> None:
-        self._bar.total = max(self._bar.total, self._bar.n + 1)
-        self._bar.update()
+        self._tell(event.data["dispatcher"].py_func.__name__)
+
+
+def tell_compilations(tell: Callable[[str], None]) -> Callable[[], None]:
+    """Call `tell` with the name of each function that this process compiles; returns what ends that."""
+    listener = _Compilations(tell)
+    event.register(_COMPILED, listener)
+    return lambda: event.unregister(_COMPILED, listener)
 
 
 def _compiled_with(function: Callable[..., Any]) -> set[Callable[..., Any]]:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tocsin.kernels.jit import inner, kernel
-from tocsin.kernels.lowering.handing import Handed
-from tocsin.kernels.lowering.libraries import Linked, WayIn
-from tocsin.kernels.lowering.pipelines import LinkedPipeline, Pipeline
-from tocsin.kernels.packing import viewed
+from tocsin.jit.decorators import inner, kernel
+from tocsin.jit.lowering.handing import Handed
+from tocsin.jit.lowering.libraries import Linked, WayIn
+from tocsin.jit.lowering.pipelines import LinkedPipeline, Pipeline
+from tocsin.jit.views import viewed
 
 
 class Inner(NamedTuple):

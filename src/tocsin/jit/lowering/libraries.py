@@ -13,6 +13,8 @@ import llvmlite.binding as llvm
 from numba.core.codegen import CPUCodegen, JITCodeLibrary
 from numba.core.compiler import CompileResult
 
+from tocsin.jit.compiling.caching import REBUILDING
+
 KIND = "linked"
 """Marks the serialised form of a `Linked`."""
 
@@ -87,3 +89,6 @@ def rebuilt(context: Any, payload: Any) -> Any:
         reload_init=reload,
         referenced_envs=others,
     )
+
+
+REBUILDING[KIND] = rebuilt

@@ -1,1 +1,0 @@
-"""How Numba lowers kernels: its passes and libraries, changed so that kernels compile faster (decision 0071)."""
