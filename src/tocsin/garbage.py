@@ -2,6 +2,9 @@
 
 The collector examines all objects again and again as more of them are made. Objects that are set aside, or frozen, are
 never examined again. They are freed when nothing refers to them, but not if they refer to each other.
+
+Only processes that tocsin starts, or that run its tasks alone, use this: its commands, `tocsin serve`, the processes
+that compile kernels, and Spark's Python workers. `import tocsin`, and all that it offers, leave the collector alone.
 """
 
 from __future__ import annotations
@@ -12,25 +15,6 @@ from contextlib import contextmanager
 from typing import Final
 
 _RARELY: Final = (50_000, 20, 50)
-
-
-@contextmanager
-def pausing() -> Iterator[None]:
-    """Collect nothing while modules are imported, in a process whose settings are its owner's.
-
-    They are as before afterwards. What was made so far is then as old as can be, and seldom examined.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():  # else it would thaw what the owner froze
-            gc.freeze()
-            gc.unfreeze()
-        gc.enable()
 
 
 @contextmanager

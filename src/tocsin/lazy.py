@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
 from tocsin.errors import needing
-from tocsin.garbage import pausing
 
 
 def lazy_names(
@@ -23,11 +21,8 @@ def lazy_names(
     """
 
     def module(name: str) -> Any:
-        path = f"{package}.{name}"
-        # A module is no garbage. The collector would take a sixth of the time of the first import.
-        collecting = nullcontext() if path in sys.modules else pausing()
-        with collecting, nullcontext() if extra is None else needing(extra):
-            return importlib.import_module(path)
+        with nullcontext() if extra is None else needing(extra):
+            return importlib.import_module(f"{package}.{name}")
 
     def get(name: str) -> Any:
         is_special = name.startswith("__")
