@@ -13,10 +13,8 @@ from tocsin.client import (
 from tocsin.engine import (
     Answer,
     DurableEngine,
-    DurableFences,
     Engine,
     EngineStats,
-    Fences,
     Matches,
     Stats,
     explain,
@@ -50,6 +48,7 @@ from tocsin.model.subscription import Match, Reject, Removal, Report, Subscripti
 from tocsin.model.texts import Text
 from tocsin.model.values import Range
 from tocsin.model.window import Change
+from tocsin.monitor import DurableFences, Fences
 from tocsin.records import Conjunctions, SparseEvents
 from tocsin.window import DurableWindow, Window, WindowAnswer, WindowExplanation, WindowStats
 

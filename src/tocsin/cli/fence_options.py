@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tocsin.engine import Fences
-from tocsin.engine.fence_files import read_options
-from tocsin.engine.matcher import Matching
 from tocsin.errors import InvalidInput
 from tocsin.model.fence import number_of_seconds, seconds_of
+from tocsin.monitor import Fences
+from tocsin.monitor.files import read_options
+from tocsin.monitor.following import Matching
 
 _NAMES: Final = (
     "key",

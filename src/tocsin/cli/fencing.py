@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -30,17 +30,14 @@ from tocsin.cli.options import (
 )
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log, warn
 from tocsin.cli.stopping import Stop, stopping
-from tocsin.encoding import Points
-from tocsin.engine import Answer, Engine, Fences
+from tocsin.engine import Answer, Engine
 from tocsin.engine.durable.current import Following, current_engine
-from tocsin.engine.following import FollowedEvent
 from tocsin.engine.loading import is_index
 from tocsin.engine.matching import EVENT_KEY
-from tocsin.engine.trails import Trail
-from tocsin.engine.witness import Witness
+from tocsin.engine.questions import View
 from tocsin.errors import InvalidInput
-from tocsin.model.fence import Followed
 from tocsin.model.subscription import Notice, SubscriptionId
+from tocsin.monitor import Fences
 from tocsin.progress import ShareBar
 from tocsin.records import open_writer, output_format
 from tocsin.records.files import STANDARD
@@ -103,6 +100,8 @@ def run(given: argparse.Namespace) -> int:
     with reject_log(given.errors, folds=True) as log:
         engine, warnings = _engine(given, log)
         course = _Course(given, fences_of(given, engine), log, with_conditions=len(engine) <= FEW)
+        if isinstance(engine, _Following):
+            engine.events = lambda: course.events
         with stopping() as stop:
             course.follow(stop, every_s)
             course.save()
@@ -219,24 +218,16 @@ class _Following:
     """The subscriptions of an index; each batch uses the newest version."""
 
     def __init__(self, folder: str) -> None:
-        self._events = 0
+        self.events: Callable[[], int] = lambda: 0
         following = Following(Path(folder))
-        self._newest = newest_told(folder, following.now, lambda: self._events, following.mark)
+        self._newest = newest_told(folder, following.now, lambda: self.events(), following.mark)
 
     def __len__(self) -> int:
         return len(self._newest())
 
-    def followed(self, *given: Any, **options: Any) -> tuple[Answer, Witness]:
-        answer, witness = self._newest().followed(*given, **options)
-        self._events += answer.stats.events
-        return answer, witness
-
-    def followed_one(self, event: Mapping[str, Any], followed: Followed, trail: Trail | None = None) -> FollowedEvent:
-        self._events += 1
-        return self._newest().followed_one(event, followed, trail)
-
-    def columns_read(self, also: Collection[str], *, points: Points | None = None) -> Callable[[str], bool]:
-        return self._newest().columns_read(also, points=points)
+    @property
+    def view(self) -> View:
+        return self._newest().view
 
     def payload(self, id: SubscriptionId) -> Any:
         return self._newest().payload(id)

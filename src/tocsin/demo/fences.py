@@ -23,9 +23,10 @@ import pyarrow.parquet as pq
 from tocsin.demo import pictures
 from tocsin.demo.flights import airfields, flight_table
 from tocsin.demo.pictures import Points
-from tocsin.engine import Engine, Fences
+from tocsin.engine import Engine
 from tocsin.errors import InvalidInput, needing
 from tocsin.language.distances import EARTH_M
+from tocsin.monitor import Fences
 
 DAY: Final = "2013-07-22"
 """A summer Monday of thunderstorms."""

@@ -2,16 +2,13 @@
 
 `store` holds the sources (segments and a delta) and serialises changes. `merging` keeps the number of sources small.
 `saving` writes them to disk. `matching` sends any source of events through their snapshots (`segment.snapshots`).
-`fences` follows objects from event to event.
 """
 
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.durable.engine import DurableEngine
-from tocsin.engine.durable.fences import DurableFences
 from tocsin.engine.engine import Engine
 from tocsin.engine.engine_stats import EngineStats
 from tocsin.engine.explaining import explain
-from tocsin.engine.fences import Fences
 from tocsin.engine.loading import load_segments
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Matched, Request, empty_table, match_chunks
@@ -22,10 +19,8 @@ from tocsin.engine.weighing import idf
 __all__ = [
     "Answer",
     "DurableEngine",
-    "DurableFences",
     "Engine",
     "EngineStats",
-    "Fences",
     "Matched",
     "Matches",
     "Request",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +17,13 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points, checked_points, encode_chunk, with_coordinates, without_places
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import raise_first, require_some
-from tocsin.engine.misnamed import misnamed, no_degrees, pathless
+from tocsin.engine.misnamed import misnamed, no_degrees
 from tocsin.engine.named import NAMED_TYPE, NamedParts
 from tocsin.engine.notices import notices_of
 from tocsin.engine.notices.exchanged import latitude_first
 from tocsin.engine.notices.texts import texts_of_all
 from tocsin.engine.rooms import Room
 from tocsin.engine.seen import Seen
-from tocsin.engine.trails import Trail
-from tocsin.engine.witness import Witness
 from tocsin.errors import InvalidInput
 from tocsin.index import at_moment, question_of
 from tocsin.kernels.answers.columns import repeated
@@ -47,6 +45,25 @@ EVENT_KEY: Final = "event_key"
 PASSED: Final = "passed"
 
 
+class Observer(Protocol):
+    """Follows the events of a source while they are matched, in order. Its key is the `event_key` of the request."""
+
+    key_option: str
+    """The option that names the key, for warnings."""
+
+    has_lines: bool
+    """Whether the answer has a column `passed`, with the matches of `lines`."""
+
+    def see(self, batches: Sequence[EventBatch]) -> None:
+        """Take note of encoded events, before they are matched."""
+
+    def lines(self, batches: Sequence[EventBatch], keys: Mapping[int, Any]) -> tuple[list[EventBatch], list[int]]:
+        """Events to match besides, and their rows, from encoded events and the key of each row."""
+
+    def notices(self, wanted: Wanted, seen: Seen) -> Iterable[Notice]:
+        """Further warnings about the events."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """The options of a match, as in `match`. Pieces of at most about `piece_matches` matches bound memory."""
@@ -65,10 +82,9 @@ class Request:
     piece_matches: int = 4_000_000
     texts: Mapping[str, Text] = field(default_factory=dict)  # further attributes that are texts
     no_places: tuple[tuple[float, float], ...] = ()  # points that mean "position not known"
-    witness: Witness | None = None  # keeps the events, to tell more about single ones
     now: Instant | NDArray[np.int64] | None = None  # the present, or that of each row; None: when a piece is matched
     room: Room | None = None  # the bytes that the matches may take
-    trail: Trail | None = None  # last positions of objects by `event_key`; adds a column of matches along their lines
+    observer: Observer | None = None  # sees the events one piece after the other, and adds to answers and warnings
 
     def __post_init__(self) -> None:
         question_of(self.ranking)  # raises an error for an unknown ranking
@@ -148,18 +164,18 @@ def warnings_of(snapshots: Snapshots, request: Request, seen: Seen, *, of_option
         schema=request.schema,
         points=request.points,
         event_key=request.event_key,
-        key_option="event_key" if request.witness is None else "key",  # the name of the option in Fences
+        key_option="event_key" if request.observer is None else request.observer.key_option,
         ranking=request.ranking,
     )
     others = [*latitude_first(texts_of_all(snapshots), request.points, seen), *no_degrees(seen, snapshots.wanted)]
-    paths = [] if request.trail is None else pathless(snapshots.wanted, seen, request.trail)
-    return [*options, *paths, *others, *(() if of_options else notices_of(snapshots, seen))]
+    observed = [] if request.observer is None else request.observer.notices(snapshots.wanted, seen)
+    return [*options, *observed, *others, *(() if of_options else notices_of(snapshots, seen))]
 
 
 def _whole(snapshots: Snapshots, request: Request, tables: list[pa.Table]) -> pa.Table:
     """The tables of all pieces as one, with the keys converted to one type."""
     for place, name in enumerate(request.beside, 1):
-        keys = joined_keys([part[name].combine_chunks() for part in tables], exact=request.witness is not None)
+        keys = joined_keys([part[name].combine_chunks() for part in tables], exact=request.observer is not None)
         tables = [part.set_column(place, name, key) for part, key in zip(tables, keys, strict=True)]
     if request.beside:
         return pa.concat_tables(tables) if tables else empty_table(snapshots, request)
@@ -199,9 +215,7 @@ def match_chunks(
         wants = with_coordinates(now.wanted, request.points) if request.points else now.wanted
         return _match_piece(now, chunk, request, wants, seen)
 
-    threads = (
-        1 if request.trail is not None or request.witness is not None else workers(request.threads)
-    )  # one piece after the other
+    threads = workers(request.threads) if request.observer is None else 1  # one piece after the other
     for part in in_order(cut, answered, threads, lambda chunk: chunk.done is None):
         if request.strict and part.rejects:
             raise_first(part.rejects, "event")
@@ -240,8 +254,8 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
         batches = [without_places(batch, request.no_places) for batch in batches]
     if wanted.clock:
         batches = _at_moments(batches, request.now)
-    if request.witness is not None:
-        request.witness.add(batches)
+    if request.observer is not None:
+        request.observer.see(batches)
     rejects = sorted([*refused, *(r for batch in batches for r in batch.rejects)], key=lambda reject: reject.row)
     if request.event_key is not None and rejects:
         rejects = with_keys(rejects, chunk, request.event_key)
@@ -256,8 +270,9 @@ def _match_piece(snapshots: Snapshots, chunk: Chunk, request: Request, wanted: W
     stats.events = len(rows)
     if request.lists:
         table = _as_lists(table, rows, served)
-    if request.trail is not None:
-        table = table.append_column(PASSED, _passed(snapshots, chunk, batches, request, rows))
+    if request.observer is not None and request.observer.has_lines:
+        passed = _passed(snapshots, chunk, batches, request, request.observer, rows)
+        table = table.append_column(PASSED, passed)
     if request.beside:
         distinct, which = np.unique(table["event"].to_numpy(), return_inverse=True)
         for place, (name, attribute) in enumerate(request.beside.items(), 1):
@@ -281,12 +296,16 @@ def _at_moments(batches: list[EventBatch], now: Instant | NDArray[np.int64] | No
 
 
 def _passed(
-    snapshots: Snapshots, chunk: Chunk, batches: list[EventBatch], request: Request, rows: NDArray[np.int64]
+    snapshots: Snapshots,
+    chunk: Chunk,
+    batches: list[EventBatch],
+    request: Request,
+    observer: Observer,
+    rows: NDArray[np.int64],
 ) -> pa.Array:
-    """The matches along the lines from the objects' last positions, as a list for each row."""
-    assert request.trail is not None
+    """The matches of the observer's further events, as a list for each row."""
     keys = key_values(keys_at(chunk, rows, request.event_key or ""))
-    lines, moved = request.trail.lines(batches, dict(zip(rows.tolist(), keys, strict=True)))
+    lines, moved = observer.lines(batches, dict(zip(rows.tolist(), keys, strict=True)))
     if not lines:
         return pa.nulls(len(rows), _schema(snapshots, request, lists=True).field("subscription").type)
     table = _match_batches(snapshots, lines, request, Stats())
@@ -360,7 +379,7 @@ def empty_table(snapshots: Snapshots, request: Request) -> pa.Table:
     table = _schema(snapshots, request, request.lists).empty_table()
     for place, name in enumerate(request.beside, 1):
         table = table.add_column(place, name, pa.array([], pa.large_string()))
-    if request.trail is not None:
+    if request.observer is not None and request.observer.has_lines:
         table = table.append_column(PASSED, table["subscription"])
     return table
 

@@ -6,12 +6,11 @@ A misspelt option is not an error, because later events may have the name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points
 from tocsin.engine.seen import Seen
-from tocsin.engine.trails import Trail
 from tocsin.kernels import codes
 from tocsin.language import name_text
 from tocsin.language.nearest import nearest
@@ -19,8 +18,6 @@ from tocsin.language.operators.distance import DISTANCE
 from tocsin.model.ranking import Ranking, Relaxed
 from tocsin.model.subscription import Notice
 from tocsin.spelling import option
-
-_PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE
 
 
 def misnamed(
@@ -62,21 +59,6 @@ def _is_object(name: str, pair: tuple[str, str]) -> str:
     return f"{name_text(name)} is an object; write {other}={pair[0]}:{pair[1]}, and ask about {other}"
 
 
-def pathless(wanted: Wanted, seen: Seen, trail: Trail) -> Iterator[Notice]:
-    """A warning if no event has a point under the name of a trail, so that no crossings are found."""
-    if trail.has_points or not seen.events:
-        return
-    places = [name for name in wanted.numbers if name != trail.path and _is_place(seen, name)]
-    near = nearest(trail.path, places) or (places[0] if len(places) == 1 else None)
-    reason = "no event has a point there" if trail.path in wanted else f"no subscription uses {name_text(trail.path)}"
-    yield Notice(trail.path, option("path", trail.path), f"{reason}{_meant(near)}", 0, None)
-
-
-def _is_place(seen: Seen, name: str) -> bool:
-    types = seen.types.get(name, 0)
-    return bool(types & _PLACES) or (types == 1 << codes.LIST and name not in seen.no_places)
-
-
 def no_degrees(seen: Seen | None, wanted: Wanted, prefix: str = "") -> Iterator[Notice]:
     """A warning for each attribute in the subscriptions with coordinates that are not longitude and latitude."""
     if seen is None:
@@ -111,13 +93,13 @@ def _asked(wanted: Wanted) -> set[str]:
 def _unasked(option: str, name: str, asked: Iterable[str], *, is_sure: bool = False) -> Iterator[Notice]:
     near = nearest(name, asked)
     if near or is_sure:
-        yield Notice(name, option, f"no subscription uses {name_text(name)}{_meant(near)}", 0, None)
+        yield Notice(name, option, f"no subscription uses {name_text(name)}{meant(near)}", 0, None)
 
 
 def absent(option: str, name: str, seen: Seen) -> Notice:
     """A warning that no event has the attribute that an option names."""
-    return Notice(name, option, f"no event has {name_text(name)}{_meant(nearest(name, seen.names()))}", 0, None)
+    return Notice(name, option, f"no event has {name_text(name)}{meant(nearest(name, seen.names()))}", 0, None)
 
 
-def _meant(near: str | None) -> str:
+def meant(near: str | None) -> str:
     return f"; did you mean {name_text(near)}?" if near else ""

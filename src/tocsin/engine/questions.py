@@ -1,11 +1,11 @@
-"""What an engine is asked: matches of one event, of a source of events, or of events that fences follow."""
+"""What an engine is asked: matches of one event, or of a source of events."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tocsin.columns.events.forms import encode_one
 from tocsin.encoding import Points
 from tocsin.engine.answer import Answer, Stats
-from tocsin.engine.followed_set import FollowedSet
 from tocsin.engine.matches import Matches
 from tocsin.engine.matching import Request, answer_of, answers_of
 from tocsin.engine.misnamed import misnamed, no_degrees
@@ -23,12 +22,14 @@ from tocsin.engine.notices.exchanged import latitude_first
 from tocsin.engine.notices.texts import texts_of_all
 from tocsin.engine.only import Only, restricted
 from tocsin.engine.seen import seen_in
-from tocsin.engine.store import Reading
+from tocsin.engine.store import Reading, Store
+from tocsin.engine.subscription_set import SubscriptionSet
 from tocsin.errors import RecordError
 from tocsin.index import at_moment
 from tocsin.model.instants import given_moment, given_moments, present
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Notice, Row, one_event
+from tocsin.model.texts import Text
 from tocsin.progress import Progress, reporting
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events
@@ -36,8 +37,37 @@ from tocsin.schemas import with_schema
 from tocsin.segment import Snapshots
 
 
-class Questions(FollowedSet):
+class View(NamedTuple):
+    """An engine's subscriptions, for those who match events in ways of their own.
+
+    Attributes
+    ----------
+    store : Store
+        Where each subscription is.
+    texts : mapping of str to Text
+        Attributes of all events that are texts.
+    reading : callable
+        Holds all subscriptions as they are when it is called, in a `with` statement.
+    """
+
+    store: Store
+    texts: Mapping[str, Text]
+    reading: Callable[[], Reading]
+
+
+class Questions(SubscriptionSet):
     """Subscriptions that can be matched against events. `Engine` says more."""
+
+    @property
+    def view(self) -> View:
+        """The subscriptions as `Fences` and other parts of tocsin read them.
+
+        Returns
+        -------
+        View
+            It reads them as they are at any moment.
+        """
+        return View(self._store, self._texts, self._reading)
 
     def _reading(self) -> Reading:
         """The sources at this moment. Starts a merge if examining the delta has become too slow."""

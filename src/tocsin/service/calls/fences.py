@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from tocsin.engine import Engine, Fences
+from tocsin.engine import Engine
 from tocsin.language import to_text
+from tocsin.monitor import Fences
 from tocsin.service import bodies
 from tocsin.service.api import IF_MATCH, IF_NONE, LIMIT, Call, Exchange, Option, answered, empty, named_page
 from tocsin.service.calls.subscriptions import parsed

@@ -15,12 +15,8 @@ from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from tocsin.engine import Engine, Fences
-from tocsin.engine.durable.fences import changed_objects, tracking_of
-from tocsin.engine.fence_notices import FenceNotes
-from tocsin.engine.fence_tables import FurtherColumns
-from tocsin.engine.tracking import note_radii, rows_of
-from tocsin.engine.witness import Witness
+from tocsin.engine import Engine
+from tocsin.engine.matching import Request
 from tocsin.errors import RecordError
 from tocsin.language.evaluate import evaluate
 from tocsin.language.stored import stored_expression
@@ -28,6 +24,13 @@ from tocsin.model.elements import values_for
 from tocsin.model.expression import Expression
 from tocsin.model.fence import FenceChange
 from tocsin.model.texts import Text
+from tocsin.monitor import Fences
+from tocsin.monitor.durable import changed_objects, tracking_of
+from tocsin.monitor.following import matches_of
+from tocsin.monitor.notes import FenceNotes
+from tocsin.monitor.tables import FurtherColumns
+from tocsin.monitor.tracking import note_radii, rows_of
+from tocsin.monitor.witness import Witness
 from tocsin.records import ObjectChunk
 from tocsin.records.json_lines import parse_line
 from tocsin.service.changes import FREE, Guard
@@ -73,9 +76,8 @@ class HostedFence:
         also = FurtherColumns(followed.time, None).attributes
         also = [*also, *([] if followed.accuracy is None else [followed.accuracy])]
         chunk: Any = ObjectChunk(list(records))
-        answer, self._witness = self.areas.followed(
-            chunk, followed.key, also, threads=1, no_places=followed.no_places, seen=self.notes.seen
-        )
+        request = Request(lists=True, threads=1, event_key=followed.key, also=tuple(also), no_places=followed.no_places)
+        answer, self._witness = matches_of(self.areas.view, chunk, request, None, self.notes.seen)
         note_radii(self._witness, answer.table, followed, len(also) - 1)
         self._rows = {row[0]: row for row in rows_of(answer.table, followed, self.notes.times)}
 

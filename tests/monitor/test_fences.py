@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tocsin
-from tests.engine.fence_samples import ZONES, drive, engine_of, events, told
+from tests.monitor.fence_samples import ZONES, drive, engine_of, events, told
 from tests.naive import fences as naive
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tocsin
-from tests.engine.fence_samples import drive, engine_of, events, told
+from tests.monitor.fence_samples import drive, engine_of, events, told
 
 CROSSED = {
     "thin": "S_INTERSECTS(location, BBOX(1.2, 0, 1.8, 9))",

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from tocsin.engine.accuracies import radius_of
-from tocsin.engine.clocks import CommonClock
-from tocsin.engine.fence_notices import TimeReader
 from tocsin.engine.matching import EVENT_KEY, PASSED
-from tocsin.engine.trails import BEFORE, Trail
-from tocsin.engine.witness import Witness
 from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits, plain_key, problem_of
 from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.monitor.accuracies import radius_of
+from tocsin.monitor.clocks import CommonClock
+from tocsin.monitor.notes import TimeReader
+from tocsin.monitor.trails import BEFORE, Trail
+from tocsin.monitor.witness import Witness
 from tocsin.records.keys import key_values
 
 

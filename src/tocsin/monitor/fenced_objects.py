@@ -10,16 +10,16 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from tocsin.engine.fence_files import write_fences
-from tocsin.engine.matcher import Matching
-from tocsin.engine.tracking import Tracking
-from tocsin.engine.trails import Trail
 from tocsin.model.fence import ObjectKey
 from tocsin.model.showing import html_table, refuse_pickling
 from tocsin.model.subscription import SubscriptionId
+from tocsin.monitor.files import write_fences
+from tocsin.monitor.following import Matching
+from tocsin.monitor.tracking import Tracking
+from tocsin.monitor.trails import Trail
 
 if TYPE_CHECKING:
-    from tocsin.engine.durable.fences import DurableFences
+    from tocsin.monitor.durable import DurableFences
 
 
 _MOST_SHOWN: Final = 10
@@ -189,7 +189,7 @@ class FencedObjects:
         ...     fences.inside(7)
         ['city']
         """
-        from tocsin.engine.durable.fences import open_fences
+        from tocsin.monitor.durable import open_fences
 
         given = {
             "key": key,

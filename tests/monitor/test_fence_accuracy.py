@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
-from tests.engine.fence_samples import told
+from tests.monitor.fence_samples import told
 from tocsin.cli.main import main
-from tocsin.engine.accuracies import radius_of, truth_within
 from tocsin.language import parse
 from tocsin.language.evaluate import evaluate
 from tocsin.model.values import Point
+from tocsin.monitor.accuracies import radius_of, truth_within
 
 CONDITIONS = [
     "S_INTERSECTS(loc, BBOX(0, 0, 1, 1))",

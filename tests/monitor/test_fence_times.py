@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 
 import tocsin
-from tests.engine.fence_samples import ZONES, drive, engine_of, told
+from tests.monitor.fence_samples import ZONES, drive, engine_of, told
 
 
 def test_one_without_a_time_keeps_nobody() -> None:

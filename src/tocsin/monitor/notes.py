@@ -8,8 +8,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tocsin.engine.misnamed import absent
+from tocsin.columns.events.wanted import Wanted
+from tocsin.engine.misnamed import absent, meant
 from tocsin.engine.seen import Seen
+from tocsin.kernels import codes
+from tocsin.language import name_text
 from tocsin.language.nearest import nearest
 from tocsin.model.instants import MICROSECONDS, read_instant
 from tocsin.model.subscription import Notice
@@ -137,3 +140,21 @@ class FenceNotes:
         if event_key is None or self._with_key or not self._rows:
             return found
         return [absent(option("event_key", event_key), event_key, self.seen), *found]
+
+
+_PLACES: Final = 1 << codes.GEOMETRY | 1 << codes.SHAPE
+
+
+def pathless(wanted: Wanted, seen: Seen, path: str) -> Iterator[Notice]:
+    """A warning that no event has a point under the name of `path`, so that no crossings are found."""
+    if not seen.events:
+        return
+    places = [name for name in wanted.numbers if name != path and _is_place(seen, name)]
+    near = nearest(path, places) or (places[0] if len(places) == 1 else None)
+    reason = "no event has a point there" if path in wanted else f"no subscription uses {name_text(path)}"
+    yield Notice(path, option("path", path), f"{reason}{meant(near)}", 0, None)
+
+
+def _is_place(seen: Seen, name: str) -> bool:
+    types = seen.types.get(name, 0)
+    return bool(types & _PLACES) or (types == 1 << codes.LIST and name not in seen.no_places)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tocsin.engine.durable.engine import DurableEngine
-from tocsin.engine.fence_files import state_of, visits_of
-from tocsin.engine.fences import Fences
-from tocsin.engine.matcher import Matching
-from tocsin.engine.tracking import Tracking
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.model.fence import ObjectKey, Visits
+from tocsin.monitor.fences import Fences
+from tocsin.monitor.files import state_of, visits_of
+from tocsin.monitor.following import Matching
+from tocsin.monitor.tracking import Tracking
 from tocsin.store import Committer, Database, Writer, check_sync, refuse_others, require_no_window
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tocsin
-from tests.engine.fence_samples import ZONES, drive, engine_of, told
+from tests.monitor.fence_samples import ZONES, drive, engine_of, told
 
 FAR = 10**9
 STEPS = st.lists(st.tuples(st.integers(0, 10), st.sampled_from("abw"), st.sampled_from([1, 9])), max_size=25)

@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tocsin.engine.answer import Answer
-from tocsin.engine.fence_notices import FenceNotes
 from tocsin.engine.matching import EVENT_KEY
 from tocsin.errors import InvalidInput, UnknownSubscription
 from tocsin.model.fence import FenceChange
 from tocsin.model.subscription import Notice, SubscriptionId
+from tocsin.monitor.notes import FenceNotes
 from tocsin.records.keys import keys_column, plain
 
 

@@ -9,14 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tocsin.encoding import Points
-from tocsin.engine.accuracies import radius_of
 from tocsin.engine.answer import Answer
-from tocsin.engine.fence_files import read_fences
-from tocsin.engine.fence_notices import FenceNotes, TimeReader
-from tocsin.engine.fence_tables import FurtherColumns, table_of
-from tocsin.engine.fenced_objects import FencedObjects
-from tocsin.engine.matcher import Matching
-from tocsin.engine.tracking import Tracking, note_radii
+from tocsin.engine.matching import Request
 from tocsin.errors import InvalidInput
 from tocsin.forking import renewed
 from tocsin.model.fence import (
@@ -31,6 +25,13 @@ from tocsin.model.fence import (
 )
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Row, one_event, shown
+from tocsin.monitor.accuracies import radius_of
+from tocsin.monitor.fenced_objects import FencedObjects
+from tocsin.monitor.files import read_fences
+from tocsin.monitor.following import Matching, columns_read, match_one, matches_of
+from tocsin.monitor.notes import FenceNotes, TimeReader
+from tocsin.monitor.tables import FurtherColumns, table_of
+from tocsin.monitor.tracking import Tracking, note_radii
 from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events, read_events
@@ -160,7 +161,7 @@ class Fences(FencedObjects):
         with self._lock:
             self._require()
             trail = self._trail()
-            one = self._engine.followed_one(event, followed, trail)
+            one = match_one(self._engine.view, event, followed, trail)
             if followed.accuracy is not None and (metres := radius_of(key_in(event, followed.accuracy))) is not None:
                 one.witness.radii[0] = metres
             now = None if followed.time is None else times.seconds_of(one.moment, 0)
@@ -271,7 +272,7 @@ class Fences(FencedObjects):
             return iter([events])
         names = (followed.key, followed.time, event_key, followed.accuracy)
         also = [name for name in names if name is not None]
-        choose = self._engine.columns_read(also, points=points)
+        choose = columns_read(self._engine.view, also, points)
         chunks = read_events(events, choose, schema, delimiter=delimiter)
         return (piece for piece in pieces(chunks, lambda: most) if rows_to(piece))  # not those of blank lines
 
@@ -301,22 +302,21 @@ class Fences(FencedObjects):
         if also is None:
             also = FurtherColumns(followed.time, None).attributes
         also = [*also, *([] if followed.accuracy is None else [followed.accuracy])]
+        request = Request(
+            lists=True,
+            strict=strict,
+            schema=schema,
+            threads=threads,
+            delimiter=delimiter,
+            points=points or {},
+            event_key=followed.key,
+            also=tuple(also),
+            no_places=followed.no_places,
+        )
         with self._lock:
             self._require()
             trail = self._trail()
-            answer, witness = self._engine.followed(
-                events,
-                followed.key,
-                also,
-                trail,
-                schema=schema,
-                delimiter=delimiter,
-                points=points,
-                strict=strict,
-                threads=threads,
-                no_places=followed.no_places,
-                seen=notes.seen,
-            )
+            answer, witness = matches_of(self._engine.view, events, request, trail, notes.seen)
             note_radii(witness, answer.table, followed, len(also) - 1)
             if trail is not None:  # the warning about missing points looks at both
                 trail.has_points = trail.has_points or tracking.has_places

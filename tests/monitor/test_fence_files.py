@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tocsin
-from tests.engine.fence_samples import drive, engine_of
+from tests.monitor.fence_samples import drive, engine_of
 
 
 def test_saved_and_loaded_they_go_on(tmp_path: Path):

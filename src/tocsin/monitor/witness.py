@@ -14,7 +14,6 @@ from tocsin.columns.events.decoding import values_of
 from tocsin.columns.expressions.asking import ANY, types_of
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.programs import leaf_places
-from tocsin.engine.accuracies import truth_within
 from tocsin.engine.delta import DeltaSnapshot
 from tocsin.engine.notices import Known, known_to
 from tocsin.engine.sources import SegmentSource
@@ -28,6 +27,7 @@ from tocsin.model.elements import Values
 from tocsin.model.expression import Expression
 from tocsin.model.readings import is_reading
 from tocsin.model.subscription import SubscriptionId
+from tocsin.monitor.accuracies import truth_within
 from tocsin.segment import Segment, SegmentSnapshot, Snapshots
 
 Needs = Sequence[tuple[str, int]]
