@@ -35,14 +35,17 @@ def fill(server: Served, kind: type) -> dict[Any, dict[str, Any]]:
         if draw.random() < 0.2:
             where = {"op": "=", "args": [{"property": "Price"}, number]}
         id = number if kind is int else f"Id-{number:03}"
-        records[id] = {"id": id, "where": where, "destination": draw.choice(["d", "e", None])}
+        payload = draw.choice([None, {"mail": "Ann@example.org"}, ['say "Price"', "Ünal"], "a\\b"])
+        records[id] = {"id": id, "where": where, "destination": draw.choice(["d", "e", None]), "payload": payload}
     assert server.lines(list(records.values()), "/v1/subscriptions").json()["rejected"] == 0
     return records
 
 
 def is_in(text: str, record: dict[str, Any]) -> bool:
     where = record["where"] if isinstance(record["where"], str) else json.dumps(record["where"])
-    return any(_small(text) in _small(one) for one in (str(record["id"]), where))
+    payload = record["payload"]
+    strings = [payload] if isinstance(payload, str) else [*(payload or {}), *getattr(payload, "values", list)()]
+    return any(_small(text) in _small(one) for one in (str(record["id"]), where, *strings))
 
 
 def _small(text: str) -> str:
@@ -56,7 +59,7 @@ def test_pages_have_what_an_oracle_finds(
 ) -> None:
     monkeypatch.setattr(pages, "MOST_ROWS", most)
     records = fill(server, kind)
-    for search in (None, "PRICE", "_b%", "Äuß", "1", "nowhere"):
+    for search in (None, "PRICE", "_b%", "Äuß", "1", "nowhere", "ann@", 'say "P', "Ünal", "a\\b"):
         for destination in (None, "d"):
             asked = {"search": search, "destination": destination}
             expected = sorted(

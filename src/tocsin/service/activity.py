@@ -72,6 +72,11 @@ class Activity:
     def __contains__(self, id: SubscriptionId) -> bool:
         return id in self._counts
 
+    def of(self, id: SubscriptionId) -> Active | None:
+        """How often a subscription matched; None if it did not."""
+        with self._lock:
+            return Active(id, self._counts[id], self._last[id]) if id in self._counts else None
+
     def busiest(self, count: int) -> list[Active]:
         """The subscriptions with the most matches. Those with equal counts are in the order of their last matches."""
         with self._lock:

@@ -76,6 +76,16 @@ EXAMPLES: Final[dict[str, Any]] = {
     "Deliveries": {"epoch": "4c1d0e5b7a9f4a3c.1", "earliest": 1, "newest": 1, "acknowledged": 0,
                    "deliveries": [_DELIVERY]},
     "Delivery": _DELIVERY,
+    "Diagnosis": {
+        "id": "s1", "sequence": 4, "state": "paused",
+        "changed": {"time": _TIME, "method": "PATCH", "token": "support"}, "since": _TIME, "matches": 17,
+        "last_match": _TIME,
+        "event": {
+            "sequence": 12, "published": _TIME, "matches": 3, "event": _EVENT, "outcome": "paused",
+            "reason": "it matches, but the subscription is paused until 2026-12-20T00:00:00.000Z",
+            "changed_since": False,
+        },
+    },
     "Destinations": {"destinations": [_STREAM]},
     "DryRan": {
         "events": 1000, "matches": 1, "whole": True, "unreadable": 0, "from": _TIME, "to": _TIME,

@@ -28,7 +28,7 @@ def fragment(
 ) -> str:
     """A matched subscription as JSON, with the named parts that held unless these are None."""
     more = "" if named is None else f',"named":{_quoted(named)}'
-    return f'{{"id":{_name(id)},"score":{_number(score)},"payload":{payload or "null"}{more}}}'
+    return f'{{"id":{quoted_id(id)},"score":{_number(score)},"payload":{payload or "null"}{more}}}'
 
 
 def fragments(hits: Hits) -> list[str]:
@@ -37,7 +37,7 @@ def fragments(hits: Hits) -> list[str]:
         return list(map(fragment, hits.ids, hits.scores, hits.payloads, map(hits.named.get, range(len(hits.ids)))))
     return [
         f'{{"id":{name},"score":{score!r},"payload":{payload or "null"}}}'
-        for name, score, payload in zip(map(_name, hits.ids), hits.scores, hits.payloads, strict=True)
+        for name, score, payload in zip(map(quoted_id, hits.ids), hits.scores, hits.payloads, strict=True)
     ]
 
 
@@ -65,7 +65,8 @@ def _joined(*parts: Part) -> pa.Array:
     return pc.binary_join_element_wise(*found, _NOTHING)
 
 
-def _name(id: SubscriptionId) -> str:
+def quoted_id(id: SubscriptionId) -> str:
+    """An id as JSON."""
     return str(id) if isinstance(id, int) else _quoted(id)
 
 

@@ -16,7 +16,7 @@ from tocsin.store import bounded
 
 MOST_ROWS: Final = 50_000
 """Rows that a page looks at."""
-_FOUND: Final = "instr(lower(CAST(s.id AS TEXT)), ?) OR instr(lower(s.condition), ?)"
+_COLUMNS: Final = ("CAST(s.id AS TEXT)", "s.condition")
 Row = tuple[Any, ...]
 
 
@@ -31,8 +31,8 @@ def read(
 ) -> tuple[list[Row], SubscriptionId | None]:
     """The subscriptions after an id, whose ids come first in the rows of `select`, and the id before the next page.
 
-    That id is None if there are no more. `search` is a text in the id or the condition, `destination` a number,
-    `chosen` the first `MOST_ROWS` ids that may be on the page, sorted.
+    That id is None if there are no more. `search` is a text in the id, the condition or the payload, `destination` a
+    number, `chosen` the first `MOST_ROWS` ids that may be on the page, sorted.
     """
     conditions: list[str] = []
     values: list[Any] = []
@@ -51,8 +51,9 @@ def read(
             values.append(end)
     if search:
         text = "".join(one.lower() if one.isascii() else one for one in search)
-        conditions.append(f"({_FOUND})")
-        values += [text, text]
+        asked = [*((column, text) for column in _COLUMNS), *(("s.payload", form) for form in _in_json(text))]
+        conditions.append(f"({' OR '.join(f'instr(lower({column}), ?)' for column, _ in asked)})")
+        values += [form for _, form in asked]
     if destination is not None:
         conditions.append("r.destination = ?")
         values.append(destination)
@@ -60,6 +61,11 @@ def read(
     cursor = connection.execute(f"{select} {where} ORDER BY s.id LIMIT ?", (*values, limit + 1))
     rows, has_more = bounded(cursor, limit)
     return rows, rows[-1][0] if has_more else end
+
+
+def _in_json(text: str) -> set[str]:
+    """The forms that a text may have in a payload: as it is, and in a string of JSON, perhaps with escapes."""
+    return {text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]}
 
 
 def _end(connection: sqlite3.Connection, after: SubscriptionId | None) -> SubscriptionId | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tocsin.language.dialects import DIALECTS
+from tocsin.service.diagnosis import SCHEMA as DIAGNOSIS
 from tocsin.service.webhooks.schedule import SET_ASIDE_TRIES, TRIES
 from tocsin.window.frequencies import BOOLEAN, TERM_FREQUENCIES
 
@@ -133,9 +134,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Acknowledged": _object({"acknowledged": _COUNT, "newest": _COUNT}, "acknowledged", "newest"),
     "Acknowledgement": _object({"sequence": _COUNT, "epoch": _TEXT}, "sequence", additionalProperties=False),
     "Arrow": {"type": "string", "format": "binary", "description": "An Arrow IPC stream without compression"},
-    "Changed": _object(
-        {"id": _ID, "sequence": _COUNT, "warnings": _TEXTS}, "id", "sequence"
-    ),
+    "Changed": _object({"id": _ID, "sequence": _COUNT, "warnings": _TEXTS}, "id", "sequence"),
     "Clock": _object(
         {
             "time": _TIME,
@@ -193,6 +192,7 @@ SCHEMAS: Final[dict[str, Any]] = {
         "valid",
     ),
     "Condition": _object({"where": _CONDITION, "language": _LANGUAGE}, "where", additionalProperties=False),
+    "Diagnosis": DIAGNOSIS,
     "DryRan": _object(
         {
             "events": _COUNT, "matches": _COUNT, "unreadable": _COUNT,

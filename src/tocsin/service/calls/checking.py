@@ -60,7 +60,7 @@ async def explain(exchange: Exchange) -> Response:
         raise invalid("event is missing; give it as an object", field="event")
     if ("id" in record) == ("where" in record):
         raise invalid("give the id of a subscription, or a condition under where", field="id")
-    return answered(_told(await exchange.service.in_thread(_explained, exchange, record, event)))
+    return answered(told_of(await exchange.service.in_thread(_explained, exchange, record, event)))
 
 
 def _explained(exchange: Exchange, record: Mapping[str, Any], event: Mapping[str, Any]) -> Explanation:
@@ -71,7 +71,7 @@ def _explained(exchange: Exchange, record: Mapping[str, Any], event: Mapping[str
     return _alone(exchange, condition_in(record)).explain(0, event)
 
 
-def _told(one: Explanation) -> dict[str, Any]:
+def told_of(one: Explanation) -> dict[str, Any]:
     """An explanation as a document."""
     held, failed = (
         [{"condition": finding.predicate, "found": finding.came} for finding in findings]

@@ -274,7 +274,7 @@ CALLS: Final = (
         (
             Option("after", "the id before the first one"),
             LIMIT,
-            Option("search", "a text in the id or in the condition; letters A to Z in either case"),
+            Option("search", "a text in the id, the condition or the payload; letters A to Z in either case"),
             Option("destination", "the id of the destination that they name"),
             Option("only", "a condition that their payloads satisfy"),
         ),
