@@ -1,5 +1,6 @@
 /** Calls of the service. Every view goes through `call`, so that each failure is a sentence that says what to do. */
 import { signal } from "@preact/signals";
+import { sentence } from "./format";
 
 export interface Problem {
   status: number;
@@ -90,12 +91,6 @@ export async function call<T>(method: string, path: string, asked: Asked = {}): 
 
 export const get = <T>(path: string, signal?: AbortSignal) => call<T>("GET", path, { signal });
 export const post = <T>(path: string, body?: unknown, asked: Asked = {}) => call<T>("POST", path, { ...asked, body });
-
-/** A message as a sentence: a capital first, a full stop last. */
-export function sentence(text: string): string {
-  const trimmed = text.trim();
-  return trimmed.charAt(0).toUpperCase() + trimmed.slice(1) + (/[.!?]$/.test(trimmed) ? "" : ".");
-}
 
 export function told(error: unknown): string {
   return error instanceof Failure ? sentence(error.message) : "Something failed in the console. Reload the page.";

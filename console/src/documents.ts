@@ -19,6 +19,15 @@ export interface Destination {
   disabled_at?: string;
   waiting?: number;
   paused_until?: string;
+  next_try?: string;
+  rate_per_s?: number;
+  digest_s?: number;
+  max_attempts?: number;
+  set_aside_after?: number;
+  on_full?: string;
+  failures_to?: string;
+  allow_private?: boolean;
+  named?: boolean;
 }
 
 export interface Match {
@@ -51,6 +60,7 @@ export interface Subscription {
   where: Json;
   score?: number;
   payload?: Json;
+  language?: string;
   weights?: Record<string, number>;
   destination?: string;
   fence?: string;

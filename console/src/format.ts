@@ -1,6 +1,7 @@
 /** Numbers, times and events as text. */
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
 export const whole = (value: number) => WHOLE.format(value);
@@ -58,6 +59,27 @@ export function attributes(event: Record<string, unknown>, most = 220): [string,
     if (length > most) break;
   }
   return found;
+}
+
+/** A day and a time in words, with the year unless it is this one: 20 December, 14:00. */
+export function date(time: string): string {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return "a time that is not known";
+  const day = DATE.format(at) + (at.getFullYear() === new Date().getFullYear() ? "" : ` ${at.getFullYear()}`);
+  const hour = CLOCK.format(at).slice(0, 5);
+  return hour === "00:00" ? day : `${day}, ${hour}`;
+}
+
+/** A time that may be to come: the clock if it is near, and else the day. */
+export function instant(time: string): string {
+  const at = new Date(time).getTime();
+  return Math.abs(Date.now() - at) < 43_200_000 ? clock(at) : date(time);
+}
+
+/** A message as a sentence: a capital first, a full stop last. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  return trimmed.charAt(0).toUpperCase() + trimmed.slice(1) + (/[.!?]$/.test(trimmed) ? "" : ".");
 }
 
 export const pretty = (value: unknown) => JSON.stringify(value, null, 2);

@@ -11,6 +11,7 @@ import "./styles/live.css";
 import "./styles/map.css";
 import "./styles/subscriptions.css";
 import "./styles/deliveries.css";
+import "./styles/narrow.css";
 
 function Console() {
   if (session.value === undefined) return null;

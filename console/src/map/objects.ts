@@ -51,6 +51,8 @@ export const keys = signal<string[]>([]);
 export const glowing = new Map<string, number>();
 /** Events with a place. */
 export const seen = signal(0);
+/** Objects within what the map shows, and how many of them have their name beside them. */
+export const inView = signal({ objects: 0, labels: 0 });
 let number = 0;
 let located = 0;
 

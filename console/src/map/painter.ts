@@ -5,7 +5,7 @@
  * it is complete, the last one is shown, moved to where it belongs.
  */
 import { colour } from "../stored";
-import { glowing, objects } from "./objects";
+import { glowing, inView, objects } from "./objects";
 import { type View, projected, unprojected } from "./places";
 import { type Region, byId, contains, regions } from "./regions";
 import { SIZE, type World } from "./world";
@@ -17,6 +17,8 @@ const AT_ONCE = 25;
 const FRAME_MS = 32; // half of a screen's rate is enough for what glows
 const FADE_MS = 2600;
 const SHADES = 4;
+const MOST_LABELS = 60;
+const LABEL = "11px Inter, system-ui, sans-serif";
 const LEAST_SCALE = 256;
 const MOST_SCALE = 4_000_000;
 
@@ -281,9 +283,13 @@ export class Painter {
     const now = Date.now();
     front.lineWidth = 1.2;
     this.drawTrails();
+    const named: [number, number, string][] = [];
+    let count = 0;
     for (const one of objects.values()) {
       const [x, y] = this.pixelOf(one.x, one.y);
       if (x < -20 || y < -20 || x > this.width + 20 || y > this.height + 20) continue;
+      if (x >= 0 && y >= 0 && x <= this.width && y <= this.height) count += 1;
+      if (named.length < MOST_LABELS * 4) named.push([x, y, one.name]);
       const age = now - one.moved;
       const fade = Math.max(0.25, 1 - age / 60_000);
       const isIn = one.inside.size + one.matched.size + one.fenced.size > 0;
@@ -300,6 +306,32 @@ export class Painter {
       front.fill();
     }
     front.globalAlpha = 1;
+    const labels = this.drawLabels(named);
+    if (inView.value.objects !== count || inView.value.labels !== labels) inView.value = { objects: count, labels };
+  }
+
+  /** The names of objects beside them, as many as have room. Returns how many. */
+  private drawLabels(named: [number, number, string][]): number {
+    const { front } = this;
+    const taken: [number, number, number, number][] = [];
+    front.font = LABEL;
+    front.textBaseline = "middle";
+    front.lineWidth = 3;
+    front.lineJoin = "round";
+    for (const [x, y, name] of named) {
+      if (taken.length >= MOST_LABELS) break;
+      const text = name.length > 24 ? `${name.slice(0, 23)}…` : name;
+      const width = front.measureText(text).width;
+      const left = x + 8 + width > this.width ? x - 8 - width : x + 8;
+      const box: [number, number, number, number] = [left - 2, y - 8, left + width + 2, y + 8];
+      if (taken.some((one) => one[0] < box[2] && box[0] < one[2] && one[1] < box[3] && box[1] < one[3])) continue;
+      taken.push(box);
+      front.strokeStyle = this.colours["card"]!;
+      front.strokeText(text, left, y);
+      front.fillStyle = this.colours["ink"]!;
+      front.fillText(text, left, y);
+    }
+    return taken.length;
   }
 }
 

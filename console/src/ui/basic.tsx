@@ -53,7 +53,7 @@ export function Empty({ icon, title, children }: EmptyProps) {
   );
 }
 
-type Tone = "" | "well" | "wait" | "fail" | "event" | "ring";
+export type Tone = "" | "well" | "wait" | "fail" | "event" | "ring";
 
 export function Badge({ tone = "", children }: { tone?: Tone; children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>;

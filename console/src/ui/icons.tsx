@@ -6,6 +6,7 @@ const PATHS = {
   subscriptions: ["M4 6h16M4 12h16M4 18h10"],
   explain: ["M9.5 9a2.6 2.6 0 1 1 3.8 2.300c-.9.5-1.3 1-1.3 2.200M12 17h.01", "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z"],
   windows: ["M4 5h16v14H4zM4 10h16M9 10v9"],
+  fit: ["M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5"],
   deliveries: ["M3 12 21 4l-6 17-3.5-7.500L3 12zM11.5 13.5 21 4"],
   publish: ["M12 19V6M6 11.5 12 5.500l6 6"],
   search: ["M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM20 20l-4-4"],

@@ -10,6 +10,8 @@ export interface Column<Row> {
   sort?: (row: Row) => number | string;
   right?: boolean;
   clip?: boolean;
+  /** Left out where the page is narrow. */
+  wide?: boolean;
 }
 
 interface Props<Row> {
@@ -21,6 +23,8 @@ interface Props<Row> {
   chosen?: string;
   pick?: (row: Row) => void;
 }
+
+const classes = <Row,>(one: Column<Row>) => [one.right && "right", one.clip && "clip", one.wide && "wide-only"].filter(Boolean).join(" ");
 
 function compared(one: number | string, other: number | string): number {
   return typeof one === "string" && typeof other === "string" ? one.localeCompare(other) : Number(one) - Number(other);
@@ -39,7 +43,7 @@ export function Table<Row>({ label, rows, columns, id, sorted, chosen, pick }: P
           {columns.map((one) => {
             const is = order?.by === one.name;
             return (
-              <th key={one.name} class={one.right ? "right" : ""} aria-sort={is ? (order.down ? "descending" : "ascending") : undefined}>
+              <th key={one.name} class={classes(one)} aria-sort={is ? (order.down ? "descending" : "ascending") : undefined}>
                 {one.sort ? (
                   <button type="button" onClick={() => turn(one)}>
                     {one.name}
@@ -57,7 +61,7 @@ export function Table<Row>({ label, rows, columns, id, sorted, chosen, pick }: P
         {shown.map((row) => (
           <tr key={id(row)} class={pick ? "pick" : ""} aria-selected={chosen === undefined ? undefined : chosen === id(row)} onClick={pick && (() => pick(row))}>
             {columns.map((one) => (
-              <td key={one.name} class={`${one.right ? "right" : ""} ${one.clip ? "clip" : ""}`}>
+              <td key={one.name} class={classes(one)}>
                 {one.show(row)}
               </td>
             ))}

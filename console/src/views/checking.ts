@@ -13,8 +13,8 @@ export interface Checked {
 const WAIT_MS = 140;
 
 /** The last answer for `where`, and whether it is about the text as it is now. */
-export function useCheck(where: string): { checked: Checked | null; isCurrent: boolean; error: string } {
-  const [found, setFound] = useState<{ where: string; checked: Checked } | null>(null);
+export function useCheck(where: string, language = ""): { checked: Checked | null; isCurrent: boolean; error: string } {
+  const [found, setFound] = useState<{ where: string; language: string; checked: Checked } | null>(null);
   const [error, setError] = useState("");
   useEffect(() => {
     if (!where.trim()) {
@@ -23,8 +23,8 @@ export function useCheck(where: string): { checked: Checked | null; isCurrent: b
     }
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      post<Checked>("/v1/check", { where: conditionOf(where) }, { signal: abort.signal }).then(
-        (checked) => (setFound({ where, checked }), setError("")),
+      post<Checked>("/v1/check", { where: conditionOf(where, language), ...(language && { language }) }, { signal: abort.signal }).then(
+        (checked) => (setFound({ where, language, checked }), setError("")),
         (failure) => abort.signal.aborted || setError(told(failure)),
       );
     }, WAIT_MS);
@@ -32,13 +32,13 @@ export function useCheck(where: string): { checked: Checked | null; isCurrent: b
       clearTimeout(timer);
       abort.abort();
     };
-  }, [where]);
-  return { checked: found?.checked ?? null, isCurrent: found?.where === where, error };
+  }, [where, language]);
+  return { checked: found?.checked ?? null, isCurrent: found?.where === where && found.language === language, error };
 }
 
-/** A condition as the service takes it: CQL2 JSON is an object, all else is text. */
-export function conditionOf(text: string): unknown {
-  if (!text.trimStart().startsWith("{")) return text;
+/** A condition as the service takes it: CQL2 JSON is an object, all else is text, and rules of other languages are, too. */
+export function conditionOf(text: string, language = ""): unknown {
+  if (language || !text.trimStart().startsWith("{")) return text;
   try {
     return JSON.parse(text);
   } catch {

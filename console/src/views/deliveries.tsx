@@ -26,9 +26,9 @@ function Destinations({ rows, chosen }: { rows: Destination[]; chosen: string | 
         { name: "Destination", show: (one) => <a class="link" href={address("deliveries", { destination: one.id })}>{one.id}</a>, sort: (one) => one.id },
         { name: "State", show: (one) => <State one={one} />, sort: (one) => one.state ?? one.kind },
         { name: "Lag", show: (one) => whole(backlog(one)), sort: backlog, right: true },
-        { name: "Cursor", show: (one) => whole(one.acknowledged), sort: (one) => one.acknowledged, right: true },
-        { name: "Newest", show: (one) => whole(one.newest), sort: (one) => one.newest, right: true },
-        { name: "Subscriptions", show: (one) => whole(one.subscriptions), sort: (one) => one.subscriptions, right: true },
+        { name: "Cursor", wide: true, show: (one) => whole(one.acknowledged), sort: (one) => one.acknowledged, right: true },
+        { name: "Newest", wide: true, show: (one) => whole(one.newest), sort: (one) => one.newest, right: true },
+        { name: "Subscriptions", wide: true, show: (one) => whole(one.subscriptions), sort: (one) => one.subscriptions, right: true },
       ]}
     />
   );

@@ -8,7 +8,7 @@ import { Dialog } from "../ui/dialog";
 export function DestinationDialog({ close, made }: { close: () => void; made: (id: string) => void }) {
   const [id, setId] = useState("");
   const [kind, setKind] = useState("stream");
-  const [url, setUrl] = useState("https://");
+  const [url, setUrl] = useState("");
   const [secret, setSecret] = useState("");
   const [error, setError] = useState("");
   const save = async (event: Event) => {
@@ -56,7 +56,7 @@ export function DestinationDialog({ close, made }: { close: () => void; made: (i
         </Field>
         {kind === "webhook" && (
           <Field label="URL">
-            <input class="input mono" type="url" value={url} required onInput={(event) => setUrl(event.currentTarget.value)} />
+            <input class="input mono" type="url" placeholder="https://example.org/hook" value={url} required onInput={(event) => setUrl(event.currentTarget.value)} />
           </Field>
         )}
         {error && <Note tone="fail">{error}</Note>}

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Failure, get, may, part, post, told } from "../api";
 import { type Delivery, type Destination, backlog } from "../documents";
-import { ago, duration, moment, plural, since, whole } from "../format";
+import { ago, clock, date, duration, moment, plural, since, whole } from "../format";
 import { usePolled } from "../polling";
 import { Badge, Button, Empty, Note } from "../ui/basic";
 import { JsonView } from "../ui/json";
@@ -72,12 +72,46 @@ function Cursor({ one }: { one: Destination }) {
   );
 }
 
+/** The options that are set, and the times that the service knows, in words. */
+function Options({ one }: { one: Destination }) {
+  const rows: [string, string | undefined][] = [
+    ["Order", one.order],
+    ["At most", one.rate_per_s === undefined ? undefined : `${one.rate_per_s} requests a second`],
+    ["Digest of", one.digest_s === undefined ? undefined : duration(one.digest_s)],
+    ["Attempts", one.max_attempts === undefined ? undefined : `at most ${one.max_attempts}`],
+    ["Set aside after", one.set_aside_after === undefined ? undefined : plural(one.set_aside_after, "refusal")],
+    ["When full", one.on_full],
+    ["Failures are told to", one.failures_to],
+    ["Private addresses", one.allow_private ? "allowed" : undefined],
+    ["Named parts", one.named ? "are told" : undefined],
+    ["Paused until", one.paused_until && date(one.paused_until)],
+    ["Next try", one.next_try && next(one.next_try)],
+  ];
+  const set = rows.filter(([, text]) => text !== undefined);
+  if (set.length === 0) return null;
+  return (
+    <dl class="options" aria-label="Options">
+      {set.map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function next(time: string): string {
+  const seconds = (new Date(time).getTime() - Date.now()) / 1000;
+  return seconds < 1 ? "now" : `in ${duration(seconds).replace(/\.\d/, "")}, at ${clock(time)}`;
+}
+
 function Health({ one, act }: { one: Destination; act: (what: string, run: () => Promise<unknown>) => void }) {
-  if (!one.state || one.state === "well") return null;
+  if (!one.state || one.state === "well") return null; // which the console calls healthy
   const begun = one.failing_since ? ` It has been failing for ${duration(since(one.failing_since))}.` : "";
   return (
     <Note tone={one.state === "disabled" ? "fail" : "wait"}>
-      {one.state === "disabled" ? "Nothing is sent any more; what comes waits in the outbox." : "The last request failed; the service tries again by itself."}
+      {one.state === "disabled" ? "Nothing is sent any more; what comes waits in the outbox." : `The last request failed; the service tries again ${one.next_try ? next(one.next_try) : "by itself"}.`}
       {one.reason && ` The endpoint: ${one.reason}.`}
       {begun}
       {may("subscribe") && (
@@ -265,6 +299,7 @@ export function DestinationPanel({ one, close, changed, pick }: { one: Destinati
       <div class="scroll">
         {one.url && <p class="mono dim">{one.url}</p>}
         <Cursor one={one} />
+        <Options one={one} />
         <Health one={one} act={(text, run) => void act(text, run)} />
         {may("subscribe") && (
           <form

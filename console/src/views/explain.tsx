@@ -4,9 +4,10 @@ import { post, told } from "../api";
 import type { Id } from "../documents";
 import { plural, pretty } from "../format";
 import { address, place } from "../route";
+import { kept } from "../stored";
 import { Badge, Button, Empty, Head, Note } from "../ui/basic";
 import { type Explained, Tree } from "../ui/explanation";
-import { draft, eventOf } from "./publish";
+import { eventOf } from "./publish";
 
 interface Told extends Explained {
   id: Id;
@@ -20,6 +21,8 @@ interface Found {
 const EXPLAINED = 20; // what the service explains at once
 const ASKED = 60;
 const NEAR = 10;
+/** The last event that was explained: it is stored nowhere, so that it may be filled in. */
+const last = kept("explain.last", "");
 
 /** Subscriptions of which most conditions hold, without those that match. */
 async function nearMisses(event: unknown, known: Set<Id>): Promise<Told[]> {
@@ -86,7 +89,7 @@ export function Explain() {
 }
 
 function Page({ given }: { given: string }) {
-  const [text, setText] = useState(() => (given ? pretty(eventOf(given).event ?? {}) : draft.value));
+  const [text, setText] = useState(() => (given ? pretty(eventOf(given).event ?? {}) : last.value));
   const [id, setId] = useState(place.value.options.get("id") ?? "");
   const [found, setFound] = useState<Found | null>(null);
   const [error, setError] = useState("");
@@ -101,6 +104,7 @@ function Page({ given }: { given: string }) {
     setBusy(true);
     try {
       setFound(await explained(event, id.trim()));
+      last.value = text;
     } catch (failure) {
       setFound(null);
       setError(told(failure));
@@ -124,6 +128,7 @@ function Page({ given }: { given: string }) {
               class="input area mono"
               rows={14}
               spellcheck={false}
+              placeholder={pretty({ model: "iphone5s", price: 550 })}
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}
               onKeyDown={(event) => {

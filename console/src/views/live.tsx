@@ -14,6 +14,8 @@ import { type Saved, SavedFilters } from "../ui/filters";
 import { DeliveryPanel } from "./delivery";
 
 const saved = kept<Saved<Filter>[]>("live.filters", []);
+/** The attributes that are shown as columns; none: each event as it is. */
+const columns = kept<string[]>("live.columns", []);
 const isSet = computed(() => Object.values(filter.value).some(Boolean));
 
 function Sampled() {
@@ -74,6 +76,66 @@ export function Attributes({ event }: { event: Delivery["event"] }) {
   );
 }
 
+const MOST_COLUMNS = 6;
+
+/** Which attributes are columns: those of the rows that are shown, and those that were chosen before. */
+function Columns() {
+  const names = [...new Set([...columns.value, ...rows.value.slice(0, 50).flatMap((one) => Object.keys(one.event))])].slice(0, 60);
+  const turn = (name: string) => (columns.value = columns.value.includes(name) ? columns.value.filter((one) => one !== name) : [...columns.value, name]);
+  return (
+    <details class="menu">
+      <summary class="button">Columns{columns.value.length > 0 && ` (${columns.value.length})`}</summary>
+      <div class="card" role="group" aria-label="Attributes as columns">
+        {names.length === 0 && <p class="faint">The attributes of the first matches are listed here.</p>}
+        {names.map((name) => (
+          <label key={name} class="row">
+            <input type="checkbox" checked={columns.value.includes(name)} disabled={!columns.value.includes(name) && columns.value.length >= MOST_COLUMNS} onChange={() => turn(name)} />
+            <span class="mono clip-line">{name}</span>
+          </label>
+        ))}
+        {columns.value.length > 0 && (
+          <Button small kind="plain" onClick={() => (columns.value = [])}>
+            Show all of each event
+          </Button>
+        )}
+      </div>
+    </details>
+  );
+}
+
+function Cells({ event }: { event: Delivery["event"] }) {
+  return (
+    <span class="what cells mono">
+      {columns.value.map((name) => {
+        const value = event[name];
+        return (
+          <span key={name} class={value === undefined ? "faint" : ""}>
+            <i>{name}</i> {value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value)}
+          </span>
+        );
+      })}
+    </span>
+  );
+}
+
+/** The names of the columns, above the list. */
+function Heading() {
+  return (
+    <div class="ring-row heading" aria-hidden="true">
+      <span>Time</span>
+      <span>Destination</span>
+      <span>Subscription</span>
+      <span class="what cells">
+        {columns.value.map((name) => (
+          <span key={name} class="mono">
+            {name}
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}
+
 function Row({ one, isChosen, pick }: { one: Delivery; isChosen: boolean; pick: (one: Delivery) => void }) {
   const first = one.subscriptions[0];
   const more = (one.count ?? one.subscriptions.length) - 1;
@@ -86,7 +148,7 @@ function Row({ one, isChosen, pick }: { one: Delivery; isChosen: boolean; pick: 
           {first ? String(first.id) : "no subscription"}
           {more > 0 && <i class="faint"> +{whole(more)}</i>}
         </span>
-        <Attributes event={one.event} />
+        {columns.value.length > 0 ? <Cells event={one.event} /> : <Attributes event={one.event} />}
       </button>
     </li>
   );
@@ -106,12 +168,12 @@ function Nothing() {
   if (followed.value.length === 0)
     return (
       <Empty icon="live" title="No destination to follow">
-        <p>Matches are told to a destination. Make one in Deliveries, and name it in a subscription.</p>
+        <p>Matches are delivered to a destination. Make one in Deliveries, and name it in a subscription.</p>
       </Empty>
     );
   return (
     <Empty icon="live" title="Waiting for the first match">
-      <p>Events that match a subscription with a destination ring here. Press <kbd>p</kbd> to publish one by hand, or:</p>
+      <p>Events that match a subscription with a destination are shown here. Press <kbd>p</kbd> to publish one by hand, or:</p>
       <Code>{`curl ${location.origin}/v1/events --json '{"model": "iphone5s", "price": 550}'`}</Code>
     </Empty>
   );
@@ -151,6 +213,7 @@ export function Live() {
   return (
     <>
       <Head title="Live" about="Matches as they happen">
+        <Columns />
         <Button icon={isPaused.value ? "play" : "pause"} aria-pressed={isPaused.value} onClick={() => (isPaused.value = !isPaused.value)}>
           {isPaused.value ? "Go on" : "Pause"}
         </Button>
@@ -170,11 +233,14 @@ export function Live() {
             {rows.value.length === 0 ? (
               <Nothing />
             ) : (
+              <>
+              {columns.value.length > 0 && <Heading />}
               <ul class="ring-list" aria-label="Deliveries, the newest first">
                 {rows.value.map((one) => (
                   <Row key={one.key} one={one} isChosen={one.key === chosen?.key} pick={setChosen} />
                 ))}
               </ul>
+              </>
             )}
           </div>
           {chosen && <DeliveryPanel one={chosen} close={() => setChosen(null)} />}

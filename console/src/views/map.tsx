@@ -4,9 +4,9 @@ import { may } from "../api";
 import type { Delivery } from "../documents";
 import { clock, plural, whole } from "../format";
 import { useShortcuts } from "../keys";
-import { type Change, changes, key, keys, nameBy, objects, seen, take, tidy } from "../map/objects";
+import { type Change, changes, inView, key, keys, nameBy, objects, seen, take, tidy } from "../map/objects";
 import { Painter } from "../map/painter";
-import { MOST, type Region, byId, load, loading, regions } from "../map/regions";
+import { MOST, byId, load, loading, regions } from "../map/regions";
 import { world } from "../map/world";
 import { address } from "../route";
 import { now, watch } from "../metrics";
@@ -114,24 +114,51 @@ function About({ painter }: { painter: Painter | null }) {
           </button>
         </>
       )}
-      {seen.value > 0 && ` · ${plural(objects.size, "object")}`}
+      {seen.value > 0 && ` · ${plural(objects.size, "object")}, ${inView.value.objects} in view`}
       {state.value === "lost" && " · connection lost"}
     </div>
   );
 }
 
-/** Show all regions, once they are there: the first look is at what matters. */
+interface Box {
+  left: number;
+  upper: number;
+  right: number;
+  lower: number;
+}
+
+/** The box of all regions and objects, but for the outermost: the first look is at what matters. */
+function boxOfAll(): Box | null {
+  const boxes: Box[] = regions.value.filter((one) => Number.isFinite(one.left));
+  for (const { x, y } of objects.values()) boxes.push({ left: x, upper: y, right: x, lower: y });
+  if (boxes.length === 0) return null;
+  const edge = (of: (one: Box) => number, share: number) => Float64Array.from(boxes, of).sort()[Math.min(boxes.length - 1, Math.floor(share * boxes.length))]!;
+  return { left: edge((one) => one.left, 0.02), upper: edge((one) => one.upper, 0.02), right: edge((one) => one.right, 0.98), lower: edge((one) => one.lower, 0.98) };
+}
+
 function fitted(painter: Painter): void {
-  const all = regions.value.filter((one) => Number.isFinite(one.left));
-  if (all.length === 0) return;
-  const edge = (of: (one: Region) => number, share: number) => Float64Array.from(all, of).sort()[Math.min(all.length - 1, Math.floor(share * all.length))]!;
-  painter.fit(edge((one) => one.left, 0.02), edge((one) => one.upper, 0.02), edge((one) => one.right, 0.98), edge((one) => one.lower, 0.98));
+  const box = boxOfAll();
+  if (box) painter.fit(box.left, box.upper, box.right, box.lower);
+}
+
+/** Fit the map to what is there, and again as more comes from outside, until somebody moves it. */
+function useFit(painter: { current: Painter | null }, hasMoved: { current: boolean }): void {
+  const last = useRef<Box | null>(null);
+  useEffect(() => {
+    if (hasMoved.current || loading.value.isBusy || !painter.current) return;
+    const box = boxOfAll();
+    const before = last.current;
+    if (!box || (before && box.left >= before.left && box.upper >= before.upper && box.right <= before.right && box.lower <= before.lower)) return;
+    const all = before ? { left: Math.min(box.left, before.left), upper: Math.min(box.upper, before.upper), right: Math.max(box.right, before.right), lower: Math.max(box.lower, before.lower) } : box;
+    last.current = all;
+    painter.current.fit(all.left, all.upper, all.right, all.lower);
+  }, [regions.value, loading.value, seen.value]);
 }
 
 export function MapView() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const painter = useRef<Painter | null>(null);
-  const hasFitted = useRef(false);
+  const hasMoved = useRef(false);
   const [delivery, setDelivery] = useState<Delivery | null>(null);
   const [region, setRegion] = useState<string | null>(null);
   useEffect(watch, []);
@@ -145,7 +172,7 @@ export function MapView() {
     });
     let timer = 0;
     const moved = () => {
-      hasFitted.current = true;
+      hasMoved.current = true;
       if (loading.value.isWhole) return;
       clearTimeout(timer);
       timer = window.setTimeout(() => void load(own.box), 600);
@@ -164,20 +191,15 @@ export function MapView() {
       own.stop();
     };
   }, []);
-  useEffect(() => {
-    if (!hasFitted.current && !loading.value.isBusy && regions.value.length > 0) {
-      hasFitted.current = true;
-      fitted(painter.current!);
-    }
-  }, [regions.value, loading.value]);
+  useFit(painter, hasMoved);
   const act = (run: (own: Painter) => void) => () => {
-    hasFitted.current = true;
+    hasMoved.current = true;
     if (painter.current) run(painter.current);
   };
   const keysOfMap = [
     { key: "+", about: "Zoom in", run: act((own) => own.zoom(1.6)) },
     { key: "-", about: "Zoom out", run: act((own) => own.zoom(1 / 1.6)) },
-    { key: "0", about: "Show all regions", run: act(fitted) },
+    { key: "0", about: "Show all regions and objects", run: act(fitted) },
     { key: "ArrowLeft", about: "Move the map", run: act((own) => own.move(80, 0)) },
     { key: "ArrowRight", about: "Move the map", run: act((own) => own.move(-80, 0)) },
     { key: "ArrowUp", about: "Move the map", run: act((own) => own.move(0, 80)) },
@@ -212,7 +234,7 @@ export function MapView() {
       <div class="body fixed">
         <div class="card split map">
           <div class="main">
-            <canvas ref={canvas} role="img" aria-label={`Map with ${regions.value.length} regions. The list beside it tells which objects enter and exit them.`} />
+            <canvas ref={canvas} role="img" aria-label={`Map with ${plural(regions.value.length, "region")}, and ${plural(inView.value.objects, "object")} in view, ${inView.value.labels} with a name. The list beside it tells which objects enter and exit them.`} />
             <About painter={painter.current} />
             {region && (
               <div class="map-chosen">
@@ -227,6 +249,7 @@ export function MapView() {
               <Button label="Zoom out" onClick={keysOfMap[1]!.run}>
                 −
               </Button>
+              <Button icon="fit" label="Show all regions and objects" onClick={() => painter.current && fitted(painter.current)} />
             </div>
           </div>
           {delivery ? (
@@ -237,7 +260,7 @@ export function MapView() {
                 <h2>Enter and exit</h2>
                 <Count />
               </header>
-              <div class="scrolls">
+              <div class="scrolls" tabIndex={0}>
                 <Feed pick={choose} />
               </div>
             </section>

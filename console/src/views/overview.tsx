@@ -34,7 +34,7 @@ function Tiles() {
     <div class="tiles">
       <Tile label="Events" value={shown(last?.events, rate)} unit="/s" tone="event" values={events} />
       <Tile label="Matches" value={shown(last?.matches, rate)} unit="/s" tone="ring" values={matches} />
-      <Tile label="Publishing, 99 %" value={shown(last?.most, duration)} tone="well" values={most} />
+      <Tile label="Publishing, p99" value={shown(last?.most, duration)} tone="well" values={most} />
       <Tile label="Subscriptions" value={shown(last?.values.get("tocsin_subscriptions"), short)} tone="faint" values={[]} />
     </div>
   );
@@ -43,32 +43,30 @@ function Tiles() {
 function Charts() {
   const { times, events, matches, half, most } = history.value;
   return (
-    <div class="grid two">
+    <div class="grid three">
       <section class="card">
         <header>
-          <h2>Events and matches a second</h2>
+          <h2>Events a second</h2>
         </header>
-        <Chart
-          label={`Events and matches a second, now ${rate(now.value?.events ?? 0)} and ${rate(now.value?.matches ?? 0)}`}
-          times={times}
-          columns={[events, matches]}
-          lines={[
-            { label: "Events/s", colour: "event", fill: true, show: rate },
-            { label: "Matches/s", colour: "ring-line", show: rate },
-          ]}
-        />
+        <Chart label={`Events a second, now ${rate(now.value?.events ?? 0)}`} times={times} columns={[events]} lines={[{ label: "Events/s", colour: "event", fill: true, show: rate }]} />
       </section>
       <section class="card">
         <header>
-          <h2>From an event to its answer</h2>
+          <h2>Matches a second</h2>
+        </header>
+        <Chart label={`Matches a second, now ${rate(now.value?.matches ?? 0)}`} times={times} columns={[matches]} lines={[{ label: "Matches/s", colour: "ring-line", fill: true, show: rate }]} />
+      </section>
+      <section class="card">
+        <header>
+          <h2>Time to publish an event</h2>
         </header>
         <Chart
-          label={`Time from an event to its durable answer, now ${duration(now.value?.most ?? NaN)} at 99 %`}
+          label={`Time from an event to its durable answer, the p99 is now ${duration(now.value?.most ?? NaN)}`}
           times={times}
           columns={[half, most]}
           lines={[
-            { label: "Half", colour: "well", fill: true, show: duration },
-            { label: "99 %", colour: "ink-3", show: duration },
+            { label: "p50", colour: "well", fill: true, show: duration },
+            { label: "p99", colour: "ink-3", show: duration },
           ]}
         />
       </section>
@@ -80,7 +78,7 @@ export function State({ one }: { one: Destination }) {
   if (one.state === "disabled") return <Badge tone="fail">disabled</Badge>;
   if (one.state === "failing") return <Badge tone="wait">failing</Badge>;
   if (one.paused_until && new Date(one.paused_until) > new Date()) return <Badge tone="wait">paused</Badge>;
-  return one.kind === "webhook" ? <Badge tone="well">well</Badge> : <Badge>stream</Badge>;
+  return one.kind === "webhook" ? <Badge tone="well">healthy</Badge> : <Badge>stream</Badge>;
 }
 
 function Backlog({ destinations }: { destinations: Destination[] }) {
@@ -98,14 +96,15 @@ function Backlog({ destinations }: { destinations: Destination[] }) {
         { name: "Lag", show: (one) => whole(backlog(one)), sort: backlog, right: true },
         {
           name: "",
+          wide: true,
           show: (one) => (
             <svg class={`bar ${one.state === "disabled" ? "fail" : ""}`} viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
               <rect width={(backlog(one) / most) * 100} height="4" />
             </svg>
           ),
         },
-        { name: "Newest", show: (one) => whole(one.newest), sort: (one) => one.newest, right: true },
-        { name: "Subscriptions", show: (one) => whole(one.subscriptions), sort: (one) => one.subscriptions, right: true },
+        { name: "Newest", wide: true, show: (one) => whole(one.newest), sort: (one) => one.newest, right: true },
+        { name: "Subscriptions", wide: true, show: (one) => whole(one.subscriptions), sort: (one) => one.subscriptions, right: true },
       ]}
     />
   );
@@ -115,7 +114,7 @@ function Busiest({ activity }: { activity: Activity }) {
   if (activity.busiest.length === 0)
     return (
       <Empty icon="bell" title="Nothing has matched yet">
-        <p>Counts begin when the server starts. Publish an event to see which subscriptions ring.</p>
+        <p>Counts begin when the server starts. Publish an event to see which subscriptions match.</p>
       </Empty>
     );
   return (
@@ -165,7 +164,7 @@ export function Overview() {
   const found = destinations.value?.destinations;
   return (
     <>
-      <Head title="Overview" about="Rates and latencies since this page was opened, and who is behind" />
+      <Head title="Overview" about="Rates and latencies since this page was opened, and which destinations are behind" />
       <div class="body grid">
         {trouble.value && <Note tone="fail">{trouble.value}</Note>}
         <Tiles />

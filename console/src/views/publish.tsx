@@ -10,8 +10,8 @@ import { Dialog } from "../ui/dialog";
 
 export const isPublishing = signal(false);
 const EXAMPLE = pretty({ model: "iphone5s", price: 550 });
-/** The last event that was typed, so that the next one begins with it. */
-export const draft = kept("publish.draft", EXAMPLE);
+/** The last event that was published from this browser. It is offered, and never filled in by itself. */
+const last = kept("publish.last", "");
 
 interface Published {
   sequence: number;
@@ -46,7 +46,7 @@ export function PublishDialog() {
   const [result, setResult] = useState<Published | null>(null);
   const [found, setFound] = useState<Id[] | null>(null);
   const [error, setError] = useState("");
-  const text = draft.value;
+  const [text, setText] = useState("");
   const run = async (isTrial: boolean) => {
     const { event, error: wrong } = eventOf(text);
     setResult(null);
@@ -55,7 +55,10 @@ export function PublishDialog() {
     if (!event) return;
     try {
       if (isTrial) setFound((await post<{ matches: { id: Id }[] }>("/v1/match", event)).matches.map((one) => one.id));
-      else setResult(await post<Published>("/v1/events", event, { headers: { "Idempotency-Key": crypto.randomUUID?.() ?? String(Math.random()) } }));
+      else {
+        setResult(await post<Published>("/v1/events", event, { headers: { "Idempotency-Key": crypto.randomUUID?.() ?? String(Math.random()) } }));
+        last.value = text;
+      }
     } catch (failure) {
       setError(told(failure));
     }
@@ -77,11 +80,12 @@ export function PublishDialog() {
           aria-label="The event as JSON"
           rows={10}
           spellcheck={false}
+          placeholder={EXAMPLE}
           value={text}
           autofocus
-          onInput={(event) => (draft.value = event.currentTarget.value)}
+          onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void run(false);
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && text.trim()) void run(false);
           }}
         />
         {error && <Note tone="fail">{error}</Note>}
@@ -102,9 +106,16 @@ export function PublishDialog() {
           <span class="faint">
             <kbd>Ctrl</kbd> <kbd>Enter</kbd>
           </span>
+          {last.value && !text && (
+            <Button kind="plain" onClick={() => setText(last.value)}>
+              Use the last one
+            </Button>
+          )}
           <span class="push" />
-          <Button onClick={() => void run(true)}>Only match</Button>
-          <Button type="submit" kind="main" icon="publish">
+          <Button disabled={!text.trim()} onClick={() => void run(true)}>
+            Only match
+          </Button>
+          <Button type="submit" kind="main" icon="publish" disabled={!text.trim()}>
             Publish
           </Button>
         </div>

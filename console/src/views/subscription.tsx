@@ -1,8 +1,8 @@
 /** The panel of a subscription: edit, check while typing, dry-run, save. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure, answer, call, may, part, post, told } from "../api";
-import type { Destination, Subscription } from "../documents";
-import { duration, moment, plural, pretty, whole } from "../format";
+import type { Subscription } from "../documents";
+import { duration, moment, plural, whole } from "../format";
 import { useShortcuts } from "../keys";
 import { Badge, Button, Field, Note } from "../ui/basic";
 import { Editor } from "../ui/editor";
@@ -10,6 +10,8 @@ import { Histogram } from "../ui/histogram";
 import { JsonView } from "../ui/json";
 import { say } from "../ui/toasts";
 import { type Checked, conditionOf, useCheck } from "./checking";
+import { StateInWords, WhyNothing } from "./diagnosis";
+import { type Choices, type Draft, LANGUAGES, draftOf, recordOf } from "./draft";
 
 interface DryRan {
   events: number;
@@ -21,46 +23,8 @@ interface DryRan {
   examples: { sequence: number; published: string; event: unknown }[];
 }
 
-/** The fields as text. Empty ones are left out of what is saved. */
-interface Draft {
-  id: string;
-  where: string;
-  destination: string;
-  score: string;
-  throttle_s: string;
-  payload: string;
-}
-
-const NEW: Draft = { id: "", where: "", destination: "", score: "", throttle_s: "", payload: "" };
-
-function draftOf(one: Subscription | null, fresh: Partial<Draft>): Draft {
-  if (!one) return { ...NEW, ...fresh };
-  return {
-    id: String(one.id),
-    where: typeof one.where === "string" ? one.where : pretty(one.where),
-    destination: one.destination ?? "",
-    score: one.score === undefined || one.score === 1 ? "" : String(one.score),
-    throttle_s: one.throttle_s === undefined ? "" : String(one.throttle_s),
-    payload: one.payload === undefined ? "" : pretty(one.payload),
-  };
-}
-
-/** What is saved: members that the panel does not show stay as they are. */
-function recordOf(draft: Draft, before: Subscription | null): Record<string, unknown> {
-  const { id: _, sequence: __, ...kept } = before ?? ({} as Partial<Subscription>);
-  const record: Record<string, unknown> = { ...kept, where: conditionOf(draft.where) };
-  const set = (name: string, text: string, value: () => unknown) => {
-    if (text.trim()) record[name] = value();
-    else delete record[name];
-  };
-  set("destination", draft.destination, () => draft.destination);
-  set("score", draft.score, () => Number(draft.score));
-  set("throttle_s", draft.throttle_s, () => Number(draft.throttle_s));
-  set("payload", draft.payload, () => JSON.parse(draft.payload));
-  return record;
-}
-
-function Verdict({ checked, isCurrent, where }: { checked: Checked | null; isCurrent: boolean; where: string }) {
+function Verdict({ checked, isCurrent, where, language }: { checked: Checked | null; isCurrent: boolean; where: string; language: string }) {
+  if (!where.trim() && language) return <p class="dim">A rule as {LANGUAGES[language] ?? language} has it. It is checked while you type.</p>;
   if (!where.trim())
     return (
       <p class="dim">
@@ -127,22 +91,68 @@ function Dry({ run }: { run: DryRan }) {
   );
 }
 
+/** All fields but the id and the condition. */
+function Fields({ draft, set, choices }: { draft: Draft; set: (changes: Partial<Draft>) => void; choices: Choices }) {
+  const field = (name: keyof Draft) => ({ value: draft[name], onInput: (event: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) => set({ [name]: event.currentTarget.value }) });
+  const chosen = (name: keyof Draft) => ({ value: draft[name], onChange: (event: { currentTarget: HTMLSelectElement }) => set({ [name]: event.currentTarget.value }) });
+  return (
+    <>
+      <div class="fields">
+        <Field label="Destination">
+          <select class="select" {...chosen("destination")}>
+            <option value="">None: matches are only counted</option>
+            {choices.destinations.map((target) => (
+              <option key={target.id}>{target.id}</option>
+            ))}
+          </select>
+        </Field>
+        <Field label="Fence">
+          <select class="select" {...chosen("fence")}>
+            <option value="">None: each match is sent</option>
+            {choices.fences.map((fence) => (
+              <option key={fence.name}>{fence.name}</option>
+            ))}
+          </select>
+        </Field>
+        <Field label="Paused until">
+          <input class="input num" type="datetime-local" step="1" {...field("paused_until")} />
+        </Field>
+        <Field label="Expires">
+          <input class="input num" type="datetime-local" step="1" {...field("expires_at")} />
+        </Field>
+        <Field label="At most once in … seconds">
+          <input class="input num" inputMode="decimal" placeholder="no limit" {...field("throttle_s")} />
+        </Field>
+        <Field label="Score">
+          <input class="input num" inputMode="decimal" placeholder="1" {...field("score")} />
+        </Field>
+      </div>
+      <Field label="Payload, as JSON">
+        <textarea class="input area mono" rows={3} spellcheck={false} placeholder={'{"mail": "a@example.org"}'} {...field("payload")} />
+      </Field>
+      <Field label="Weights of attributes for rankings, as JSON">
+        <textarea class="input area mono" rows={draft.weights ? 3 : 1} spellcheck={false} placeholder={'{"price": 2.5}'} {...field("weights")} />
+      </Field>
+    </>
+  );
+}
+
 interface Props {
   one: Subscription | null;
   fresh?: Partial<Draft>;
-  destinations: Destination[];
+  choices: Choices;
   close: () => void;
   changed: (id: string | null) => void;
 }
 
-export function SubscriptionPanel({ one, fresh = {}, destinations, close, changed }: Props) {
+export function SubscriptionPanel({ one, fresh = {}, choices, close, changed }: Props) {
   const [draft, setDraft] = useState(() => draftOf(one, fresh));
   const [ran, setRan] = useState<DryRan | null>(null);
   const [isBusy, setBusy] = useState("");
   const [error, setError] = useState("");
   const [isSure, setSure] = useState(false);
-  const { checked, isCurrent, error: unchecked } = useCheck(draft.where);
-  useEffect(() => setRan(null), [draft.where]);
+  const { checked, isCurrent, error: unchecked } = useCheck(draft.where, draft.language);
+  useEffect(() => setRan(null), [draft.where, draft.language]);
   const set = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
   const field = (name: keyof Draft) => ({ value: draft[name], onInput: (event: { currentTarget: HTMLInputElement | HTMLTextAreaElement }) => set({ [name]: event.currentTarget.value }) });
   const isReady = draft.id.trim() !== "" && checked?.valid === true && isCurrent;
@@ -153,11 +163,11 @@ export function SubscriptionPanel({ one, fresh = {}, destinations, close, change
       await run();
     } catch (failure) {
       const isOld = failure instanceof Failure && failure.status === 412;
-      setError(isOld ? (one ? "Somebody changed it meanwhile. Close the panel and open it again; your text is still here to copy." : "A subscription with this id exists already. Choose another id.") : failure instanceof SyntaxError ? `The payload is not JSON: ${failure.message}` : told(failure));
+      setError(isOld ? (one ? "Somebody changed it meanwhile. Close the panel and open it again; your text is still here to copy." : "A subscription with this id exists already. Choose another id.") : failure instanceof SyntaxError ? failure.message : told(failure));
     }
     setBusy("");
   };
-  const dryRun = () => attempt("dry", async () => setRan(await post<DryRan>("/v1/dry-run", { where: conditionOf(draft.where) })));
+  const dryRun = () => attempt("dry", async () => setRan(await post<DryRan>("/v1/dry-run", { where: conditionOf(draft.where, draft.language), ...(draft.language && { language: draft.language }) })));
   const save = () =>
     attempt("save", async () => {
       const headers: Record<string, string> = one ? { "If-Match": `"${one.sequence}"` } : { "If-None-Match": "*" };
@@ -197,33 +207,26 @@ export function SubscriptionPanel({ one, fresh = {}, destinations, close, change
             <input class="input mono" placeholder="cheap-phones" maxLength={256} {...field("id")} />
           </Field>
         )}
+        {one && <StateInWords one={one} />}
         <div class="field">
-          <span>Condition</span>
-          <Editor label="Condition" value={draft.where} change={(where) => set({ where })} mistake={mistake} describedBy="verdict" submit={() => void dryRun()} />
-          <div id="verdict" aria-live="polite">
-            {unchecked ? <Note tone="fail">{unchecked}</Note> : <Verdict checked={checked} isCurrent={isCurrent} where={draft.where} />}
-          </div>
-        </div>
-        <div class="fields">
-          <Field label="Destination">
-            <select class="select" value={draft.destination} onChange={(event) => set({ destination: event.currentTarget.value })}>
-              <option value="">None: matches are only counted</option>
-              {destinations.map((target) => (
-                <option key={target.id}>{target.id}</option>
+          <div class="row wrap">
+            <span class="label">Condition</span>
+            <select class="select small push" aria-label="Language of the condition" value={draft.language} onChange={(event) => set({ language: event.currentTarget.value })}>
+              {Object.entries(LANGUAGES).map(([name, title]) => (
+                <option key={name} value={name}>
+                  {title}
+                </option>
               ))}
             </select>
-          </Field>
-          <Field label="Score">
-            <input class="input num" inputMode="decimal" placeholder="1" {...field("score")} />
-          </Field>
-          <Field label="At most once in … seconds">
-            <input class="input num" inputMode="decimal" placeholder="no limit" {...field("throttle_s")} />
-          </Field>
+          </div>
+          <Editor label="Condition" value={draft.where} change={(where) => set({ where })} mistake={mistake} describedBy="verdict" submit={() => void dryRun()} />
+          <div id="verdict" aria-live="polite">
+            {unchecked ? <Note tone="fail">{unchecked}</Note> : <Verdict checked={checked} isCurrent={isCurrent} where={draft.where} language={draft.language} />}
+          </div>
         </div>
-        <Field label="Payload, as JSON">
-          <textarea class="input area mono" rows={3} spellcheck={false} placeholder={'{"mail": "a@example.org"}'} {...field("payload")} />
-        </Field>
+        <Fields draft={draft} set={set} choices={choices} />
         {ran && <Dry run={ran} />}
+        {one && <WhyNothing one={one} where={draft.where} language={draft.language} />}
         {error && <Note tone="fail">{error}</Note>}
       </div>
       <footer>

@@ -11,6 +11,8 @@ import { now, watch } from "../metrics";
 import { Button, Code, Empty, Head, Note } from "../ui/basic";
 import { type Saved, SavedFilters } from "../ui/filters";
 import { Table } from "../ui/table";
+import { StateBadge } from "./diagnosis";
+import type { Fence } from "./draft";
 import { SubscriptionPanel } from "./subscription";
 
 interface Filter {
@@ -69,7 +71,7 @@ function Nothing({ filter, add }: { filter: Filter; add: () => void }) {
   if (filter.search || filter.destination)
     return (
       <Empty icon="search" title="No subscription has that">
-        <p>The search looks at ids and conditions. Letters from A to Z are found in either case.</p>
+        <p>The search looks at ids, conditions and payloads. Letters from A to Z are found in either case.</p>
       </Empty>
     );
   return (
@@ -93,6 +95,7 @@ export function Subscriptions() {
   const [missing, setMissing] = useState("");
   const { found, error, more } = useSubscriptions(filter, turn);
   const destinations = usePolled((signal) => get<{ destinations: Destination[] }>("/v1/destinations?limit=1000", signal), 0, [turn]);
+  const fences = usePolled((signal) => get<{ fences: Fence[] }>("/v1/fences?limit=1000", signal), 0, [turn]);
   const id = place.value.options.get("id");
   const isNew = place.value.options.has("new");
   const show = (one: Subscription | null) => setOpen((before) => ({ one, number: (before?.number ?? 0) + 1 }));
@@ -120,7 +123,7 @@ export function Subscriptions() {
       </Head>
       <div class="body fixed">
         <div class="tools">
-          <input class="input search" id="search" type="search" aria-label="Search in ids and conditions" placeholder="Search ids and conditions  /" value={filter.search} onInput={(event) => setFilter({ ...filter, search: event.currentTarget.value })} />
+          <input class="input search" id="search" type="search" aria-label="Search in ids, conditions and payloads" placeholder="Search ids, conditions, payloads  /" value={filter.search} onInput={(event) => setFilter({ ...filter, search: event.currentTarget.value })} />
           <select class="select" aria-label="Destination" value={filter.destination} onChange={(event) => setFilter({ ...filter, destination: event.currentTarget.value })}>
             <option value="">All destinations</option>
             {destinations.value?.destinations.map((one) => (
@@ -143,7 +146,8 @@ export function Subscriptions() {
                 columns={[
                   { name: "Id", show: (one) => <a class="link mono" href={address("subscriptions", { id: String(one.id) })}>{String(one.id)}</a> },
                   { name: "Condition", show: (one) => <code class="dim">{typeof one.where === "string" ? one.where : JSON.stringify(one.where)}</code>, clip: true },
-                  { name: "Destination", show: (one) => (one.destination ? <span class="badge">{one.destination}</span> : <span class="faint">–</span>) },
+                  { name: "State", show: (one) => <StateBadge one={one} />, wide: true },
+                  { name: "Destination", wide: true, show: (one) => (one.destination ? <span class="badge">{one.destination}</span> : <span class="faint">–</span>) },
                 ]}
               />
             )}
@@ -157,7 +161,7 @@ export function Subscriptions() {
             <SubscriptionPanel
               key={`${open.one?.id ?? "new"}-${open.one?.sequence ?? 0}-${open.number}`}
               one={open.one}
-              destinations={destinations.value?.destinations ?? []}
+              choices={{ destinations: destinations.value?.destinations ?? [], fences: fences.value?.fences ?? [] }}
               close={() => go("subscriptions")}
               changed={(saved) => {
                 go("subscriptions", saved === null ? {} : { id: saved });

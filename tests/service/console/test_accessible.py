@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -60,11 +60,22 @@ def serious(page: Page) -> list[tuple[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious(browser: Browser, filled: Served, theme: Any) -> None:
-    context = browser.new_context(color_scheme=theme, reduced_motion="reduce", viewport={"width": 1280, "height": 800})
+_SPILLS: Final = """() => [...document.querySelectorAll("html, #app *")].filter((one) => {
+    const { overflowX, display } = getComputedStyle(one);
+    if (display === "inline" || one.clientWidth === 0 || one.scrollWidth <= one.clientWidth + 1) return false;
+    return !one.matches("pre, textarea, input, svg, .clip, .clip-line, .hidden-text") && overflowX !== "visible"
+        && getComputedStyle(one).textOverflow !== "ellipsis";
+}).map((one) => `${one.tagName} ${one.className}: ${one.scrollWidth} > ${one.clientWidth}`)"""
+"""What is wider than its box, which scrolls sideways or hides the rest. Code may; a text that ends with … does not."""
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
+def test_axe_finds_nothing_serious(browser: Browser, filled: Served, theme: Any, width: int, tmp_path: Path) -> None:
+    """On a telephone, too, where each view fits its width. The pictures are in the folder of the test."""
+    context = browser.new_context(color_scheme=theme, reduced_motion="reduce", viewport={"width": width, "height": 800})
     page = context.new_page()
-    found = {}
+    found: dict[str, Any] = {}
+    spilt: dict[str, list[str]] = {}
     for place, shown in PLACES.items():
         page.goto(f"{filled.server.address}/#/{place}")
         expect(page.get_by_text(shown).first).to_be_visible()
@@ -72,14 +83,24 @@ def test_axe_finds_nothing_serious(browser: Browser, filled: Served, theme: Any)
             filled.publish({"n": 1, "place": [1, 2]})
             page.locator(".ring-row").first.click()
             expect(page.get_by_label("The event", exact=True)).to_be_visible()
-        found[place] = serious(page)
+            if width < 640:
+                found["live, a delivery"] = serious(page)
+                page.keyboard.press("Escape")
+        if place == "subscriptions?id=s":
+            page.get_by_text("Why was nothing sent?").click()
+            page.get_by_role("button", name="Look").click()
+            page.get_by_label("Events, the newest first").get_by_role("button").first.click()
+            expect(page.get_by_label("The outcome", exact=True)).to_be_visible()
+        found[place], spilt[place] = serious(page), page.evaluate(_SPILLS)
+        assert page.screenshot(path=tmp_path / f"{len(found)}.png")
     page.keyboard.press("Escape")
     page.keyboard.press("p")
     expect(page.get_by_role("dialog")).to_be_visible()
-    found["publish"] = serious(page)
+    found["publish"], spilt["publish"] = serious(page), page.evaluate(_SPILLS)
     context.close()
 
     assert {place: told for place, told in found.items() if told} == {}
+    assert {place: wide for place, wide in spilt.items() if wide} == {}
 
 
 def test_axe_finds_what_is_serious(page: Page, filled: Served) -> None:
