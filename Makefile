@@ -49,6 +49,8 @@ unit: $(DEV)
 	HYPOTHESIS_PROFILE=unit $(BIN)/python -m pytest -n 2 --dist worksteal -q --quick -m "not spark and not slow and not long" $(ARGS)
 
 thorough: $(DEV) oldest
+	sh scripts/chromium.sh
+	sh scripts/firefox.sh
 	sh scripts/oracles.sh
 	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m tests.class_archive
