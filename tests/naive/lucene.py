@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import pyspark
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from py4j.protocol import Py4JJavaError
 
 from tests.naive.elasticsearch_reading import is_date, needed
 from tests.naive.elasticsearch_values import Box, metres, place
@@ -30,7 +31,8 @@ class NotInLucene(Exception):
 
 
 def jars() -> list[Path]:
-    return [path for name in ("core", "analyzers-common") for path in sorted(FOLDER.glob(f"lucene-{name}-8*.jar"))[:1]]
+    names = ("core", "analyzers-common", "queryparser", "queries", "sandbox")
+    return [path for name in names for path in sorted(FOLDER.glob(f"lucene-{name}-8*.jar"))[:1]]
 
 
 class Lucene:
@@ -73,7 +75,46 @@ class Index:
         self._searcher = self._lucene.search.IndexSearcher(self._reader)
 
     def matching(self, query: Mapping[str, Any]) -> set[int]:
-        found = self._searcher.search(self._query(query), 10_000).scoreDocs
+        return self._found(self._query(query))
+
+    def matching_string(self, text: str, operator: str, least: int | str | None, *, is_simple: bool) -> set[int] | None:
+        """The documents that a query string matches, with words of the field `title`. None if Lucene rejects it."""
+        parse = self._simple if is_simple else self._classic
+        try:
+            made = parse(text, operator)
+        except Py4JJavaError as error:
+            if not any(kind in str(error.java_exception) for kind in ("ParseException", "IllegalArgument")):
+                raise
+            return None
+        return self._found(self._at_least(self._excluding(made), least)) if made is not None else set()
+
+    def _classic(self, text: str, operator: str) -> Any:
+        parser = self._lucene.queryparser.classic.QueryParser("text:title", self._analyzer)
+        parser.setAllowLeadingWildcard(True)
+        parser.setDefaultOperator(getattr(parser, f"{operator}_OPERATOR"))
+        return parser.parse(text)
+
+    def _simple(self, text: str, operator: str) -> Any:
+        parser = self._lucene.queryparser.simple.SimpleQueryParser(self._analyzer, "text:title")
+        occur = self._lucene.search.BooleanClause.Occur
+        parser.setDefaultOperator(occur.MUST if operator == "AND" else occur.SHOULD)
+        return parser.parse(text)
+
+    def _excluding(self, made: Any) -> Any:
+        """The query, in which a query that only excludes matches all others, as Elasticsearch makes it."""
+        if made.getClass().getSimpleName() == "BoostQuery":
+            return self._excluding(made.getQuery())
+        if made.getClass().getSimpleName() != "BooleanQuery":
+            return made
+        builder, clauses = self._lucene.search.BooleanQuery.Builder(), list(made.clauses())
+        for clause in clauses:
+            builder.add(self._excluding(clause.getQuery()), clause.getOccur())
+        if clauses and all(clause.isProhibited() for clause in clauses):
+            builder.add(self._match_all(None), self._lucene.search.BooleanClause.Occur.MUST)
+        return builder.build()
+
+    def _found(self, query: Any) -> set[int]:
+        found = self._searcher.search(query, 10_000).scoreDocs
         return {int(self._searcher.doc(one.doc).get("number")) for one in found}
 
     # Documents

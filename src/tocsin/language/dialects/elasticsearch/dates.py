@@ -64,6 +64,19 @@ def _zone(name: str, reader: Reader) -> dt.tzinfo:
         return reader.fail(str(error))
 
 
+def is_date(text: str) -> bool:
+    """Whether a text is a date with a month, perhaps with date maths."""
+    date = text.partition("||")[0]
+    try:
+        return _DATE.fullmatch(date) is not None and Instant.parse(_whole_day(date)) is not None
+    except InvalidInput:
+        return False
+
+
+def _whole_day(date: str) -> str:
+    return f"{date}-01" if len(date) == len("2024-05") else date
+
+
 def as_bound(op: ComparisonOperator, bound: Json, reader: Reader, form: DateForm) -> Expression:
     """`element` compared with a bound. A bound that is a date, or `now`, is compared with instants."""
     if form.unit and re.fullmatch(r"-?[0-9]{1,17}(?:\.[0-9]+)?", str(bound)):
@@ -93,7 +106,7 @@ def _date(op: ComparisonOperator, date: str, maths: str | None, reader: Reader, 
     For `gt` and `lte` the missing parts of the time are the last ones, to the millisecond, unless date maths follow.
     """
     try:
-        instant = Instant.parse(f"{date}-01" if len(date) == len("2024-05") else date)
+        instant = Instant.parse(_whole_day(date))
     except InvalidInput as error:
         reader.fail(str(error))
     moment = _in_zone(instant.microseconds, date, form.zone) + 1_000_000 * _seconds_of(maths or "", reader)

@@ -11,7 +11,9 @@ from typing import ClassVar, Final
 
 from tocsin.language.dialects.dialect import Dialect, Json, Reader, all_of, any_of, call, not_true
 from tocsin.language.dialects.elasticsearch.places import PLACES
+from tocsin.language.dialects.elasticsearch.query_strings import query_string
 from tocsin.language.dialects.elasticsearch.reading import Fields, at_least, boost_of, least_of, members_of
+from tocsin.language.dialects.elasticsearch.simple_query_strings import simple_query_string
 from tocsin.language.dialects.elasticsearch.terms import TERMS
 from tocsin.language.dialects.elasticsearch.texts import TEXTS
 from tocsin.model.expression import Constant, Expression
@@ -33,6 +35,9 @@ class Elasticsearch(Dialect):
         "parameters of fuzziness, which have no effect without it",
         "match_phrase": "TEXT with a phrase, without slop",
         "multi_match": "an OR of match, or of match_phrase with type phrase",
+        "query_string": "Lucene's syntax; each part as the query of its kind: match, match_phrase, range, wildcard, "
+        "regexp, exists; fields, default_field, default_operator, minimum_should_match, time_zone, escape",
+        "simple_query_string": "its parts likewise; fields, default_operator, minimum_should_match, flags",
         "bool": "must, filter, should with minimum_should_match, must_not, adjust_pure_negative",
         "constant_score, dis_max, boosting": "the query, an OR of the queries, the positive query",
         "nested": "SOME: one object of the list satisfies the query; inner_hits changes nothing",
@@ -47,8 +52,6 @@ class Elasticsearch(Dialect):
         "script": "it is a program",
         "script_score": "it is a program",
         "function_score": "its functions compute a score from the event; rank by a score of the subscription",
-        "query_string": "it is a language of its own; write bool and match",
-        "simple_query_string": "it is a language of its own; write bool and match",
         "fuzzy": "tocsin compares words as they are written",
         "match_phrase_prefix": "tocsin compares whole words; write prefix or wildcard",
         "match_bool_prefix": "tocsin compares whole words; write prefix or wildcard",
@@ -83,6 +86,9 @@ class Elasticsearch(Dialect):
         "minimum_should_match with the operator and": "no word is optional; leave one of the two out",
         "emoji in texts": "symbols are not words here",
         "slop": "tocsin has phrases, and no distances of words",
+        "phrase_slop": "tocsin has phrases, and no distances of words",
+        "quote_analyzer": "tocsin makes words in one way; see TEXT",
+        "quote_field_suffix": "write the name of the field before each phrase",
     }
 
     def read(self, rule: Json, reader: Reader) -> Expression:
@@ -212,4 +218,6 @@ _KINDS: Final[Mapping[str, Read]] = {
     **TERMS,
     **TEXTS,
     **PLACES,
+    "query_string": query_string,
+    "simple_query_string": simple_query_string,
 }

@@ -11,9 +11,12 @@ from tocsin.model.expression import Constant, Expression
 from tocsin.model.subscription import shown
 
 _DEFAULTS: Final[Mapping[str, Sequence[Json]]] = {
-    "analyzer": ("standard",),
+    "analyzer": (None, "standard"),
     "fuzziness": (0, "0"),
     "slop": (0,),
+    "phrase_slop": (0,),
+    "quote_analyzer": (None, "standard"),
+    "quote_field_suffix": (None, ""),
 }
 """Parameters that change what matches, at values other than these."""
 FUZZY: Final = ("fuzziness", "prefix_length", "max_expansions", "fuzzy_transpositions", "fuzzy_rewrite")
@@ -59,15 +62,20 @@ class Fields(NamedTuple):
         return any_of([reader.some(parent, IS_STRING), whole]) if parent else whole
 
 
-def members_of(inner: Json, reader: Reader, allowed: Sequence[str], *, needed: str = "") -> Mapping[str, Json]:
-    """The parameters of a query. Those that are not allowed are refused, as are some that are not at their default."""
+def members_of(
+    inner: Json, reader: Reader, allowed: Sequence[str], *, needed: str = "", at_any: Sequence[str] = ()
+) -> Mapping[str, Json]:
+    """The parameters of a query. Those that are not allowed are refused, as are some that are not at their default.
+
+    `at_any` names those that this query takes at any value.
+    """
     if not isinstance(inner, Mapping):
         reader.fail(f"an object is needed, not {shown(inner)}")
     for name in inner:
         if name not in allowed:
             with reader.at(name):
                 reader.unknown("parameter", name, allowed)
-        if name in _DEFAULTS and inner[name] not in _DEFAULTS[name]:
+        if name in _DEFAULTS and name not in at_any and inner[name] not in _DEFAULTS[name]:
             with reader.at(name):
                 reader.refuse(name)
     if needed and needed not in inner:

@@ -42,11 +42,11 @@ def _term(inner: Json, reader: Reader, fields: Fields) -> Expression:
 
 def _equal(values: Sequence[Constant]) -> Expression:
     """Whether `element` is one of some values, or lies in a network that is among them, as in fields of type ip."""
-    networks = [network for value in values if (network := _network_in(value.value)) is not None]
+    networks = [network for value in values if (network := network_in(value.value)) is not None]
     return any_of([equal(values), *([call("IP_IN", VALUE, *networks)] if networks else [])])
 
 
-def _network_in(value: object) -> Constant | None:
+def network_in(value: object) -> Constant | None:
     """The network that a string writes, or the IPv6 address, which is written in several ways; None for others."""
     if not isinstance(value, str) or not ("/" in value or ":" in value):
         return None
@@ -114,21 +114,33 @@ def _bounds_of(given: Mapping[str, Json]) -> Iterator[tuple[str, ComparisonOpera
 def _prefix(inner: Json, reader: Reader, fields: Fields) -> Expression:
     field, given = field_of(inner, reader, "value", ("case_insensitive", "rewrite"))
     with reader.at(field):
-        parts: list[str | Wild] = [reader.string(given["value"], "prefix"), Wild.RUN]
-        return fields.some(field, _pattern(parts, given, reader), reader)
+        return fields.some(field, prefix_of(reader.string(given["value"], "prefix"), given, reader), reader)
+
+
+def prefix_of(text: str, given: Mapping[str, Json], reader: Reader) -> Expression:
+    """Whether `element` begins with a text."""
+    return _pattern([text, Wild.RUN], given, reader)
 
 
 def _wildcard(inner: Json, reader: Reader, fields: Fields) -> Expression:
     field, given = field_of(inner, reader, ("value", "wildcard"), ("case_insensitive", "rewrite"))
     with reader.at(field):
-        text = reader.string(given["value"], "wildcard")
-        parts = wild_parts(text, {"*": Wild.RUN, "?": Wild.ONE})
-        if parts is None:
-            reader.fail("a wildcard ends in a backslash, which stands before the letter that it makes plain")
-        if not parts:  # Lucene makes an automaton of no parts, which accepts nothing, not even the empty string
-            return Constant(False)
-        plain = [one[1] if isinstance(one, str) and len(one) == 2 else one for one in parts]
-        return fields.some(field, _pattern(plain, given, reader), reader)
+        condition = wildcard_of(reader.string(given["value"], "wildcard"), given, reader)
+        return fields.some(field, condition, reader) if condition else Constant(False)
+
+
+def wildcard_of(text: str, given: Mapping[str, Json], reader: Reader) -> Expression | None:
+    """Whether `element` fits a wildcard; None for one of no letters.
+
+    Of that, Lucene makes an automaton of no parts, which accepts nothing, not even the empty string.
+    """
+    parts = wild_parts(text, {"*": Wild.RUN, "?": Wild.ONE})
+    if parts is None:
+        reader.fail("a wildcard ends in a backslash, which stands before the letter that it makes plain")
+    if not parts:
+        return None
+    plain = [one[1] if isinstance(one, str) and len(one) == 2 else one for one in parts]
+    return _pattern(plain, given, reader)
 
 
 _FROM_OTHERS: Final = ("k", "s", "ff", "fi", "fl")
@@ -159,9 +171,13 @@ def _regexp(inner: Json, reader: Reader, fields: Fields) -> Expression:
     allowed = ("case_insensitive", "flags", "flags_value", "max_determinized_states", "rewrite")
     field, given = field_of(inner, reader, "value", allowed)
     with reader.at(field):
-        text, ignore_case = reader.string(given["value"], "regexp"), given.get("case_insensitive") is True
-        pattern = Constant(re2_of_lucene(text, reader, ignore_case=ignore_case))
-        return fields.some(field, reader.made(lambda: call("MATCHES", VALUE, pattern)), reader)
+        return fields.some(field, regexp_of(reader.string(given["value"], "regexp"), given, reader), reader)
+
+
+def regexp_of(text: str, given: Mapping[str, Json], reader: Reader) -> Expression:
+    """Whether the whole `element` fits a regular expression."""
+    pattern = Constant(re2_of_lucene(text, reader, ignore_case=given.get("case_insensitive") is True))
+    return reader.made(lambda: call("MATCHES", VALUE, pattern))
 
 
 def _exists(inner: Json, reader: Reader, fields: Fields) -> Expression:

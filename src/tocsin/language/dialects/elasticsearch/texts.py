@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tocsin.language.dialects.dialect import Json, Reader, all_of, any_of, call, equal
+from tocsin.language.dialects.dialect import VALUE, Json, Reader, all_of, any_of, call, equal
 from tocsin.language.dialects.elasticsearch.reading import FUZZY, Fields, at_least, field_of, least_of, members_of
 from tocsin.language.segmenting import words_of
 from tocsin.model.expression import Attribute, Constant, Expression
@@ -43,7 +43,7 @@ def _whole(field: str, text: str, reader: Reader, fields: Fields) -> list[Expres
 
 
 def _some_words(field: str, query: str, given: Mapping[str, Json], reader: Reader, fields: Fields) -> Expression:
-    words = _read(query, reader)
+    words = words_in(query, reader)
     if not words:
         return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
     parts = [_text(field, f'"{word}"', reader, fields) for word in words]
@@ -64,7 +64,7 @@ def _match_phrase(inner: Json, reader: Reader, fields: Fields) -> Expression:
 
 def _phrase(field: str, given: Mapping[str, Json], reader: Reader, fields: Fields) -> Expression:
     query = reader.string(given["query"], "match_phrase")
-    words = _read(query, reader)
+    words = words_in(query, reader)
     if not words:
         return Constant(str(given.get("zero_terms_query", "none")).lower() == "all")
     phrase = call("HOLDS", _text(field, '"' + " ".join(words) + '"', reader, fields))
@@ -82,7 +82,7 @@ def _multi_match(inner: Json, reader: Reader, fields: Fields) -> Expression:
     return any_of([read(reader.string(name, "a field").split("^")[0], members, reader, fields) for name in names])
 
 
-def _read(query: str, reader: Reader) -> list[str]:
+def words_in(query: str, reader: Reader) -> list[str]:
     """The words of a query. Lucene makes words of emoji, which are among the symbols (So) beyond Latin 1."""
     if any(unicodedata.category(letter) == "So" and letter > "\xff" for letter in query):
         reader.refuse("emoji in texts")
@@ -91,8 +91,29 @@ def _read(query: str, reader: Reader) -> list[str]:
 
 def _text(field: str, query: str, reader: Reader, fields: Fields) -> Expression:
     """Whether a text, or a list of texts, has the words."""
-    path = fields.path_of(field, reader)
-    return reader.made(lambda: call("TEXT", Attribute(".".join(path)), Constant(query), Constant(str(_HOW))))
+    return _text_in(Attribute(".".join(fields.path_of(field, reader))), query, reader)
+
+
+def _text_in(text: Attribute, query: str, reader: Reader) -> Expression:
+    return reader.made(lambda: call("TEXT", text, Constant(query), Constant(str(_HOW))))
+
+
+def in_value(words: str, reader: Reader) -> Expression:
+    """Whether `element` has a word, or several side by side."""
+    return _text_in(VALUE, f'"{words}"', reader)
+
+
+def in_field(field: str, text: str, operator: str, reader: Reader, fields: Fields) -> Expression | None:
+    """Whether a field has the words of a text: all with the operator `and`. None if the text has no words."""
+    whole = _whole(field, text, reader, fields)
+    found = [_some_words(field, text, {"operator": operator}, reader, fields)] if words_in(text, reader) else []
+    return any_of([*whole, *found]) if whole or found else None
+
+
+def phrase_in_field(field: str, text: str, operator: str, reader: Reader, fields: Fields) -> Expression | None:
+    """Whether a field has the words of a text side by side. None if the text has no words."""
+    has_words = bool(words_in(text, reader) or fields.parent_of(field, reader))
+    return _phrase(field, {"query": text}, reader, fields) if has_words else None
 
 
 TEXTS: Final[Mapping[str, Callable[[Json, Reader, Fields], Expression]]] = {
