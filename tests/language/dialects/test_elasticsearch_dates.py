@@ -48,6 +48,37 @@ def test_ranges_of_dates(bounds: Any, value: Any, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("bounds", "value", "expected"),
+    [
+        ({"gte": "2024-01-31||+1M"}, "2024-02-29", True),
+        ({"gt": "2024-01-31||+1M"}, "2024-02-29", False),
+        ({"gte": "2024-02-29||+1y"}, "2025-02-28", True),
+        ({"gte": "2024-01-31||+1M-1M"}, "2024-01-29", True),
+        ({"gte": "2024-05-15||/M"}, "2024-05-01", True),
+        ({"lt": "2024-05-15||/M"}, "2024-05-01", False),
+        ({"lte": "2024-05-15||/M"}, "2024-05-31T23:59:59.9999Z", True),
+        ({"lte": "2024-05-15||/M"}, "2024-06-01", False),
+        ({"gt": "2024-05-15||/M"}, "2024-05-31T23:59:59.999Z", False),
+        ({"gt": "2024-05-15||/M"}, "2024-06-01", True),
+        ({"gte": "2024-05-15||/y"}, "2024-01-01", True),
+        ({"gte": "2024-05-15||/w"}, "2024-05-13", True),
+        ({"lt": "2024-05-15||/w"}, "2024-05-12T23:59:59Z", True),
+        ({"lte": "2024-05-15T10:30:00||/h+1d"}, "2024-05-16T10:59:59.999Z", True),
+        ({"lte": "2024-05-15T10:30:00||/h+1d"}, "2024-05-16T11:00:00Z", False),
+        ({"gte": "2001-02-01||+1M/d"}, "2001-03-01", True),
+        ({"gte": "2024-05-15||/d", "time_zone": "Europe/Berlin"}, "2024-05-14T22:00:00Z", True),
+        ({"gte": "2024-03-30T12:00:00||+1d", "time_zone": "Europe/Berlin"}, "2024-03-31T10:00:00Z", True),
+        ({"gte": "2024-03-30T12:00:00||+24h", "time_zone": "Europe/Berlin"}, "2024-03-31T10:00:00Z", False),
+        ({"gte": "2024-03-30T02:30:00||+1d", "time_zone": "Europe/Berlin"}, "2024-03-31T01:30:00Z", True),
+        ({"gt": "2024-10-28T02:30:00||-1d", "time_zone": "Europe/Berlin"}, "2024-10-27T01:30:00Z", False),
+    ],
+)
+def test_date_maths_go_by_the_calendar(bounds: Any, value: Any, expected: bool) -> None:
+    """Months and days are those of the calendar; rounding goes down for `gte` and `lt`, and up for `gt` and `lte`."""
+    assert answers({"range": {"t": bounds}}, "elasticsearch", {"t": value}) == {expected}
+
+
+@pytest.mark.parametrize(
     ("bounds", "reason"),
     [
         ({"gte": "1.5.2024", "format": "d.M.yyyy"}, "at range.t.format: the format 'd.M.yyyy'"),
@@ -57,6 +88,9 @@ def test_ranges_of_dates(bounds: Any, value: Any, expected: bool) -> None:
         ({"gte": "2024-05-01", "time_zone": 1}, "time_zone needs a string"),
         ({"gte": 10**16, "format": "epoch_millis"}, "outside of the years 1 to 9999"),
         ({"gte": "0001-01-01", "time_zone": "+02:00"}, "outside of the years 1 to 9999"),
+        ({"gte": "2024-05-01||+9999y"}, "outside of the years 1 to 9999"),
+        ({"gte": "2024-05-01||/2d"}, "'/2d' is not date maths"),
+        ({"gte": "2024-05-01||1d"}, "'1d' is not date maths"),
         ({"gte": "2024-05-01||+9999999999d"}, "outside of the years 1 to 9999"),
     ],
 )

@@ -18,8 +18,6 @@ from tests.naive.elasticsearch_values import NotRead
 from tests.naive.lucene import FOLDER, Lucene, NotInLucene, jars
 
 REFUSED: Final = (
-    "rounding in date maths",
-    "the unit M in date maths",
     "time_zone",
     "minimum_should_match with the operator and",
     "\\d in regexp",

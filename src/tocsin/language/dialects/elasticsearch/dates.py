@@ -9,14 +9,13 @@ from typing import Final, NamedTuple
 
 from tocsin.errors import InvalidInput
 from tocsin.language.dialects.dialect import PRESENT, VALUE, Json, Reader, any_of, compared, later
+from tocsin.language.dialects.elasticsearch.date_maths import moved, seconds_of
 from tocsin.model.expression import ComparisonOperator, Constant, Expression
 from tocsin.model.subscription import shown
 from tocsin.model.values import Instant
 from tocsin.model.zones import zone_of
 
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2}(?:[T ].*)?)?")
-_STEP: Final = re.compile(r"([+-])([0-9]*)([a-zA-Z])")
-_SECONDS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "H": 3_600, "m": 60, "s": 1}
 _PARTS: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9:.]+))?(Z|[+-][0-9:]+)?")
 
 
@@ -83,7 +82,7 @@ def as_bound(op: ComparisonOperator, bound: Json, reader: Reader, form: DateForm
         return _moment(op, round(float(bound) * form.unit), reader, form)
     if isinstance(bound, str):
         if bound.startswith("now"):
-            return compared(VALUE, op, later(PRESENT, _seconds_of(bound[3:], reader)))
+            return compared(VALUE, op, later(PRESENT, seconds_of(bound[3:], reader)))
         date, bars, maths = bound.partition("||")
         if _DATE.fullmatch(date):
             return _date(op, date, maths if bars else None, reader, form)
@@ -104,14 +103,18 @@ def _date(op: ComparisonOperator, date: str, maths: str | None, reader: Reader, 
     """A date whose missing parts are the first ones.
 
     For `gt` and `lte` the missing parts of the time are the last ones, to the millisecond, unless date maths follow.
+    Then rounding goes to the last millisecond of the unit.
     """
     try:
         instant = Instant.parse(_whole_day(date))
     except InvalidInput as error:
         reader.fail(str(error))
-    moment = _in_zone(instant.microseconds, date, form.zone) + 1_000_000 * _seconds_of(maths or "", reader)
+    moment, is_last = _in_zone(instant.microseconds, date, form.zone), op in (">", "<=")
     missing = _missing(date) if maths is None else 0
-    if missing and op in (">", "<="):
+    if maths:
+        moment, is_end = moved(moment, maths, form.zone, reader, up=is_last)
+        missing = 1_000 if is_end else 0
+    if missing and is_last:
         op, moment = (">=", moment + missing) if op == ">" else ("<", moment + missing)
     return _moment(op, moment, reader, form)
 
@@ -132,23 +135,3 @@ def _missing(date: str) -> int:
     if parts is None or parts[2] is None:
         return 86_400_000_000
     return {2: 3_600_000_000, 5: 60_000_000, 8: 1_000_000}.get(len(parts[2]), 0)
-
-
-def _seconds_of(maths: str, reader: Reader) -> int:
-    """The sum of date maths such as `-1d+2h`. Units without a fixed length, and rounding, are refused."""
-    if "/" in maths:
-        reader.refuse("rounding in date maths", "the start of a day or month depends on a time zone")
-    seconds, end = 0, 0
-    for step in _STEP.finditer(maths):
-        if step.start() != end:
-            break
-        end = step.end()
-        sign, count, unit = step.groups()
-        if unit not in _SECONDS:
-            if unit not in "yM":
-                reader.fail(f"{shown(unit)} is no unit of date maths")
-            reader.refuse(f"the unit {unit} in date maths", "years and months have no fixed length; write days")
-        seconds += (1 if sign == "+" else -1) * int(count or 1) * _SECONDS[unit]
-    if end != len(maths):
-        reader.fail(f"{shown(maths)} is no date maths, such as -1d")
-    return seconds

@@ -25,7 +25,7 @@ class Elasticsearch(Dialect):
     taken: ClassVar[Mapping[str, str]] = {
         "match_all, match_none": "TRUE, FALSE",
         "term, terms": "a value is equal, or in a network; a number is not a string; case_insensitive for ASCII",
-        "range": "gt, gte, lt, lte on numbers, strings, IP addresses and dates; date maths, also of now, in units "
+        "range": "gt, gte, lt, lte on numbers, strings, IP addresses and dates; date maths, for now in units "
         "of fixed length; also from, to, time_zone, and format for ISO 8601 and epochs",
         "prefix, wildcard": "LIKE; with case_insensitive, for ASCII, also MATCHES",
         "regexp": "MATCHES of the whole value; without the signs ~ < > & @ # and double quotes outside of classes",
