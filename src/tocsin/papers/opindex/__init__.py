@@ -5,7 +5,7 @@ from typing import Final
 from tocsin.index.protocols import ALL_MATCHES, Registration
 from tocsin.papers.opindex.be_tree import BETreeBuilder
 from tocsin.papers.opindex.k_index import KIndexBuilder
-from tocsin.papers.opindex.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder, RecentOpIndex
+from tocsin.papers.opindex.opindex import SEGMENTS, SIGNATURE_BITS, OpIndexBuilder, recent_opindex
 
 OPINDEX: Final = Registration(
     "opindex",
@@ -15,7 +15,7 @@ OPINDEX: Final = Registration(
     False,
     OpIndexBuilder,
     {"segments": SEGMENTS, "signature_bits": SIGNATURE_BITS},
-    recent=RecentOpIndex,
+    recent=recent_opindex,
 )
 K_INDEX: Final = Registration(
     "k_index",

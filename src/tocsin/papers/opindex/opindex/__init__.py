@@ -5,6 +5,6 @@
 """
 
 from tocsin.papers.opindex.opindex.index import SEGMENTS, SIGNATURE_BITS, OpIndex, OpIndexBuilder
-from tocsin.papers.opindex.opindex.recent import RecentOpIndex
+from tocsin.papers.opindex.opindex.recent import recent_opindex
 
-__all__ = ["SEGMENTS", "SIGNATURE_BITS", "OpIndex", "OpIndexBuilder", "RecentOpIndex"]
+__all__ = ["SEGMENTS", "SIGNATURE_BITS", "OpIndex", "OpIndexBuilder", "recent_opindex"]

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.columns.arrays import frozen
+from tocsin.index.recent import BeginAnew
 
 _TOP: Final = 2**31 - 8
 _STEP: Final = 2**10
@@ -27,7 +28,7 @@ _SERIES: Final = 4
 """So many values must come next to the one before, on the same side, to be taken for a series."""
 
 
-class NoLabel(Exception):
+class NoLabel(BeginAnew):
     """No label is free between two values."""
 
 

@@ -24,9 +24,8 @@ from tocsin.columns.arrays import frozen
 from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.columns.expressions.growing import Growing
 from tocsin.columns.expressions.pools import Pools
-from tocsin.errors import UnsuitableIndex
-from tocsin.index.alive import living
 from tocsin.index.fields.kernels.key_tables import named_attributes
+from tocsin.index.recent import InPlace
 from tocsin.index.statistics import Statistics, attribute_shares
 from tocsin.papers.opindex.opindex.changing import ChangingLists
 from tocsin.papers.opindex.opindex.growing import GrowingFields
@@ -34,7 +33,6 @@ from tocsin.papers.opindex.opindex.index import SEGMENTS, SIGNATURE_BITS, check_
 from tocsin.papers.opindex.opindex.kernels.building import Simples
 from tocsin.papers.opindex.opindex.kernels.changing import Form
 from tocsin.papers.opindex.opindex.kernels.layouts import Counters, Directory, Entries, OpLists
-from tocsin.papers.opindex.opindex.labels import NoLabel
 from tocsin.papers.opindex.opindex.matching import Matching
 from tocsin.papers.opindex.opindex.rewriting import Rewriter
 
@@ -42,93 +40,53 @@ _MANY: Final = 256
 """Up to this many new predicates are read one by one, even if they are most of all."""
 
 
-class RecentOpIndex:
-    """The lists of the live expressions in some pools. One thread at a time changes it."""
-
-    def __init__(
-        self, statistics: Statistics | None = None, segments: int = SEGMENTS, signature_bits: int = SIGNATURE_BITS
-    ) -> None:
-        check_options(segments, signature_bits)
-        self._statistics = statistics
-        self._options = segments, signature_bits
-        self._lists: _RecentLists | None = None
-        self._is_refused = False
-
-    def matching(
-        self, compiled: CompiledExpressions, pools: Pools, alive: NDArray[np.uint64], *, is_read: bool
-    ) -> Matching | None:
-        """How to match the live expressions; None if an OpIndex cannot hold one of them.
-
-        `is_read` says that an earlier result may be in use.
-        """
-        if self._is_refused:
-            return None
-        lists, self._lists = self._lists, None  # after an interrupted change the lists are made anew
-        try:
-            if lists is None or len(pools.leaves.items) > 2 * lists.leaves + _MANY:
-                lists = self._new_lists(pools)
-            try:
-                lists.keep_up(compiled, pools, alive, is_read)
-            except NoLabel:
-                lists = self._new_lists(pools)
-                lists.keep_up(compiled, pools, alive, is_read)
-        except UnsuitableIndex:
-            self._is_refused = True
-            return None
-        self._lists = lists
-        return lists.matching
-
-    def _new_lists(self, pools: Pools) -> _RecentLists:
-        return _RecentLists(pools, self._statistics, *self._options)
+def recent_opindex(
+    statistics: Statistics | None = None, segments: int = SEGMENTS, signature_bits: int = SIGNATURE_BITS
+) -> InPlace:
+    """The lists of an engine's recent subscriptions, empty at first."""
+    check_options(segments, signature_bits)
+    return InPlace(lambda pools: _RecentLists(pools, statistics, segments, signature_bits))
 
 
 class _RecentLists:
-    """Lists that change in place, with all that is read to insert into them. `matching` is of the last `keep_up`."""
+    """A `Changing`: lists that change in place, with all that is read to insert into them."""
 
     def __init__(self, pools: Pools, statistics: Statistics | None, segments: int, signature_bits: int) -> None:
-        self.matching: Matching | None = None
         self._statistics = statistics
         self._options = segments, signature_bits
         self._fields = GrowingFields(pools)
         self._forms = _Rows(), _Rows()
         self._lists = ChangingLists(segments, signature_bits, *(rows.simples() for rows in self._forms))
-        self._count = 0  # expressions read so far
         self._named = np.zeros(0, np.int64)  # by attribute: how many of their predicates name it
         self._known = np.zeros(0, np.float64)  # by attribute: its share, if there are statistics
-        self._present = np.zeros(1, np.uint64)  # a bit for each expression that is in the lists
 
-    @property
-    def leaves(self) -> int:
-        """The number of predicates read so far."""
-        return self._fields.leaves
+    def is_outgrown(self, pools: Pools) -> bool:
+        """Whether most predicates are new."""
+        return len(pools.leaves.items) > 2 * self._fields.leaves + _MANY
 
-    def keep_up(self, compiled: CompiledExpressions, pools: Pools, alive: NDArray[np.uint64], is_read: bool) -> None:
-        """Insert the expressions that are new, and delete those that are no longer alive."""
-        gone = self._present & ~alive[: len(self._present)]
-        count = len(compiled)
-        if self.matching is not None and count == self._count and not gone.any():
-            return
-        if is_read:
-            self._lists.part_from_readers()
-        self._lists.delete(living(gone, self._count))
-        self._present &= ~gone
-        if count > self._count:
-            self._fields.read(pools)
-            self._read_rows(compiled, pools)
-            self._insert(living(alive, count))
-            self._count = count
-        self.matching = self._frozen(compiled, len(pools.attributes.items))
+    def part_from_readers(self) -> None:
+        """Copy the lists."""
+        self._lists.part_from_readers()
 
-    def _read_rows(self, compiled: CompiledExpressions, pools: Pools) -> None:
+    def delete(self, numbers: NDArray[np.int64]) -> None:
+        """Delete inserted expressions."""
+        self._lists.delete(numbers)
+
+    def read(self, compiled: CompiledExpressions, pools: Pools, first: int) -> None:
+        """Read the predicates and rows of expressions. Raises `UnsuitableIndex`, or `NoLabel`."""
+        self._fields.read(pools)
+        self._read_rows(compiled, pools, first)
+
+    def _read_rows(self, compiled: CompiledExpressions, pools: Pools, first: int) -> None:
         """Rewrite the new expressions as rows of both forms."""
         starts, attributes = compiled.arrays.program_starts, pools.attributes.items
-        program = compiled.arrays.program[starts[self._count] : starts[-1]]
-        programs = frozen(starts[self._count :] - starts[self._count], np.int64)
+        program = compiled.arrays.program[starts[first] : starts[-1]]
+        programs = frozen(starts[first:] - starts[first], np.int64)
         part = replace(compiled, arrays=compiled.arrays._replace(program_starts=programs, program=program))
         shares = self._shares(part, attributes)[self._fields.attributes()]
         rewritten = Rewriter(part, self._fields.keys(), self._fields.prefix_numbers(), shares).rewritten()
         for rows, simples in zip(self._forms, rewritten, strict=True):
-            rows.extend(simples, self._count, len(part))
+            rows.extend(simples, first, len(part))
         self._lists.provide(len(self._fields), [rows.of_subscriptions() for rows in self._forms])
 
     def _shares(self, part: CompiledExpressions, attributes: list[str]) -> NDArray[np.float64]:
@@ -142,19 +100,15 @@ class _RecentLists:
         self._named = named
         return attribute_shares(attributes, named, None)
 
-    def _insert(self, alive: NDArray[np.int64]) -> None:
-        """Insert the live ones among the new expressions."""
-        numbers, done = alive[alive >= self._count], 0
+    def insert(self, numbers: NDArray[np.int64]) -> None:
+        """Insert expressions that were read."""
+        done = 0
         while (done := self._lists.insert(numbers, done)) < len(numbers):
             self._lists.make_room()
-        present = np.zeros(int(alive.max(initial=0)) // 64 + 1, np.uint64)
-        present[: len(self._present)] = self._present
-        np.bitwise_or.at(present, numbers >> 6, np.uint64(1) << (numbers & 63).astype(np.uint64))
-        self._present = present
 
-    def _frozen(self, compiled: CompiledExpressions, attributes: int) -> Matching:
+    def matching(self, compiled: CompiledExpressions, pools: Pools) -> Matching:
         """How to match with the lists as they are."""
-        fields, prefixes, coding = self._fields.tables(attributes)
+        fields, prefixes, coding = self._fields.tables(len(pools.attributes.items))
         now = self._lists.now
         starts, stops = frozen(now.runs.starts, np.int32), frozen(now.runs.stops, np.int32)
         pivots, rows, signatures = (frozen(array, array.dtype) for array in (now.pivots, now.rows, now.signatures))
