@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduce.loads import Ask, Expressions, ranges
-from reproduce.r_tree.growing import GrowingRTree
 from reproduce.vcr.changing import ChangingVCR
 from tocsin.index.filtering import FilterAndRefine
 from tocsin.index.rectangles.rectangles import Held
+from tocsin.papers.location_aware.growing_trees.r_tree import GrowingRTree
 from tocsin.papers.vcr.vcr.kernels import UNUSED
 
 

@@ -1,1 +1,1 @@
-"""R^t-trees with insertion and deletion, as in Yu, Li et al. 2015; those of engines are packed."""
+"""A single R^t-tree with insertion and deletion, for the figures."""

@@ -13,10 +13,6 @@ from typing import Final
 
 import numpy as np
 
-from reproduce.rt_tree.choosing import Frequencies
-from reproduce.rt_tree.kernels import finding as finding  # registers how trees are matched
-from reproduce.rt_tree.kernels.layouts import CountedTree, ListedTree, Turns
-from reproduce.rt_tree.tracking import CountedRTree, ListedRTree, TrackedRTree
 from tocsin.columns.arrays import frozen
 from tocsin.columns.binding import Binder
 from tocsin.columns.events.batch import EventBatch
@@ -28,6 +24,10 @@ from tocsin.index.filtering.kernels.layouts import Coming
 from tocsin.index.found import Found
 from tocsin.index.spatial_text.kernels.layouts import ABSENT
 from tocsin.index.spatial_text.regions import Held
+from tocsin.papers.location_aware.growing_trees.choosing import Frequencies
+from tocsin.papers.location_aware.growing_trees.kernels import finding as finding  # registers how trees are matched
+from tocsin.papers.location_aware.growing_trees.kernels.layouts import CountedTree, ListedTree, Turns
+from tocsin.papers.location_aware.growing_trees.tracking import CountedRTree, ListedRTree, TrackedRTree
 from tocsin.papers.location_aware.rt_trees.ordering import IDF, LOCALITY
 
 TREES: Final = ("rt_tree", "rt_plus_tree", "rt_plus_plus_tree")

@@ -91,6 +91,10 @@ _EVENTS: Final[tuple[dict[str, Any], ...]] = (
     {"model": "a", "stock": 5, "name": 'quo"te \u00e9', "other": None, "list": [{"a": 1}], "price": -1e-3},
 )
 _SEEN: Final = datetime.datetime(2024, 6, 1, 12, tzinfo=datetime.UTC)
+_ORDINARY_CHANGED: Final = tuple(f"price = {n} AND color = 'red'" for n in range(9))
+_CHANGED: Final = 160
+"""Enough that nodes of a tree are split, and fall short of children later."""
+
 _MANY_MESSAGES: Final = 600
 _MANY: Final = 5000
 """Enough that lists are long, and the top-k search walks them in order of score."""
@@ -154,17 +158,21 @@ def _matcher(registration: Registration) -> None:
     for ranking in _examples(registration.also):
         match(_subscriptions(_REGIONS), _EVENTS, index=registration.name, ranking=ranking)
     if registration.recent is not None:
-        _changed_in_place(registration.name)
+        _changed_in_place(registration)
 
 
-def _changed_in_place(index: str) -> None:
-    """Recent subscriptions in a structure that inserts and deletes: each match finds one more, then one less."""
-    engine = Engine(index)
-    for number in range(3):
-        engine.subscribe(f"s{number}", f"price = {number} AND color = 'red'")
-        engine.match({"price": number, "color": "red"})
-    engine.unsubscribe("s0")
-    engine.match({"price": 1, "color": "red"})
+def _changed_in_place(registration: Registration) -> None:
+    """Recent subscriptions in a structure that inserts and deletes: each match finds one more, then fewer."""
+    engine = Engine(registration.name)
+    texts = _REGIONS if registration.shapes == REGIONS_WITH_KEYWORDS else _ORDINARY_CHANGED
+    for number in range(_CHANGED):
+        engine.subscribe(f"s{number}", texts[number % len(texts)])
+        if number % 16 == 0:
+            engine.match_batch(_EVENTS)
+    for number in range(_CHANGED - 3):
+        engine.unsubscribe(f"s{number}")
+        if number % 16 == 0:
+            engine.match_batch(_EVENTS)
 
 
 def _all_of(index: str, texts: tuple[str, ...], events: list[dict[str, Any]]) -> None:

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reproduce.r_tree.kernels import ROOT
 from reproduce.rt_tree.changing import TREES, ChangingTree
-from reproduce.rt_tree.kernels.layouts import CountedTree, ListedTree
 
 import tocsin
 from tests.index.asking import batch, compiled, pairs
+from tocsin.papers.location_aware.growing_trees.kernels.layouts import CountedTree, ListedTree
 from tocsin.papers.location_aware.rt_trees.ordering import DF, IDF, LOCALITY, RANDOM
 
 Box = tuple[int, int, int, int]
@@ -49,7 +48,7 @@ def ways(structure: CountedTree | ListedTree) -> Iterator[tuple[int, list[int]]]
     """Each subscription, and its nodes from the root down."""
     tree = structure.tree
     places = len(tree.children) // len(tree.counts)
-    stack = [[int(tree.state[ROOT])]]
+    stack = [[int(tree.roots[0])]]
     while stack:
         way = stack.pop()
         first = way[-1] * places
@@ -148,7 +147,7 @@ def test_many_come_and_go(name):
     for number in range(600):
         index.insert(number)
     check(index)
-    height = int(index.structure.tree.heights[index.structure.tree.state[ROOT]])
+    height = int(index.structure.tree.heights[index.structure.tree.roots[0]])
     assert height >= 5
     assert pairs(index.match(given_events)) == answers(dict(enumerate(held)), asked)
 
@@ -159,7 +158,7 @@ def test_many_come_and_go(name):
             check(index)
             assert pairs(index.match(given_events)) == answers(dict(enumerate(held)), asked)
     assert len(index) == 0
-    assert int(index.structure.tree.heights[index.structure.tree.state[ROOT]]) == 0
+    assert int(index.structure.tree.heights[index.structure.tree.roots[0]]) == 0
     assert not index.structure.table.values.any()
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from tocsin.index.protocols import ALL_MATCHES, REGIONS_WITH_KEYWORDS, SIMILAR_ENOUGH, Registration
+from tocsin.index.protocols import ALL_MATCHES, REGIONS_WITH_KEYWORDS, SIMILAR_ENOUGH, Recent, Registration
+from tocsin.papers.location_aware.growing_trees import CountedRTree, ListedRTree, recent_trees
 from tocsin.papers.location_aware.inverted_r_tree import InvertedRTreeBuilder
 from tocsin.papers.location_aware.keyword_first import KeywordFirstBuilder
 from tocsin.papers.location_aware.rt_trees import (
@@ -15,21 +16,36 @@ from tocsin.papers.location_aware.rt_trees import (
 
 
 def of_regions(
-    name: str, builder: Callable[..., Any], source: str, *, is_baseline: bool = True, **options: int
+    name: str,
+    builder: Callable[..., Any],
+    source: str,
+    *,
+    is_baseline: bool = True,
+    recent: Callable[..., Recent] | None = None,
+    **options: int,
 ) -> Registration:
     """The registration of a structure of regions with keywords."""
     also = {SIMILAR_ENOUGH: lambda **options: builder(**options).alike}
-    return Registration(name, ALL_MATCHES, REGIONS_WITH_KEYWORDS, source, is_baseline, builder, options, also)
+    return Registration(
+        name, ALL_MATCHES, REGIONS_WITH_KEYWORDS, source, is_baseline, builder, options, also, recent=recent
+    )
 
 
 RT_TREE: Final = of_regions(
-    "rt_tree", RTTreeBuilder, "R^t-tree (Yu et al. 2015, section 3)", is_baseline=False, least=25, most=50
+    "rt_tree",
+    RTTreeBuilder,
+    "R^t-tree (Yu et al. 2015, section 3)",
+    is_baseline=False,
+    recent=recent_trees(CountedRTree, all_words=True),
+    least=25,
+    most=50,
 )
 RT_PLUS_TREE: Final = of_regions(
     "rt_plus_tree",
     RTPlusTreeBuilder,
     "R^t+-tree (Yu et al. 2015, section 4)",
     is_baseline=False,
+    recent=recent_trees(CountedRTree, all_words=False),
     least=25,
     most=50,
     selection=3,
@@ -39,6 +55,7 @@ RT_PLUS_PLUS_TREE: Final = of_regions(
     RTPlusPlusTreeBuilder,
     "R^t++-tree (Yu et al. 2015, section 5)",
     is_baseline=False,
+    recent=recent_trees(ListedRTree, all_words=False),
     least=25,
     most=50,
     selection=3,

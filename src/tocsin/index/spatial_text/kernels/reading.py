@@ -12,6 +12,7 @@ from tocsin.index.filtering.kernels.matching import find, register_tables
 from tocsin.index.spatial_text.kernels.layouts import ABSENT, Keywords, Message, Regions, RegionTables, Seen
 from tocsin.jit.decorators import inlined, inner
 from tocsin.jit.intrinsics import count_bits
+from tocsin.jit.views import choose
 from tocsin.kernels import codes
 from tocsin.kernels.programs.boxes import box_number
 
@@ -46,8 +47,22 @@ def read_message(tables: Any, coming: Coming, event: int, seen: Seen) -> int:
     return np.int64(count)
 
 
+def token_of(keywords: Any, field: int, kind: int, payload: int) -> int:
+    """The token of an element of a list, or ABSENT. The payload of a string is its rank code."""
+    raise NotImplementedError("for kernels")
+
+
 @inlined
-def _read_list(keywords: Keywords, coming: Coming, attribute: int, number: int, seen: Seen, count: int) -> int:
+def _token_of(keywords: Keywords, field: int, kind: int, payload: int) -> int:
+    if kind == codes.STRING:
+        return _token_of_string(keywords, field, payload)
+    first, stop = keywords.operand_starts[field], keywords.operand_starts[field + 1]
+    code = np.int64(code_of(keywords.operands, first, stop, payload))
+    return first + (code >> 1) if code & 1 else np.int64(ABSENT)
+
+
+@inlined
+def _read_list(keywords: Any, coming: Coming, attribute: int, number: int, seen: Seen, count: int) -> int:
     events, ranks, marks, tokens = coming.events, coming.bound.ranks, seen.marks, seen.tokens
     for i in range(events.list_starts[number], events.list_starts[number + 1]):
         kind = events.list_types[i]
@@ -55,12 +70,7 @@ def _read_list(keywords: Keywords, coming: Coming, attribute: int, number: int, 
         if field < 0:
             continue
         payload = events.list_payloads[i]
-        if kind == codes.STRING:
-            token = _token_of_string(keywords, field, ranks[0, payload])
-        else:
-            first, stop = keywords.operand_starts[field], keywords.operand_starts[field + 1]
-            code = np.int64(code_of(keywords.operands, first, stop, payload))
-            token = first + (code >> 1) if code & 1 else np.int64(ABSENT)
+        token = token_of(keywords, field, kind, np.int64(ranks[0, payload]) if kind == codes.STRING else payload)
         if token >= 0:
             tokens[count] = np.int32(token)
             count += 1
@@ -116,7 +126,7 @@ def forget_message(tables: Any, seen: Seen, count: int) -> None:
 
 
 @inner
-def _find_at_places(tables: RegionTables, structure: Any, seen: Seen, tokens: int) -> int:
+def find_at_places(tables: Any, structure: Any, seen: Seen, tokens: int) -> int:
     """`find_everywhere`: search all places where a message with tokens has a box.
 
     A decomposed subscription is written once for each of its rows; the output keeps each subscription once.
@@ -132,4 +142,5 @@ def _find_at_places(tables: RegionTables, structure: Any, seen: Seen, tokens: in
     return np.int64(found)
 
 
-register_tables(RegionTables, read_message, forget_message, _find_at_places)
+choose(token_of, Keywords, _token_of)
+register_tables(RegionTables, read_message, forget_message, find_at_places)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.r_tree.kernels import Growing
-from reproduce.rt_tree.kernels.tables import Table
+from tocsin.papers.location_aware.growing_trees.kernels.r_tree import Nodes
+from tocsin.papers.location_aware.growing_trees.kernels.tables import Table
+
+HIGHEST: Final = 64
+"""More levels than a tree can have, because a node has at least two children."""
 
 
 class Turns(NamedTuple):
@@ -30,7 +33,7 @@ class Chains(NamedTuple):
 class CountedTree(NamedTuple):
     """An R^t-tree or R^t+-tree, with the number of subscriptions below a node that have a token."""
 
-    tree: Growing
+    tree: Nodes
     turns: Turns
     table: Table
 
@@ -38,7 +41,7 @@ class CountedTree(NamedTuple):
 class ListedTree(NamedTuple):
     """An R^t++-tree, with 1 + the first turn of the list of a node and a token, or 0."""
 
-    tree: Growing
+    tree: Nodes
     turns: Turns
     table: Table
     chains: Chains

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from tocsin.jit.decorators import inlined, inner, kernel
 from tocsin.jit.views import viewed
 
-ROOT: Final = 0
-USED: Final = 1
-FREE: Final = 2
+USED: Final = 0
+FREE: Final = 1
 NONE: Final = -1
 
 
-class Growing(NamedTuple):
-    """A tree. N room for nodes, each with W = M + 1 places; place p of node n has number n W + p."""
+class Nodes(NamedTuple):
+    """Some trees. N room for nodes, each with W = M + 1 places; place p of node n has number n W + p. T trees."""
 
-    state: NDArray[np.int64]  # (3,) the ROOT, the number of nodes ever USED, the first FREE one
+    state: NDArray[np.int64]  # (2,) the number of nodes ever USED, the first FREE one
+    roots: NDArray[np.int64]  # (T,)
     children: NDArray[np.int32]  # (N W,) rectangles in leaves, nodes above
     boxes: Annotated[NDArray[np.float64], 2]  # (N W, 4) left, lower, right, upper
     counts: NDArray[np.int32]  # (N,)
@@ -33,16 +33,16 @@ class Growing(NamedTuple):
 
 @kernel
 def insert(
-    growing: Growing, box: NDArray[np.float64], child: int, height: int, fewest: int, path: NDArray[np.int32]
+    growing: Nodes, of: int, box: NDArray[np.float64], child: int, height: int, fewest: int, path: NDArray[np.int32]
 ) -> int:
-    """Insert a rectangle (height 0) or a node below a node of some height. There must be room for new nodes.
+    """Insert into a tree a rectangle (height 0) or a node below a node of some height. There must be room for nodes.
 
     Writes the nodes from there up to the old root, each with its split-off node, or NONE; returns how many.
     """
     tree = viewed(growing)
     children, boxes, counts, heights = tree.children, tree.boxes, tree.counts, tree.heights
     places = len(children) // len(counts)
-    node = tree.state[ROOT]
+    node = tree.roots[of]
     while heights[node] > height:
         node = np.int64(children[_least_enlarged(tree, node, places, box)])
     _put(tree, node, places, box, child)
@@ -56,7 +56,7 @@ def insert(
         parent = np.int64(tree.parents[node])
         if parent < 0:
             if other >= 0:
-                _new_root(tree, node, other, places)
+                _new_root(tree, of, node, other, places)
             return np.int64(length)
         _bound(tree, node, places, boxes[_place_in(tree, parent, places, node)])
         if other >= 0:
@@ -67,15 +67,15 @@ def insert(
 
 
 @kernel
-def remove(growing: Growing, box: NDArray[np.float64], child: int, fewest: int, path: NDArray[np.int32]) -> int:
-    """Remove a rectangle. Writes the nodes from its leaf up to the root, and for each whether it was removed.
+def remove(growing: Nodes, of: int, box: NDArray[np.float64], child: int, fewest: int, path: NDArray[np.int32]) -> int:
+    """Remove a rectangle from a tree. Writes the nodes from its leaf up to the root, and whether each was removed.
 
     Returns how many, or NONE if the rectangle is not there. The caller must reinsert the children of removed nodes.
     """
     tree = viewed(growing)
     boxes, counts, parents = tree.boxes, tree.counts, tree.parents
     places = len(tree.children) // len(counts)
-    place = _find_leaf(tree, places, box, child)
+    place = find_leaf(tree, of, places, box, child)
     if place < 0:
         return np.int64(NONE)
     node = place // places
@@ -96,8 +96,52 @@ def remove(growing: Growing, box: NDArray[np.float64], child: int, fewest: int, 
     return np.int64(length + 1)
 
 
+@inner
+def put_in_leaf(tree: Nodes, of: int, box: NDArray[np.float64], child: int, path: NDArray[np.int32]) -> int:
+    """Insert a rectangle into tree `of`, unless that splits its leaf.
+
+    Writes the nodes from the leaf up to the root; returns how many, or NONE if the leaf is full and nothing changed.
+    """
+    places = len(tree.children) // len(tree.counts)
+    node = tree.roots[of]
+    while tree.heights[node] > 0:
+        node = np.int64(tree.children[_least_enlarged(tree, node, places, box)])
+    if tree.counts[node] == places - 1:
+        return np.int64(NONE)
+    _put(tree, node, places, box, child)
+    return _bound_path(tree, node, places, path)
+
+
+@inner
+def take_from_leaf(
+    tree: Nodes, of: int, box: NDArray[np.float64], child: int, fewest: int, path: NDArray[np.int32]
+) -> int:
+    """Remove a rectangle from tree `of`, unless too few are left in its leaf. Writes and returns like `put_in_leaf`."""
+    places = len(tree.children) // len(tree.counts)
+    place = find_leaf(tree, of, places, box, child)
+    node = place // places
+    if tree.parents[node] >= 0 and tree.counts[node] <= fewest:
+        return np.int64(NONE)
+    _drop(tree, node, places, place)
+    return _bound_path(tree, node, places, path)
+
+
+@inner
+def _bound_path(tree: Nodes, node: int, places: int, path: NDArray[np.int32]) -> int:
+    """Bound a leaf and all nodes above it, and write them to a path; returns how many."""
+    length = np.int64(0)
+    while True:
+        path[length] = node
+        length += 1
+        parent = np.int64(tree.parents[node])
+        if parent < 0:
+            return np.int64(length)
+        _bound(tree, node, places, tree.boxes[_place_in(tree, parent, places, node)])
+        node = parent
+
+
 @kernel
-def free(growing: Growing, node: int) -> None:
+def free(growing: Nodes, node: int) -> None:
     """Make a node available for reuse."""
     tree = viewed(growing)
     tree.parents[node] = tree.state[FREE]
@@ -105,28 +149,28 @@ def free(growing: Growing, node: int) -> None:
 
 
 @kernel
-def shorten(growing: Growing) -> None:
-    """If the root has a single child that is a node, make that child the root."""
+def shorten(growing: Nodes, of: int) -> None:
+    """If the root of tree `of` has a single child that is a node, make that child the root."""
     tree = viewed(growing)
     places = len(tree.children) // len(tree.counts)
-    root = tree.state[ROOT]
+    root = tree.roots[of]
     while tree.heights[root] > 0 and tree.counts[root] == 1:
-        tree.state[ROOT] = tree.children[root * places]
+        tree.roots[of] = tree.children[root * places]
         tree.parents[root] = tree.state[FREE]
         tree.state[FREE] = root
-        root = tree.state[ROOT]
+        root = tree.roots[of]
         tree.parents[root] = NONE
 
 
 @kernel
-def find(growing: Growing, x: float, y: float, stack: NDArray[np.int32], out: NDArray[np.int32]) -> int:
-    """Write the rectangles that cover a point, edges included, as far as there is room; returns how many there are."""
+def find(growing: Nodes, x: float, y: float, stack: NDArray[np.int32], out: NDArray[np.int32]) -> int:
+    """Write the rectangles of the first tree that cover a point, as far as there is room; returns how many."""
     return _find(viewed(growing), x, y, stack, out)
 
 
 @kernel
 def find_each(
-    growing: Growing, points: Annotated[NDArray[np.float64], 2], stack: NDArray[np.int32], out: NDArray[np.int32]
+    growing: Nodes, points: Annotated[NDArray[np.float64], 2], stack: NDArray[np.int32], out: NDArray[np.int32]
 ) -> int:
     """The same for many points, one after the other into the same room; returns how many in all."""
     tree, found = viewed(growing), 0
@@ -136,10 +180,10 @@ def find_each(
 
 
 @inner
-def _find(tree: Growing, x: float, y: float, stack: NDArray[np.int32], out: NDArray[np.int32]) -> int:
+def _find(tree: Nodes, x: float, y: float, stack: NDArray[np.int32], out: NDArray[np.int32]) -> int:
     children, boxes, counts, heights = tree.children, tree.boxes, tree.counts, tree.heights
     places = len(children) // len(counts)
-    stack[0] = tree.state[ROOT]
+    stack[0] = tree.roots[0]
     depth, found = 1, 0
     while depth > 0:
         depth -= 1
@@ -157,7 +201,7 @@ def _find(tree: Growing, x: float, y: float, stack: NDArray[np.int32], out: NDAr
 
 
 @inner
-def _least_enlarged(tree: Growing, node: int, places: int, box: NDArray[np.float64]) -> int:
+def _least_enlarged(tree: Nodes, node: int, places: int, box: NDArray[np.float64]) -> int:
     """The place whose box is enlarged least by another box; ties go to the smallest."""
     best, least, smallest = node * places, np.inf, np.inf
     for place in range(node * places, node * places + tree.counts[node]):
@@ -180,7 +224,7 @@ def _area_of_both(one: NDArray[np.float64], other: NDArray[np.float64]) -> float
 
 
 @inner
-def _put(tree: Growing, node: int, places: int, box: NDArray[np.float64], child: int) -> None:
+def _put(tree: Nodes, node: int, places: int, box: NDArray[np.float64], child: int) -> None:
     """Add a child to a node; the caller updates the boxes above."""
     place = node * places + tree.counts[node]
     tree.counts[node] += 1
@@ -192,7 +236,7 @@ def _put(tree: Growing, node: int, places: int, box: NDArray[np.float64], child:
 
 
 @inner
-def _drop(tree: Growing, node: int, places: int, place: int) -> None:
+def _drop(tree: Nodes, node: int, places: int, place: int) -> None:
     """Remove a child from a node; the last child takes its place."""
     tree.counts[node] -= 1
     last = node * places + tree.counts[node]
@@ -202,7 +246,7 @@ def _drop(tree: Growing, node: int, places: int, place: int) -> None:
 
 
 @inner
-def _place_in(tree: Growing, parent: int, places: int, node: int) -> int:
+def _place_in(tree: Nodes, parent: int, places: int, node: int) -> int:
     place = parent * places
     while tree.children[place] != node:
         place += 1
@@ -210,7 +254,7 @@ def _place_in(tree: Growing, parent: int, places: int, node: int) -> int:
 
 
 @inner
-def _bound(tree: Growing, node: int, places: int, out: NDArray[np.float64]) -> None:
+def _bound(tree: Nodes, node: int, places: int, out: NDArray[np.float64]) -> None:
     """Write the bounding box of a node's children."""
     first = node * places
     for edge in range(4):
@@ -222,7 +266,7 @@ def _bound(tree: Growing, node: int, places: int, out: NDArray[np.float64]) -> N
 
 
 @inner
-def _new_node(tree: Growing, height: int) -> int:
+def _new_node(tree: Nodes, height: int) -> int:
     node = tree.state[FREE]
     if node >= 0:
         tree.state[FREE] = tree.parents[node]
@@ -234,17 +278,17 @@ def _new_node(tree: Growing, height: int) -> int:
 
 
 @inner
-def _new_root(tree: Growing, node: int, other: int, places: int) -> None:
+def _new_root(tree: Nodes, of: int, node: int, other: int, places: int) -> None:
     root = _new_node(tree, np.int64(tree.heights[node]) + 1)
     around = np.empty(4)
     for child in (node, other):
         _bound(tree, child, places, around)
         _put(tree, root, places, around, child)
-    tree.state[ROOT] = root
+    tree.roots[of] = root
 
 
 @inner
-def _split(tree: Growing, node: int, places: int, fewest: int) -> int:
+def _split(tree: Nodes, node: int, places: int, fewest: int) -> int:
     """Distribute the children of an overfull node to it and a new node; returns that (section 3.5.2, quadratic)."""
     first = node * places
     boxes, children = tree.boxes[first : first + places].copy(), tree.children[first : first + places].copy()
@@ -283,7 +327,7 @@ def _seeds(boxes: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @inner
 def _next(
-    tree: Growing,
+    tree: Nodes,
     groups: NDArray[np.int64],
     around: NDArray[np.float64],
     boxes: NDArray[np.float64],
@@ -296,13 +340,13 @@ def _next(
     for side in range(2):
         if tree.counts[groups[side]] + rest <= fewest:
             short = side
-    best, chosen, side = -1.0, 0, 0
+    best, chosen, side = -1.0, np.int64(NONE), 0
     for i in range(len(left)):
         if not left[i]:
             continue
         more = _area_of_both(around[0], boxes[i]) - _area(around[0])
         others = _area_of_both(around[1], boxes[i]) - _area(around[1])
-        if abs(more - others) > best:
+        if chosen == NONE or abs(more - others) > best:  # areas beyond float64 have no difference
             best, chosen = abs(more - others), i
             side = 0 if more < others else 1
             if more == others:
@@ -311,10 +355,10 @@ def _next(
 
 
 @inner
-def _find_leaf(tree: Growing, places: int, box: NDArray[np.float64], child: int) -> int:
+def find_leaf(tree: Nodes, of: int, places: int, box: NDArray[np.float64], child: int) -> int:
     """The place of a rectangle in a leaf, NONE if it is not there."""
     stack = np.empty(len(tree.counts), np.int64)
-    stack[0] = tree.state[ROOT]
+    stack[0] = tree.roots[of]
     depth = 1
     while depth > 0:
         depth -= 1

@@ -5,31 +5,30 @@ Source: Yu et al. 2015, section 3.2, Algorithm 1, and section 5.2. Departs: boxe
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from reproduce.r_tree.kernels import ROOT
-from reproduce.rt_tree.kernels.layouts import CountedTree, ListedTree
-from reproduce.rt_tree.kernels.tables import value_of
 from tocsin.index.filtering.kernels.layouts import meets
 from tocsin.index.filtering.kernels.matching import register
 from tocsin.index.spatial_text.kernels.layouts import Message, Regions, Seen
 from tocsin.index.spatial_text.kernels.reading import has_all_tokens
 from tocsin.jit.decorators import inlined, inner
 from tocsin.jit.views import choose
+from tocsin.papers.location_aware.growing_trees.kernels.layouts import HIGHEST, CountedTree, ListedTree
+from tocsin.papers.location_aware.growing_trees.kernels.tables import value_of
 
-_HIGHEST: Final = 64
 
-
-def enter(structure: Any, regions: Regions, node: int, message: Message, seen: Seen, found: int) -> tuple[bool, int]:
-    """Whether any subscription below a node may match; writes those that do to `seen.hits`."""
+def enter(
+    structure: Any, regions: Regions, place: int, node: int, message: Message, seen: Seen, found: int
+) -> tuple[bool, int]:
+    """Whether any subscription below a node of a place's tree may match; writes those that do to `seen.hits`."""
     raise NotImplementedError("for kernels")
 
 
 @inlined
 def _enter_where_counted(
-    structure: CountedTree, regions: Regions, node: int, message: Message, seen: Seen, found: int
+    structure: CountedTree, regions: Regions, place: int, node: int, message: Message, seen: Seen, found: int
 ) -> tuple[bool, int]:
     """Whether any subscription below a node has a token of the message."""
     for i in range(message.tokens):
@@ -40,11 +39,11 @@ def _enter_where_counted(
 
 @inlined
 def _enter_where_listed(
-    structure: ListedTree, regions: Regions, node: int, message: Message, seen: Seen, found: int
+    structure: ListedTree, regions: Regions, place: int, node: int, message: Message, seen: Seen, found: int
 ) -> tuple[bool, int]:
     """Whether a subscription was in one list per level so far, and has more tokens (Lemma 5)."""
     tree, chains, waits = structure.tree, structure.chains, False
-    level = max(np.int64(tree.heights[tree.state[ROOT]]) - np.int64(tree.heights[node]), np.int64(1))
+    level = max(np.int64(tree.heights[tree.roots[place]]) - np.int64(tree.heights[node]), np.int64(1))
     for i in range(message.tokens):
         turn = value_of(structure.table, node, np.int64(seen.tokens[i]))
         while turn > 0:
@@ -62,15 +61,15 @@ def _enter_where_listed(
 
 
 @inlined
-def _walk(structure: Any, regions: Regions, message: Message, seen: Seen, found: int) -> int:
+def _walk(structure: Any, regions: Regions, at_place: int, message: Message, seen: Seen, found: int) -> int:
     """`find`, depth first. A root that is a leaf is entered like other nodes."""
     tree = structure.tree
     places = len(tree.children) // len(tree.counts)
-    at, end = np.empty(_HIGHEST, np.int64), np.empty(_HIGHEST, np.int64)
-    root, found, depth = np.int64(tree.state[ROOT]), np.int64(found), np.int64(0)
+    at, end = np.empty(HIGHEST, np.int64), np.empty(HIGHEST, np.int64)
+    root, found, depth = np.int64(tree.roots[at_place]), np.int64(found), np.int64(0)
     at[0], end[0] = root * places, root * places + tree.counts[root]
     if tree.heights[root] == 0:
-        goes_on, found = enter(structure, regions, root, message, seen, found)
+        goes_on, found = enter(structure, regions, at_place, root, message, seen, found)
         end[0] = end[0] if goes_on else at[0]
     while depth >= 0:
         place = at[depth]
@@ -87,7 +86,7 @@ def _walk(structure: Any, regions: Regions, message: Message, seen: Seen, found:
                 seen.hits[found] = child
                 found += 1
             continue
-        goes_on, found = enter(structure, regions, child, message, seen, found)
+        goes_on, found = enter(structure, regions, at_place, child, message, seen, found)
         if goes_on:
             depth += 1
             at[depth], end[depth] = child * places, child * places + tree.counts[child]
@@ -97,13 +96,13 @@ def _walk(structure: Any, regions: Regions, message: Message, seen: Seen, found:
 @inner
 def find_counted(structure: CountedTree, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
     """`find`: verifies the entries of leaves."""
-    return _walk(structure, regions, message, seen, found)
+    return _walk(structure, regions, place, message, seen, found)
 
 
 @inner
 def find_listed(structure: ListedTree, regions: Regions, place: int, message: Message, seen: Seen, found: int) -> int:
     """`find`: verifies only the regions of subscriptions with all of their tokens."""
-    return _walk(structure, regions, message, seen, found)
+    return _walk(structure, regions, place, message, seen, found)
 
 
 choose(enter, CountedTree, _enter_where_counted)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reproduce.r_tree.growing import GrowingRTree
-from reproduce.r_tree.kernels import ROOT
+
+from tocsin.papers.location_aware.growing_trees.kernels.r_tree import USED
+from tocsin.papers.location_aware.growing_trees.r_tree import GrowingRTree
 
 sides = st.integers(0, 8).map(float)
 boxes = st.tuples(sides, sides, sides, sides).map(
@@ -19,7 +20,7 @@ def check_tree(index: GrowingRTree, branching: int) -> None:
     """Leaves are of height 0, nodes are full enough, boxes are those around what is below, all is there once."""
     tree, places, fewest = index.tree, branching + 1, max(2, branching * 2 // 5)
     found = []
-    root = int(tree.state[ROOT])
+    root = int(tree.roots[0])
     stack = [root]
     while stack:
         node = stack.pop()
@@ -67,7 +68,7 @@ def test_many_come_and_go():
     for number, (x, y) in enumerate(corners.tolist()):
         index.insert(number, (x, y, x + 0.05, y + 0.02))
     check_tree(index, 8)
-    used = int(index.tree.state[1])
+    used = int(index.tree.state[USED])
     for number in range(4990):
         index.delete(number)
     check_tree(index, 8)
@@ -75,7 +76,7 @@ def test_many_come_and_go():
         index.insert(number, (x, y, x + 0.05, y + 0.02))
     check_tree(index, 8)
 
-    assert int(index.tree.state[1]) < 1.2 * used
+    assert int(index.tree.state[USED]) < 1.2 * used
     for x, y in random.random((50, 2)).tolist():
         inside = (corners <= [x, y]) & (corners + np.array([0.05, 0.02]) >= [x, y])
         assert index.find(x, y) == np.flatnonzero(inside.all(axis=1)).tolist()
