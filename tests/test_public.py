@@ -84,7 +84,7 @@ NAMES = [
 SPARK_NAMES = [
     *("CompileReport", "Metrics", "PlacementReport", "UpdateReport", "WriteReport", "compile", "follow"),
     *("local_session", "match", "match_parquet", "match_to_parquet", "merge", "plan", "read_kafka", "statistics"),
-    *("update", "warm", "window", "write_kafka"),
+    *("update", "upload", "warm", "window", "write_kafka"),
 ]
 TREE = {
     "TocsinError": Exception,

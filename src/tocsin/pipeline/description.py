@@ -22,6 +22,7 @@ from tocsin.pipeline.inputs import missing_inputs
 from tocsin.pipeline.tables import CHANGES, WINDOW, Table, valid_tables
 from tocsin.placement import HASH
 from tocsin.records.csv_types import checked_delimiter
+from tocsin.records.files import is_url
 from tocsin.records.formats import FORMATS, JSON, PARQUET, Format, either, words_of
 from tocsin.spark.windows.routing import MOST
 from tocsin.window import Window
@@ -83,7 +84,7 @@ class Pipeline:
     """A pipeline as its file describes it. Paths are relative to the file's folder."""
 
     events: End
-    index: Path
+    index: Path | str  # a folder, or the URL of an index on an object store
     checkpoint: Path
     sink: End
     subscriptions: Path | None = None
@@ -138,7 +139,7 @@ def _pipeline(says: Mapping[str, Table], folder: Path, faults: Faults) -> Pipeli
     changes = says.get(CHANGES)
     pipeline = Pipeline(
         events=_end(says.get("events", {}), folder),
-        index=folder / subscriptions.get("index", "index is missing"),
+        index=_index(subscriptions.get("index", "index is missing"), folder),
         checkpoint=folder / run.get("checkpoint", "checkpoint is missing"),
         sink=_end(says.get("sink", {}), folder),
         subscriptions=_path(subscriptions, "path", folder),
@@ -163,6 +164,11 @@ def _pipeline(says: Mapping[str, Table], folder: Path, faults: Faults) -> Pipeli
         faults.add("match", "", "a pipeline has [match] or [window], not both")
     _check_together(pipeline, faults)
     return pipeline
+
+
+def _index(given: str, folder: Path) -> Path | str:
+    """The folder of an index, or the URL as it is given."""
+    return given if is_url(given) else folder / given
 
 
 def _check_together(pipeline: Pipeline, faults: Faults) -> None:
@@ -228,7 +234,7 @@ def _check_folders(pipeline: Pipeline, faults: Faults) -> None:
     ]
     taken: dict[Path, str] = {}
     for table, key, path in named:
-        if path is None:
+        if path is None or is_url(path):
             continue
         place = Path(path).resolve()
         if place in taken:

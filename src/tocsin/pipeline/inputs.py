@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, TocsinError
 from tocsin.records import files_of
 from tocsin.records.files import Opened
 from tocsin.records.formats import PARQUET, input_format
 from tocsin.segment.folder import STORE
+from tocsin.segment.origins import Origin
 from tocsin.segment.storage import MANIFEST
 from tocsin.spark.data_files import files_in
 
@@ -40,6 +41,9 @@ def missing_inputs(pipeline: Pipeline) -> Iterator[tuple[str, str, str]]:
         if pipeline.subscriptions is not None and (fault := _fault_of_files(pipeline.subscriptions)) is not None:
             yield "subscriptions", "path", fault
         return
+    if isinstance(pipeline.index, str):
+        yield from _faults_of_remote(pipeline, pipeline.index)
+        return
     is_of_store = (pipeline.index / STORE).exists()
     if is_of_store and pipeline.changes is not None:
         what = "belongs to a durable engine, which alone changes it; leave the table out, or name another index"
@@ -55,6 +59,23 @@ def missing_inputs(pipeline: Pipeline) -> Iterator[tuple[str, str, str]]:
         elif pipeline.changes is None:
             what = "and [subscriptions] has neither a path to compile nor changes to follow"
             yield "subscriptions", "index", f"{pipeline.index} is not an index, {what}"
+
+
+def _faults_of_remote(pipeline: Pipeline, index: str) -> Iterator[tuple[str, str, str]]:
+    """The faults of an index on an object store, which is not changed there."""
+    if pipeline.changes is not None:
+        what = "is on an object store, where it cannot be changed; apply changes to a folder, and upload it"
+        yield "subscriptions.changes", "kind", f"{index} {what}"
+    try:
+        if Origin(index).text(MANIFEST) is not None:
+            return
+    except TocsinError as error:
+        yield "subscriptions", "index", str(error)
+        return
+    if pipeline.subscriptions is None:
+        yield "subscriptions", "index", f"{index} is not an index, and [subscriptions] has no path to compile"
+    elif (fault := _fault_of_files(pipeline.subscriptions)) is not None:
+        yield "subscriptions", "path", fault
 
 
 def fault_of_folder(path: Path) -> str | None:

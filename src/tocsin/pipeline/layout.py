@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from tocsin.errors import InvalidInput
 from tocsin.pipeline.description import End, Pipeline
+from tocsin.records.files import is_url
 from tocsin.writing import aside
 
 MARK: Final = "_tocsin.json"
@@ -80,7 +81,7 @@ def _seen_from(checkpoint: Path, layout: dict[str, Any]) -> dict[str, Any]:
     for name in _ENDS:
         if (end := layout.get(name)) is not None and "path" in end:
             there[name] = {**end, "path": os.path.relpath(end["path"], checkpoint)}
-    if (index := layout.get("index")) is not None:
+    if (index := layout.get("index")) is not None and not is_url(index):
         there["index"] = os.path.relpath(index, checkpoint)
     return there
 
@@ -128,7 +129,7 @@ def _has_begun(checkpoint: Path) -> bool:
 
 def _place(checkpoint: Path, path: str | None) -> str | None:
     """A path for messages; in marks it is relative to the checkpoint."""
-    return None if path is None else os.path.normpath(checkpoint / path)
+    return path if path is None or is_url(path) else os.path.normpath(checkpoint / path)
 
 
 def _require_empty(folder: Path, what: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from tocsin.engine.loading import build_from, extras_of
@@ -12,8 +13,10 @@ from tocsin.errors import InvalidInput
 from tocsin.index import choose
 from tocsin.model.subscription import Notice, Reject
 from tocsin.pipeline.description import Pipeline
-from tocsin.segment import write_index
+from tocsin.segment import Segment, write_index
+from tocsin.segment.origins import Origin
 from tocsin.segment.storage import MANIFEST
+from tocsin.segment.uploading import upload
 from tocsin.writing import aside
 
 _FILE: Final = "rejects.json"
@@ -33,7 +36,7 @@ def prepare(pipeline: Pipeline) -> Compiled | None:
 
     The rejects are written before the index: a run that is killed in between compiles, and reports, again.
     """
-    if (pipeline.index / MANIFEST).exists():
+    if _is_there(pipeline.index):
         return None
     if pipeline.subscriptions is None:
         return None  # changes make the index
@@ -45,8 +48,25 @@ def prepare(pipeline: Pipeline) -> Compiled | None:
     if rejects and not len(segment):
         first = rejects[0]
         raise InvalidInput(f"{pipeline.subscriptions}: no subscription could be read; row {first.row}: {first.reason}")
-    write_index(pipeline.index, segment)
+    _publish(pipeline.index, segment)
     return Compiled(len(segment), rejects, extras.warnings(), folder)
+
+
+def _is_there(index: Path | str) -> bool:
+    """Whether there is an index in a folder, or at a URL."""
+    if isinstance(index, str):
+        return Origin(index).text(MANIFEST) is not None
+    return (index / MANIFEST).exists()
+
+
+def _publish(index: Path | str, segment: Segment) -> None:
+    """Write the index into its folder, or into one that is uploaded to its URL."""
+    if not isinstance(index, str):
+        write_index(index, segment)
+        return
+    with TemporaryDirectory(prefix="tocsin-index-") as folder:
+        write_index(folder, segment)
+        upload(folder, index)
 
 
 def _write(folder: Path, rejects: list[Reject]) -> None:

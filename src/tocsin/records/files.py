@@ -131,14 +131,14 @@ def opened_file(path: str | Path) -> pa.NativeFile:
             return pa.BufferReader(opened.rest())
     if not is_url(path):
         return pa.OSFile(str(readable(path)))
-    system, inner = _located(str(path))
+    system, inner = located(str(path))
     try:
         return system.open_input_file(inner)
     except (OSError, pa.ArrowException) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
 
 
-def _located(url: str) -> tuple[Any, str]:
+def located(url: str) -> tuple[Any, str]:
     """The file system of a URL and the path in it. fsspec provides the file systems that Arrow lacks."""
     from pyarrow import fs  # slow to import
 

@@ -8,7 +8,7 @@
       version-<name>/changes-00000.npz   changes of a segment, of this version or an earlier one
 
 A reader sees the version that the manifest names when it opens the folder. Versions share parts. `publishing` writes
-versions, `retention` removes them.
+versions, `retention` removes them. Of an index on an object store, each machine has a folder with copies (`origins`).
 """
 
 from __future__ import annotations
@@ -25,16 +25,25 @@ from numpy.typing import NDArray
 
 from tocsin.columns.arrays import Texts
 from tocsin.columns.events.wanted import Wanted
-from tocsin.errors import SegmentError
+from tocsin.errors import InvalidInput, SegmentError
 from tocsin.index import Statistics
 from tocsin.model.texts import Text
 from tocsin.placement import Placement
+from tocsin.segment.origins import Origin
 from tocsin.segment.part_changes import OLDEST, PartChanges, read_changes
 from tocsin.segment.placed import Placed, Signs, first_copies, read_placement, read_signs, routed_by
 from tocsin.segment.refolding import refolded
 from tocsin.segment.segment import Segment
 from tocsin.segment.snapshots import Snapshots
-from tocsin.segment.storage import MANIFEST, open_segment, read_manifest, whole_number
+from tocsin.segment.storage import (
+    ARRAYS,
+    MANIFEST,
+    VERSION_MANIFEST,
+    open_segment,
+    parsed_manifest,
+    read_manifest,
+    whole_number,
+)
 from tocsin.segment.stored_statistics import read_statistics
 from tocsin.segment.tombstones import Tombstones, read_tombstones
 
@@ -42,7 +51,6 @@ STORE: Final = "store.db"
 """The database of a durable engine, whose writer alone publishes versions of the folder."""
 FORMAT: Final = "tocsin index"
 VERSION: Final = 2
-VERSION_MANIFEST: Final = "version.json"
 VERSIONS_FILE: Final = "versions.npy"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PLACE: Final = re.compile(r"version-[A-Za-z0-9_-]{1,64}/[A-Za-z0-9_-]{1,64}(\.npz|\.parquet)?")
@@ -125,15 +133,23 @@ class IndexFolder:
     placed: Placed | None = field(default=None, compare=False)  # None: placed by a hash
     statistics: str | None = field(default=None, compare=False)  # path of the statistics about events
     store: StoreMark | None = field(default=None, compare=False)  # None: the folder is of no durable engine
+    origin: Origin | None = None  # the object store of which the folder has copies
 
     @classmethod
     def read(cls, path: str | Path, version: str | None = None) -> IndexFolder:
-        """Read the manifest of the current version, or of a named one; raises `SegmentError`."""
-        path = Path(path)
-        place = path / MANIFEST if version is None else path / version_folder(version) / VERSION_MANIFEST
-        manifest = read_manifest(place, FORMAT, VERSION)
+        """Read the manifest of the current version, or of a named one; raises `SegmentError`.
+
+        `path` is a folder, or the URL of an index on an object store.
+        """
+        origin = Origin.of(path)
+        name = MANIFEST if version is None else f"{version_folder(version)}/{VERSION_MANIFEST}"
+        if origin is None:
+            path = Path(path)
+            manifest = read_manifest(path / name, FORMAT, VERSION)
+        else:
+            path, manifest = origin.copies, _manifest_at(origin, name)
         try:
-            return cls._of(path, manifest)
+            return replace(cls._of(path, manifest), origin=origin)
         except KeyError as error:
             raise SegmentError(f"{path} is damaged: its manifest lacks {error}. Compile the index again.") from None
         except (AttributeError, TypeError, ValueError) as error:
@@ -158,6 +174,34 @@ class IndexFolder:
         return cls(path, version, places, count, ids, texts, tombstones, placed, statistics, store)
 
     @property
+    def address(self) -> str | Path:
+        """Where the index lies: the folder, or the URL on the object store."""
+        return self.path if self.origin is None else self.origin.url
+
+    def here(self) -> IndexFolder:
+        """The same version, on this machine. The copies of an index on an object store count as used from now on."""
+        if self.origin is None:
+            return self
+        self.origin.file(f"{version_folder(self.version)}/{VERSION_MANIFEST}").touch()
+        return replace(self, path=self.origin.copies)
+
+    def part_folder(self, number: int, *, whole: bool = True) -> Path:
+        """The folder of a part; that of an object store is copied first. Without `whole` its arrays may be missing."""
+        place = self.parts[number].path
+        return self.path / place if self.origin is None else self.origin.part(place, whole=whole)
+
+    def bytes_of(self, number: int) -> int:
+        """The bytes of a part's arrays; 0 if they are missing, which opening the part reports."""
+        name = f"{self.parts[number].path}/{ARRAYS}"
+        if self.origin is not None:
+            return self.origin.size(name)
+        return (self.path / name).stat().st_size if (self.path / name).exists() else 0
+
+    def _file(self, name: str) -> Path:
+        """A file that the version refers to; that of an object store is copied first."""
+        return self.path / name if self.origin is None else self.origin.file(name)
+
+    @property
     def id_type(self) -> pa.DataType:
         """The Arrow type of the ids."""
         return pa.int64() if self.ids == "int64" else pa.large_string()
@@ -172,30 +216,29 @@ class IndexFolder:
 
         Raises `SegmentError` if they do not match the manifest.
         """
-        parts = [self._mapped(place, (known or {}).get(place.path)) for place in self.parts]
+        parts = [self.part(number, (known or {}).get(place.path)) for number, place in enumerate(self.parts)]
         segments = [part.now() for part in parts]
         kinds = {"string" if isinstance(one.ids, Texts) else "int64" for one in segments if len(one)}
         count = sum(one.living() for one in segments) - self.copies
         if count != self.subscriptions or kinds - {self.ids}:
             what = f"it holds {count:,} subscriptions with ids of {' and '.join(sorted(kinds)) or 'no kind'}"
             said = f"its manifest says {self.subscriptions:,} with ids of {self.ids!r:.20}"
-            raise SegmentError(f"{self.path} is damaged: {what}, {said}. Compile the index again.")
+            raise SegmentError(f"{self.address} is damaged: {what}, {said}. Compile the index again.")
         return parts
 
     def part(self, number: int, known: MappedPart | None = None) -> MappedPart:
         """Memory-map a single part, reusing its segment if it is `known`; raises `SegmentError`."""
-        return self._mapped(self.parts[number], known)
-
-    def _mapped(self, place: PartPlace, known: MappedPart | None) -> MappedPart:
+        place = self.parts[number]
         if known is None:
-            written = open_segment(self.path / place.path)
-            segment = refolded(written, self.path / place.path)
-            versions = _versions(self.path / place.path / VERSIONS_FILE, len(segment))
-            signs = read_signs(self.path / place.path) if segment is written else None  # keys depend on folding, too
+            folder = self.part_folder(number)
+            written = open_segment(folder)
+            segment = refolded(written, folder)
+            versions = _versions(folder / VERSIONS_FILE, len(segment))
+            signs = read_signs(folder) if segment is written else None  # keys depend on folding, too
         else:
             segment, versions, signs = known.segment, known.versions, known.signs
         none = PartChanges.none()
-        changes = none if place.changes is None else read_changes(self.path / place.changes, len(segment))
+        changes = none if place.changes is None else read_changes(self._file(place.changes), len(segment))
         return MappedPart(place, segment, versions, changes, signs)
 
     def segments(self) -> list[Segment]:
@@ -208,11 +251,11 @@ class IndexFolder:
         try:
             return self.held()
         except SegmentError:
-            now = IndexFolder.read(self.path)
+            now = IndexFolder.read(self.address)
             if now.version == self.version or (self.path / version_folder(self.version)).exists():
                 raise
         what = f"its version {self.version} was replaced by {now.version} and deleted"
-        raise SegmentError(f"{self.path} changed while it was opened: {what}. Open it again.")
+        raise SegmentError(f"{self.address} changed while it was opened: {what}. Open it again.")
 
     def open(self) -> Snapshots:
         """Memory-map the parts of this version, to be matched as one."""
@@ -229,19 +272,26 @@ class IndexFolder:
 
     def known(self) -> Statistics | None:
         """The saved statistics about events, if any; raises `SegmentError` if they are damaged."""
-        return None if self.statistics is None else read_statistics((self.path / self.statistics).absolute())
+        return None if self.statistics is None else read_statistics(self._file(self.statistics).absolute())
 
     def placement(self) -> Placement | None:
         """The placement for further subscriptions; None if they may go anywhere, or it was not saved."""
         if self.placed is None or self.placed.file is None:
             return None
-        return read_placement(self.path / self.placed.file, self.placed, self.known())
+        return read_placement(self._file(self.placed.file), self.placed, self.known())
 
     def all_tombstones(self) -> Tombstones:
         """The tombstones that are in no part."""
         return (
-            Tombstones.none(self.id_type) if self.tombstones is None else read_tombstones(self.path / self.tombstones)
+            Tombstones.none(self.id_type) if self.tombstones is None else read_tombstones(self._file(self.tombstones))
         )
+
+
+def _manifest_at(origin: Origin, name: str) -> dict[str, Any]:
+    """A manifest on an object store; raises `SegmentError`."""
+    if (text := origin.text(name)) is None:
+        raise SegmentError(f"there is no tocsin index at {origin.url}, which has no {name}; upload makes one")
+    return parsed_manifest(text, origin.url, name, FORMAT, VERSION)
 
 
 def _versions(path: Path, count: int) -> NDArray[np.int64] | None:
@@ -287,6 +337,13 @@ def saved_statistics(path: str | Path, newer: Statistics | None = None) -> Stati
         return IndexFolder.read(path).known() if (Path(path) / MANIFEST).exists() else None
     except SegmentError:
         return None
+
+
+def local_folder(path: str | Path) -> Path:
+    """The absolute path of a folder that is written; raises `InvalidInput` for the URL of an object store."""
+    if Origin.of(path) is not None:
+        raise InvalidInput(f"{path}: an index is not written on an object store; write a folder, and upload it there")
+    return Path(path).absolute()
 
 
 def version_folder(version: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from tocsin.columns.events.wanted import Wanted
 from tocsin.segment.folder import IndexFolder, MappedPart
+from tocsin.segment.retention import remove_old_copies
 from tocsin.segment.snapshots import Snapshots
 
 _LOCK = threading.Lock()
@@ -28,6 +29,8 @@ def mapped(folder: IndexFolder) -> list[MappedPart]:
     """
     key = _key(folder)
     parts = folder.held(_PARTS.get(key))
+    if folder.origin is not None:
+        remove_old_copies(folder.path, folder.version)
     with _LOCK:
         _PARTS[key] = {part.place.path: part for part in parts if part.place is not None}
     return parts
@@ -47,6 +50,8 @@ def opened_part(folder: IndexFolder, number: int) -> Snapshots:
     with _LOCK:
         known = _ALONE.pop(path, None)
     part = folder.part(number, known)
+    if folder.origin is not None and known is None:
+        remove_old_copies(folder.path, folder.version)
     with _LOCK:
         _ALONE[path] = part
         while len(_ALONE) > _MOST_ALONE:

@@ -24,7 +24,6 @@ from tocsin.segment.placed import Signs, read_signs, routed_by
 from tocsin.segment.refolding import folded_otherwise
 from tocsin.segment.segment import Segment
 from tocsin.segment.storage import (
-    ARRAYS,
     open_segment,
     read_manifest,
     segment_manifest,
@@ -57,7 +56,7 @@ def write_attributes(folder: Path, segment: Segment) -> None:
 @lru_cache(maxsize=4)
 def outline_of(folder: IndexFolder) -> Outline:
     """The outline of a version, cached for a few versions; raises `SegmentError` if it is damaged."""
-    paths = [folder.path / place.path for place in folder.parts]
+    paths = [folder.part_folder(number, whole=False) for number in range(len(folder.parts))]
     router, alike = routed_by(folder.placed, [_signs(path) for path in paths])
     names = list(dict.fromkeys(name for path in paths for name in _attributes(path)))
     return Outline(folder, Wanted(_to_be_sent_by(names, router)), router, alike)
@@ -100,5 +99,4 @@ def bytes_of(folder: IndexFolder) -> int:
 
     A missing part counts as zero; opening it reports the error.
     """
-    files = [folder.path / place.path / ARRAYS for place in folder.parts]
-    return sum(file.stat().st_size for file in files if file.exists())
+    return sum(folder.bytes_of(number) for number in range(len(folder.parts)))

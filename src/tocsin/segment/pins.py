@@ -7,6 +7,7 @@ both, and all others read them. A stream has pins for two batches: the running o
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ from tocsin.locks import Lock
 from tocsin.model.instants import present
 from tocsin.model.values import Instant
 from tocsin.segment.folder import IndexFolder
+from tocsin.segment.origins import Origin
 from tocsin.writing import aside
 
 PINS: Final = "pins"
@@ -28,6 +30,16 @@ class Pin(NamedTuple):
     present: Instant
 
     @classmethod
+    def parse(cls, text: str) -> Pin:
+        """The pin in the text of a file."""
+        version, moment = text.split()
+        return cls(version, Instant(int(moment)))
+
+    def text(self) -> str:
+        """The text of the pin's file."""
+        return f"{self.version}\n{self.present.microseconds}\n"
+
+    @classmethod
     def read(cls, file: Path) -> Pin | None:
         """The pin in a file; None if there is no file or it is empty."""
         try:
@@ -39,13 +51,28 @@ class Pin(NamedTuple):
         return cls(lines[0], Instant(int(lines[1]))) if lines else None
 
 
-def pinned(path: Path, stream: str, batch: int) -> tuple[IndexFolder, Instant]:
+def pinned(index: str | Path, stream: str, batch: int) -> tuple[IndexFolder, Instant]:
     """The version and the present that a batch of a stream uses; raises `SegmentError` if the version was removed.
 
-    `stream` is a name of letters, digits, `-` and `_` that stays the same when the stream is restarted.
+    `index` is a folder or the URL of an index on an object store. `stream` is a name of letters, digits, `-` and `_`
+    that stays the same when the stream is restarted.
     """
     if not _STREAM.fullmatch(stream):
         raise InvalidInput(f"a stream's name has 1 to 64 letters, digits, - and _; this is {stream!r}")
+    origin = Origin.of(index)
+    pin = _in_folder(Path(index), stream, batch) if origin is None else _in_store(origin, stream, batch)
+    try:
+        return IndexFolder.read(index, pin.version), pin.present
+    except SegmentError as error:
+        raise SegmentError(
+            f"{index}: batch {batch} of stream {stream} began with version {pin.version}, which was deleted or is "
+            f"damaged ({error}). Remove {index}/{PINS}/{stream}/{batch} to match the batch again with the current "
+            "version. Its answers may then differ from those already written."
+        ) from None
+
+
+def _in_folder(path: Path, stream: str, batch: int) -> Pin:
+    """The pin of a batch in an index folder."""
     own = path / PINS / stream
     file = own / str(batch)
     pin = Pin.read(file)
@@ -54,14 +81,23 @@ def pinned(path: Path, stream: str, batch: int) -> tuple[IndexFolder, Instant]:
         with Lock(own, patience_s=60.0):
             pin = Pin.read(file) or _record(path, file)
             _forget(own, batch - 1)
-    try:
-        return IndexFolder.read(path, pin.version), pin.present
-    except SegmentError as error:
-        raise SegmentError(
-            f"{path}: batch {batch} of stream {stream} began with version {pin.version}, which was deleted or is "
-            f"damaged ({error}). Remove {file} to match the batch again with the current version. Its answers may then "
-            "differ from those already written."
-        ) from None
+    return pin
+
+
+@lru_cache(maxsize=4)
+def _in_store(origin: Origin, stream: str, batch: int) -> Pin:
+    """The pin of a batch on an object store, where of several tasks that write it one succeeds."""
+    own = f"{PINS}/{stream}"
+    if (text := origin.text(f"{own}/{batch}")) is not None:
+        return Pin.parse(text)
+    pin = Pin(IndexFolder.read(origin.url).version, present())
+    if not origin.create(f"{own}/{batch}", pin.text()):
+        text = origin.text(f"{own}/{batch}")
+        assert text is not None, "another task has just written it"
+        return Pin.parse(text)
+    old = [name for name, _ in origin.names(own) if name.rpartition("/")[2].isdecimal()]
+    origin.remove([name for name in old if int(name.rpartition("/")[2]) < batch - 1])
+    return pin
 
 
 def _record(path: Path, file: Path) -> Pin:
@@ -69,7 +105,7 @@ def _record(path: Path, file: Path) -> Pin:
     with Lock(path, patience_s=60.0):
         pin = Pin(IndexFolder.read(path).version, present())
         with aside(file) as beside:
-            beside.write_text(f"{pin.version}\n{pin.present.microseconds}\n", encoding="utf-8")
+            beside.write_text(pin.text(), encoding="utf-8")
     return pin
 
 

@@ -28,7 +28,6 @@ from tocsin.segment.folder import (
     FORMAT,
     STORE,
     VERSION,
-    VERSION_MANIFEST,
     VERSIONS_FILE,
     IndexFolder,
     PartPlace,
@@ -41,7 +40,7 @@ from tocsin.segment.part_changes import PartChanges, write_changes
 from tocsin.segment.placed import Placed, Signs, write_placement, write_signs
 from tocsin.segment.retention import manifest_of, remove_unneeded
 from tocsin.segment.segment import Segment
-from tocsin.segment.storage import MANIFEST, refuse_other_manifest, write_manifest, write_segment
+from tocsin.segment.storage import MANIFEST, VERSION_MANIFEST, refuse_other_manifest, write_manifest, write_segment
 from tocsin.segment.stored_statistics import write_statistics
 from tocsin.segment.tombstones import Tombstones, write_tombstones
 from tocsin.spelling import only_in_python

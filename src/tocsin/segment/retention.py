@@ -15,15 +15,16 @@ from typing import Any, Final
 
 from tocsin.errors import SegmentError
 from tocsin.locks import Lock
-from tocsin.segment.folder import FORMAT, VERSION, VERSION_MANIFEST, version_folder
+from tocsin.segment.folder import FORMAT, VERSION, version_folder
+from tocsin.segment.origins import SHARED
 from tocsin.segment.pins import PINS, Pin
-from tocsin.segment.storage import MANIFEST, read_manifest
+from tocsin.segment.storage import MANIFEST, VERSION_MANIFEST, read_manifest
 
 KEEP_PINS_S: Final = 7 * 86_400.0
 """Pins expire when a stream has not advanced for this long."""
 
-SHARED: Final = "shared"
-"""Marks a version's folder that is kept only for parts that later versions share."""
+KEEP_COPIES_S: Final = 3_600.0
+"""Copies of a version on an object store stay for this long after a task last used them."""
 
 _ABANDONED_S: Final = 86_400.0
 _AT_ONCE: Final = 16
@@ -43,6 +44,16 @@ def manifest_of(place: Path) -> dict[str, Any]:
         return {}
 
 
+def remove_old_copies(path: Path, version: str) -> None:
+    """Remove the copies of versions that no task has used for `KEEP_COPIES_S`; the next task would copy them again.
+
+    Processes that have mapped a removed file keep it.
+    """
+    with suppress(OSError), Lock(path, patience_s=0) as lock:
+        if lock.is_held:
+            _remove(path, {version}, KEEP_COPIES_S, time.time(), together=1)
+
+
 def remove_unneeded(path: Path, keep: Collection[str | None], keep_s: float) -> None:
     """Remove all versions except those in `keep`, younger than `keep_s`, pinned or being written.
 
@@ -50,18 +61,18 @@ def remove_unneeded(path: Path, keep: Collection[str | None], keep_s: float) -> 
     unpublished version is removed after a day. If a pin or a manifest cannot be read, nothing is removed this time.
     """
     with suppress(OSError):
-        _remove(path, keep, keep_s, time.time())
+        _remove(path, keep, keep_s, time.time(), together=_AT_ONCE if keep_s else 1)
     for beside in path.glob(f"{MANIFEST}.*.part"):  # left by a killed process; nobody else can be writing one now
         beside.unlink(missing_ok=True)
 
 
-def _remove(path: Path, keep: Collection[str | None], keep_s: float, now: float) -> None:
+def _remove(path: Path, keep: Collection[str | None], keep_s: float, now: float, *, together: int) -> None:
     names = {version_folder(version) for version in {*keep, *_pinned(path, now)} if version}
     folders = set(path.glob(version_folder("*")))
     kept = {folder for folder in folders if folder.name in names or _age(folder / VERSION_MANIFEST, now) < keep_s}
     old = {folder for folder in folders - kept if not (folder / SHARED).exists()}
-    if len(old) >= (_AT_ONCE if keep_s else 1):
-        needed = {place for folder in kept for place in _places(manifest_of(folder / VERSION_MANIFEST))}
+    if len(old) >= together:
+        needed = {place for folder in kept for place in places_in(manifest_of(folder / VERSION_MANIFEST))}
         for folder in folders - kept:
             if (folder / VERSION_MANIFEST).exists() or (folder / SHARED).exists():
                 _thin_out(folder, needed)
@@ -69,8 +80,8 @@ def _remove(path: Path, keep: Collection[str | None], keep_s: float, now: float)
                 _remove_abandoned(folder, now)
 
 
-def _places(manifest: dict[str, Any]) -> list[str]:
-    """The paths that a version refers to."""
+def places_in(manifest: dict[str, Any]) -> list[str]:
+    """The paths that a version refers to, by its manifest."""
     parts = [place for part in manifest.get("parts", ()) for place in part[:2]]
     placement = (manifest.get("placement") or {}).get("file")
     return [place for place in (*parts, manifest.get("graves"), manifest.get("statistics"), placement) if place]

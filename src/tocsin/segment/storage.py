@@ -34,6 +34,8 @@ _OLDER: Final = 9
 """The earlier version that is still read. It has no compressed texts."""
 MANIFEST: Final = "manifest.json"
 ARRAYS: Final = "arrays.bin"
+VERSION_MANIFEST: Final = "version.json"
+"""The manifest of a version of an index folder."""
 _HOW: Final = {"tocsin index": "; `tocsin compile SUBSCRIPTIONS FOLDER` or Engine.save makes one"}
 _ALIGNMENT: Final = 64
 _KINDS: Final = "iufb"
@@ -130,27 +132,38 @@ def write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
 def read_manifest(path: Path, form: str, version: int, older: int | None = None) -> dict[str, Any]:
     """Read a manifest; checks its format, its version (`version`, or `older` if given) and its checksum."""
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        if _is_foreign(manifest):
-            raise SegmentError(f"{path.parent} is not a {form}: its {path.name} is that of another program")
-        claimed = manifest.pop("crc32")
-        found_form, found_version = manifest["format"], manifest["version"]
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         if not path.parent.exists():
             raise SegmentError(f"there is no folder {path.parent}") from None
         raise SegmentError(f"{path.parent} is not a {form}: it has no {path.name}{_HOW.get(form, '')}") from None
     except NotADirectoryError:
         raise SegmentError(f"{path.parent} is not a {form}: it is a file, not a folder{_HOW.get(form, '')}") from None
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+    except (OSError, ValueError) as error:
+        raise SegmentError(f"{path} is damaged: {error}. Compile the index again.") from None
+    return parsed_manifest(text, str(path.parent), path.name, form, version, older)
+
+
+def parsed_manifest(
+    text: str, folder: str, name: str, form: str, version: int, older: int | None = None
+) -> dict[str, Any]:
+    """Parse the text of a manifest, with the checks of `read_manifest`; `folder` and `name` are for messages."""
+    try:
+        manifest = json.loads(text)
+        if _is_foreign(manifest):
+            raise SegmentError(f"{folder} is not a {form}: its {name} is that of another program")
+        claimed = manifest.pop("crc32")
+        found_form, found_version = manifest["format"], manifest["version"]
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise SegmentError(f"{path} is damaged: {reason}. Compile the index again.") from None
+        raise SegmentError(f"{folder}/{name} is damaged: {reason}. Compile the index again.") from None
     if found_form != form:
-        raise SegmentError(f"{path.parent} is a {found_form}, not a {form}")
+        raise SegmentError(f"{folder} is a {found_form}, not a {form}")
     if found_version not in (version, older):
         reads = version if older is None else f"{older} and {version}"
-        raise SegmentError(f"{path.parent} has version {found_version}; this tocsin reads {reads}. Compile it again.")
+        raise SegmentError(f"{folder} has version {found_version}; this tocsin reads {reads}. Compile it again.")
     if claimed != _checksum(manifest):
-        raise SegmentError(f"{path} is damaged: its checksum does not match. Compile the index again.")
+        raise SegmentError(f"{folder}/{name} is damaged: its checksum does not match. Compile the index again.")
     return dict(manifest)
 
 

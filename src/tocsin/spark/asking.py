@@ -19,11 +19,11 @@ from tocsin.model.ranking import Ranking
 from tocsin.model.texts import PLAIN, texts_in
 from tocsin.records.csv_files import ColumnType, checked_types
 from tocsin.segment import IndexFolder
+from tocsin.segment.outlines import outline_of
 from tocsin.spark.answering import MatchOptions, at_present
 from tocsin.spark.names import ERROR, MATCHES, NOW
 from tocsin.spark.observing import with_work
 from tocsin.spark.schemas import exploded_schema, matched_schema
-from tocsin.spark.versions import opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -73,7 +73,7 @@ def with_present(rows: DataFrame, asked: MatchOptions, folder: IndexFolder) -> D
     """
     from pyspark.sql import functions
 
-    if asked.now is not None or rows.isStreaming or not opened(folder).wanted.clock:
+    if asked.now is not None or rows.isStreaming or not outline_of(folder).wanted.clock:
         return rows
     return rows.withColumn(NOW, functions.current_timestamp())
 

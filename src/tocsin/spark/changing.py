@@ -23,7 +23,7 @@ from tocsin.records.changes import REQUIRED, read_changes
 from tocsin.segment import IndexFolder
 from tocsin.segment.amending import KEEP_S, Amendment, amend
 from tocsin.segment.compacting import compact, is_due
-from tocsin.segment.folder import saved_statistics
+from tocsin.segment.folder import local_folder, saved_statistics
 from tocsin.segment.storage import MANIFEST
 from tocsin.spark.compiling import REJECTS, write_rejects
 from tocsin.spark.names import CHANGE_FIELDS
@@ -231,7 +231,7 @@ def merge(session: SparkSession, path: str | Path, *, index: str = "auto", keep_
     -----
     Runs a job of one task.
     """
-    return _merge(session, Path(path).absolute(), choose(index, saved_statistics(path)), keep_s)
+    return _merge(session, local_folder(path), choose(index, saved_statistics(path)), keep_s)
 
 
 def _merge(session: SparkSession, folder: Path, plan: Plan, keep_s: float) -> int:
@@ -257,7 +257,7 @@ def amender_of(
     path: str | Path, index: str, statistics: Statistics | None, rejects: str | Path | None, keep_s: float
 ) -> Amender:
     """Uses the statistics saved with the index, unless others are given."""
-    folder = Path(path).absolute()
+    folder = local_folder(path)
     plan = choose(index, saved_statistics(folder, statistics))
     return Amender(folder, plan, folder / REJECTS if rejects is None else Path(rejects).absolute(), keep_s)
 

@@ -24,7 +24,7 @@ from tocsin.model.subscription import Notice, Reject
 from tocsin.placement import HASH, Placement, check_placement, key_set, most_alike, planned
 from tocsin.records.extras import Extras
 from tocsin.segment import Publication, assemble
-from tocsin.segment.folder import part_name, saved_statistics, version_folder
+from tocsin.segment.folder import local_folder, part_name, saved_statistics, version_folder
 from tocsin.segment.placed import Hashes, Placed, Signs
 from tocsin.segment.publishing import write_part
 from tocsin.spark.names import COPY, FIELD, KEYS, PARTITION, PLACED_NAMES, REASON, SUBSCRIPTION_FIELDS
@@ -126,7 +126,7 @@ def compile(
     another job, and further partitions for subscriptions that cannot be placed.
     """
     check_placement(placement, partitions)
-    folder = Path(path).absolute()
+    folder = local_folder(path)
     plan = choose(index, saved_statistics(folder, statistics))
     rows = read(subscriptions)
     chosen = None if placement == HASH else _placement(rows, partitions, placement, plan, sample)

@@ -62,7 +62,8 @@ def match(
     events : pyspark.sql.DataFrame
         The events, one a row. Structs, and maps with string keys, flatten to dotted names.
     index : str or Path
-        The folder that `compile`, `update` or `Engine.save` wrote. Every worker must see it under the same path.
+        The folder that `compile`, `update` or `Engine.save` wrote. Every worker must see it under the same path. Or the
+        URL of an index on an object store (`upload`), which each machine copies once.
     attributes : list of str, optional
         The columns that are attributes. Default: all.
     ranking : Top, Relaxed or Similar, optional
@@ -115,6 +116,8 @@ def match(
 
     With "local" nothing is shuffled. "shuffle" takes two shuffles, and a worker maps only the parts that it is given.
     It needs events that are the same when they are read again.
+
+    Of an index on an object store, a machine copies the parts that its tasks open. The driver copies small files alone.
     """
     asked = asked_of(
         events,
@@ -142,7 +145,7 @@ def answers(
     asked = replace(asked, columns=asked.columns or (ROW,), untyped=intervals(given))
     schema = answer_schema(events.schema, asked, folder.ids)
     chosen = choose_routing(routing, bytes_of(folder), len(folder.parts), memory)
-    _LOG.info("%s is matched with routing %s", folder.path, chosen)
+    _LOG.info("%s is matched with routing %s", folder.address, chosen)
     if chosen.how == SHUFFLE:
         answered = shuffled(events, folder, asked, schema)
     else:

@@ -1,6 +1,7 @@
 """The public names of `tocsin.spark`."""
 
 from tocsin.placement import PlacementReport
+from tocsin.segment.uploading import upload
 from tocsin.spark.changing import UpdateReport, follow, merge, update
 from tocsin.spark.compiling import CompileReport, compile
 from tocsin.spark.counting import statistics
@@ -31,6 +32,7 @@ __all__ = [
     "read_kafka",
     "statistics",
     "update",
+    "upload",
     "warm",
     "window",
     "write_kafka",

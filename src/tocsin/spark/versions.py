@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tocsin.errors import SegmentError
+from tocsin.records.files import is_url
 from tocsin.segment import IndexFolder, Snapshots, mapping
 from tocsin.segment.pins import pinned
 from tocsin.spark.answering import MatchOptions
@@ -19,7 +20,7 @@ def published(index: str | Path) -> IndexFolder:
 
     Tasks never open a store: they answer the last checkpoint.
     """
-    folder = IndexFolder.read(Path(index).absolute())
+    folder = IndexFolder.read(index if is_url(index) else Path(index).absolute())
     if missing := missing_changes(folder.path):
         at = 0 if folder.store is None else folder.store.sequence
         what = f"{folder.path} is matched at change {at:,}; its store has {missing:,} more"
@@ -35,17 +36,21 @@ def of_this_batch(folder: IndexFolder, asked: MatchOptions) -> tuple[IndexFolder
     batch = None if task is None else task.getLocalProperty("streaming.sql.batchId")
     stream = None if task is None else task.getLocalProperty("sql.streaming.queryId")
     if batch is None or stream is None:
-        return folder, asked
-    version, present = pinned(folder.path, stream, int(batch))
+        return folder.here(), asked
+    version, present = pinned(folder.address, stream, int(batch))
     if version.subscriptions and version.ids != folder.ids:
         raise SegmentError(
-            f"{folder.path} has {version.ids} ids in version {version.version}, but had {folder.ids} ids when the "
+            f"{folder.address} has {version.ids} ids in version {version.version}, but had {folder.ids} ids when the "
             "query began; start the query again"
         )
-    return version, asked if asked.now is not None else replace(asked, now=present)
+    return version.here(), asked if asked.now is not None else replace(asked, now=present)
+
+
+def opened(folder: IndexFolder) -> Snapshots:
+    """A version's segments, memory-mapped once per worker."""
+    return _mapped(folder.here())
 
 
 @lru_cache(maxsize=4)
-def opened(folder: IndexFolder) -> Snapshots:
-    """A version's segments, memory-mapped once per worker."""
+def _mapped(folder: IndexFolder) -> Snapshots:
     return mapping.opened(folder)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tocsin.model.ranking import Ranking
-from tocsin.segment import IndexFolder
 from tocsin.spark.answering import MatchOptions, answer
-from tocsin.spark.versions import opened
+from tocsin.spark.versions import opened, published
 from tocsin.spark.workers import settling
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def warm(session: SparkSession, index: str | Path, ranking: Ranking | None = Non
     Kernels that are not in the cache are compiled now; `tocsin warm` prepares the cache. Workers keep their mappings. A
     stream that starts without this does the same in its first micro-batch.
     """
-    folder = IndexFolder.read(Path(index).absolute())
+    folder = published(index)
     cores = session.sparkContext.defaultParallelism
 
     def run(batches: Any) -> Iterator[pa.RecordBatch]:
