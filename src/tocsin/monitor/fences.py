@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -26,6 +26,7 @@ from tocsin.model.fence import (
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Row, one_event, shown
 from tocsin.monitor.accuracies import radius_of
+from tocsin.monitor.ahead import MatchedAhead
 from tocsin.monitor.fenced_objects import FencedObjects
 from tocsin.monitor.files import read_fences
 from tocsin.monitor.following import Matching, columns_read, match_one, matches_of
@@ -234,6 +235,28 @@ class Fences(FencedObjects):
         answer, changes = self._pushed(events, notes, schema, delimiter, points, strict, threads, columns.attributes)
         table = table_of(answer, changes, columns, self._engine.payload if payload else None)
         return replace(answer, table=table, noticing=columns.noted(answer, notes))
+
+    def match_ahead(
+        self, records: Sequence[Mapping[str, Any]], notes: FenceNotes
+    ) -> Callable[[int], Sequence[FenceChange]]:
+        """Match events together that are followed later, one by one, as far as they turn out to count.
+
+        Parameters
+        ----------
+        records : sequence of mappings
+            The events. They see the subscriptions as they are now.
+        notes : FenceNotes
+            Those of the stream that the events are part of.
+
+        Returns
+        -------
+        callable
+            It follows one event, by its number among `records`, and returns the changes, as `push` does. Numbers
+            ascend from call to call. It raises `RecordError` if the event cannot be used, or has no key.
+        """
+        with self._lock:
+            ahead = MatchedAhead(self._engine, self._tracking, self._trail(), records, notes)
+        return lambda number: ahead.follow(number, self._lock, lambda: self.push(records[number], notes=notes))
 
     def batches(
         self,

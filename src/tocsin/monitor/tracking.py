@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from tocsin.engine.matching import EVENT_KEY, PASSED
+from tocsin.errors import RecordError
 from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits, plain_key, problem_of
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.monitor.accuracies import radius_of
@@ -100,25 +101,59 @@ class Tracking:
         keyless: list[Reject] = []
         changes: list[tuple[int, FenceChange]] = []
         before = self.events
-        first = before + 1 - first_row  # the number of the event in row 0
-        for row, key, ids, now, passed in rows:
-            if ids is None:
-                continue  # a bad event, already reported
-            if reason := problem_of(key, self.followed.key):
-                keyless.append(Reject(row, None, self.followed.key, reason))
-                continue
-            self.events = first + row
-            begun = BEFORE if trail is None else trail.starts.get(row, BEFORE)
-            start = before if begun == BEFORE else first + begun
-            event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
-            changes += ((row, change) for change in self.move(event, witness, told))
+        for one in rows:
+            found = self._follow_row(one, before, before + 1 - first_row, witness, trail, told)
+            if isinstance(found, Reject):
+                keyless.append(found)
+            else:
+                changes += ((one[0], change) for change in found)
         if trail is not None:
             self.has_places |= trail.has_points
         for key, (at, row) in {} if trail is None else trail.moved.items():
-            visits = self.objects.get(key)
-            if visits is not None and visits.began <= first + row:
-                visits.at = at
+            self._put(key, at, before + 1 - first_row + row)
         return keyless, changes
+
+    def follow_next(
+        self, row: tuple[Any, ...], before: int, witness: Witness, trail: Trail | None, told: TimeReader
+    ) -> list[FenceChange]:
+        """Process one of the rows of a source that are processed one by one, some of them perhaps never.
+
+        `before` was the number of events when the source began. Raises `RecordError` for a row without a key.
+        """
+        found = self._follow_row(row, before, before + 1, witness, trail, told)
+        if isinstance(found, Reject):
+            raise RecordError(found.reason, found.field)
+        if trail is not None and row[0] in trail.places:
+            self.has_places = True
+            self._put(plain_key(row[1]), trail.places[row[0]], before + 1 + row[0])
+        return found
+
+    def _follow_row(
+        self,
+        one: tuple[Any, ...],
+        before: int,
+        first: int,
+        witness: Witness,
+        trail: Trail | None,
+        told: TimeReader,
+    ) -> list[FenceChange] | Reject:
+        """Process one row; `first` is the number of the event in row 0."""
+        row, key, ids, now, passed = one
+        if ids is None:
+            return []  # a bad event, already reported
+        if reason := problem_of(key, self.followed.key):
+            return Reject(row, None, self.followed.key, reason)
+        self.events = first + row
+        begun = BEFORE if trail is None else trail.starts.get(row, BEFORE)
+        start = before if begun == BEFORE else first + begun
+        event = Moved(row, plain_key(key), frozenset(ids), now, frozenset(passed or ()), start)
+        return list(self.move(event, witness, told))
+
+    def _put(self, key: ObjectKey, at: Position, event: int) -> None:
+        """Note where an object was at an event, unless it was lost since."""
+        visits = self.objects.get(key)
+        if visits is not None and visits.began <= event:
+            visits.at = at
 
     def move(self, event: Moved, witness: Witness, told: TimeReader) -> Iterator[FenceChange]:
         """Process one event of an object. If the object was lost since its line began, it has no last position."""

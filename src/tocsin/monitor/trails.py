@@ -32,6 +32,7 @@ class Trail:
         self.path = path
         self._last = last
         self.moved: dict[ObjectKey, tuple[Position, int]] = {}  # each object's last position in this source, and row
+        self.places: dict[int, Position] = {}  # by row, the position of its object
         self.has_points = False  # whether an event of this source has a point there
         self.starts: dict[int, int] = {}  # by row, the row where its line begins; BEFORE for one before this source
 
@@ -49,7 +50,7 @@ class Trail:
                 continue
             key = plain_key(key)
             before, start = self.moved.get(key) or (self._last(key), BEFORE)
-            self.moved[key] = here, row
+            self.moved[key], self.places[row] = (here, row), here
             if before is not None and before != here:
                 ways[batch].append((event, before, here))
                 rows.append(row)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,7 +16,6 @@ from typing import Any, Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from tocsin.engine import Engine
-from tocsin.engine.matching import Request
 from tocsin.errors import RecordError
 from tocsin.language.evaluate import evaluate
 from tocsin.language.stored import stored_expression
@@ -26,12 +25,7 @@ from tocsin.model.fence import FenceChange
 from tocsin.model.texts import Text
 from tocsin.monitor import Fences
 from tocsin.monitor.durable import changed_objects, tracking_of
-from tocsin.monitor.following import matches_of
 from tocsin.monitor.notes import FenceNotes
-from tocsin.monitor.tables import FurtherColumns
-from tocsin.monitor.tracking import note_radii, rows_of
-from tocsin.monitor.witness import Witness
-from tocsin.records import ObjectChunk
 from tocsin.records.json_lines import parse_line
 from tocsin.service.changes import FREE, Guard
 from tocsin.service.directory import Directory
@@ -65,34 +59,17 @@ class HostedFence:
     notes: FenceNotes
     place: int = 0  # of the last object
     counts: Counter[str] = field(default_factory=Counter)
-    _rows: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # matched events, by their place in the transaction
-    _witness: Witness | None = None
+    _numbers: dict[int, int] = field(default_factory=dict)  # of matched events, by their place in the transaction
+    _follow: Callable[[int], Sequence[FenceChange]] | None = None
 
     def match(self, records: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
-        """Match events that may be followed later, together. With `path` their matches depend on what is followed."""
-        self._rows, self._witness, followed = {}, None, self.fences._tracking.followed
-        if followed.path is not None or not records:
-            return
-        also = FurtherColumns(followed.time, None).attributes
-        also = [*also, *([] if followed.accuracy is None else [followed.accuracy])]
-        chunk: Any = ObjectChunk(list(records))
-        request = Request(lists=True, threads=1, event_key=followed.key, also=tuple(also), no_places=followed.no_places)
-        answer, self._witness = matches_of(self.areas.view, chunk, request, None, self.notes.seen)
-        note_radii(self._witness, answer.table, followed, len(also) - 1)
-        self._rows = {row[0]: row for row in rows_of(answer.table, followed, self.notes.times)}
+        """Match events together that may be followed later, each with its place in the transaction."""
+        self._numbers = {place: number for number, (place, _) in enumerate(records)}
+        self._follow = self.fences.match_ahead([record for _, record in records], self.notes) if records else None
 
-    def follow(self, place: int, record: Mapping[str, Any]) -> list[FenceChange]:
-        """Follow an event; raises `RecordError` if no object can be told from it."""
-        row = self._rows.get(place)
-        if row is None or self._witness is None:
-            return self.fences.push(record, notes=self.notes)
-        if row[2] is None:
-            raise RecordError("the event cannot be used")
-        with self.fences._lock:
-            rejects, changes = self.fences._tracking.follow([row], place, self._witness, None, self.notes.times)
-        if rejects:
-            raise RecordError(rejects[0].reason, rejects[0].field)
-        return [change for _, change in changes]
+    def follow(self, place: int) -> Sequence[FenceChange]:
+        """Follow an event that was matched; raises `RecordError` if no object can be told from it."""
+        return [] if self._follow is None else self._follow(self._numbers[place])
 
     def read(self, database: Database) -> None:
         """Take the objects from the database."""
@@ -181,7 +158,7 @@ class HostedFences:
             if not _is_selected(one, record):
                 continue
             try:
-                changes = one.follow(place, record)
+                changes = one.follow(place)
             except RecordError:
                 one.counts["refused"] += 1
                 continue
