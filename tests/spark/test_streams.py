@@ -173,7 +173,6 @@ def test_a_version_that_is_gone_is_refused(spark: Any, tmp_path: Path) -> None:
         run(tocsin_spark.match(stream(spark, files.folder), index), tmp_path / "checkpoint", fail)
     put(spark, index, Changing(), [("b", "insert", 1, "n >= 0", None)])
     shutil.rmtree(index / f"version-{version}")
-    tocsin_spark.matching.opened.cache_clear()
 
     with pytest.raises(Exception, match=f"began with version {version}, which was deleted"):
         run(tocsin_spark.match(stream(spark, files.folder), index), tmp_path / "checkpoint", fail)
