@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tocsin.jit.switch import LOWERING
+
 ROOT = Path(__file__).parents[2]
 _WITH_KERNELS = ["tests/contract", "tests/window", "tests/engine/test_changes.py"]
 
@@ -28,7 +30,7 @@ def test_a_kernel_refuses_to_read_or_write_beyond_an_array() -> None:
     lines = done.stdout.splitlines()
     assert len(lines) == 12
     assert [line for line in lines if "was not refused" in line] == []
-    assert "in _item, line" in lines[0]
+    assert "in _item, line" in lines[0] or not LOWERING  # Numba's own check does not say where
 
 
 @pytest.mark.long

@@ -85,7 +85,7 @@ def test_kernels_of_a_level_serve_a_process_that_compiles_for_its_own_processor(
     store = tmp_path / "made" / "tocsin" / "kernels"
 
     assert at_level[0] == "65 True"
-    assert [folder.name for folder in store.iterdir()] == ["x86-64-v3"]
+    assert [folder.name for folder in store.iterdir()] == [stores.folder_of("x86-64-v3")]
     assert used(where, tmp_path / "empty", TOCSIN_KERNELS=str(store))[0] == "65 False"
     assert used(where, tmp_path / "empty", TOCSIN_KERNELS=str(tmp_path / "nowhere"))[0] == "65 True"
 
@@ -146,7 +146,7 @@ def test_where_nothing_is_compiled_nothing_is_written_and_nobody_is_warned(tmp_p
 def test_a_folder_for_others_gets_its_own_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`none` leaves out what a wheel brings, or `tocsin warm --into` would find it all there and write nothing."""
     monkeypatch.setattr(stores, "SHIPPED", tmp_path)
-    brought = tmp_path / stores.target()
+    brought = tmp_path / stores.folder_of(stores.target())
     brought.mkdir()
 
     for given, read in (("", True), (stores.NONE, False)):
