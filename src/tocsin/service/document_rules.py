@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tocsin.service.webhooks.signing import SECRET_PATTERN
+from tocsin.service.webhooks.urls import URL_LENGTH, URL_PATTERN
+
 Schema = Mapping[str, Any]
 _YEAR_S: Final = 366 * 86_400
 _DAY_S: Final = 86_400
@@ -15,14 +18,13 @@ _MOST_NUMBER: Final = 2**53 - 1
 _SPAN: Final = r"^\s*\d+(\.\d+)?\s*(ms|s|min|h|d)\s*$"
 _NAME: Final = {"minLength": 1}
 _SENTENCE: Final = {"minLength": 1, "maxLength": 1024}
+_COORDINATES: Final = {"minItems": 2, "maxItems": 3, "items": {"type": "number"}}
 _PLACE: Final = {
-    "minItems": 2,
-    "maxItems": 2,
-    "items": {"type": "number"},
-    "properties": {"type": {"const": "Point"}},
+    **_COORDINATES,
+    "properties": {"type": {"const": "Point"}, "coordinates": {"type": "array", **_COORDINATES}},
     "required": ["type", "coordinates"],
 }
-"""Of an array, or of an object."""
+"""Of an array, or of an object. A third number is an altitude, which is ignored."""
 _ROUTE: Final = {"destination": {}, "throttle_s": {"maximum": _YEAR_S}}
 _AFTER: Final = {"minimum": 1, "pattern": _SPAN}
 
@@ -32,8 +34,8 @@ MEMBERS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "CloudEvent": {"id": _SENTENCE, "source": _SENTENCE, "type": _SENTENCE},
     "Condition": {},
     "Destination": {
-        "url": {"pattern": "^https?://"},
-        "secret": {"pattern": "^whsec_"},
+        "url": {"pattern": URL_PATTERN, "maxLength": URL_LENGTH},
+        "secret": {"pattern": SECRET_PATTERN},
         "rate_per_s": {"minimum": 1 / _DAY_S, "maximum": 10_000},
         "digest_s": {"minimum": 0, "maximum": _DAY_S},
         "failures_to": _NAME,
@@ -54,12 +56,13 @@ MEMBERS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "Interest": {
         **_ROUTE,
         "words": {"minItems": 1},
+        "text": {"minLength": 1},
         "location": _PLACE,
         "alpha": {"minimum": 0, "exclusiveMaximum": 1},
     },
     "Message": {"location": _PLACE},
     "Replay": {"from": {"minimum": 1, "maximum": _MOST_NUMBER}},
-    "Rotation": {"secret": {"pattern": "^whsec_"}, "keep_s": {"minimum": 0, "maximum": 30 * _DAY_S}},
+    "Rotation": {"secret": {"pattern": SECRET_PATTERN}, "keep_s": {"minimum": 0, "maximum": 30 * _DAY_S}},
     "Subscription": {**_ROUTE, "weights": {"additionalProperties": {"type": "number", "minimum": 0}}},
     "Window": {
         "time": {"exclusiveMinimum": 0},

@@ -9,12 +9,20 @@ from typing import Final, NamedTuple
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.webhooks.addresses import refusal
 
-_MOST_URL: Final = 2048
+URL_LENGTH: Final = 2048
+"""The most characters of a URL."""
 _URL: Final = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target>(?:/[^?#]*)?(?:\?[^#]*)?)", re.I)
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]@]+)(?::(?P<port>[1-9][0-9]{0,4}))?")
-_TARGET: Final = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*")
+_OF_TARGETS: Final = r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*"
+_TARGET: Final = re.compile(_OF_TARGETS)
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMERIC: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_IN_NAME: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_BYTE: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_OTHER_END: Final = r"(?![0-9]+(?:[:/?]|$)|0[xX][0-9A-Fa-f]*(?:[:/?]|$))"
+_HOST: Final = rf"(?:\[[0-9A-Fa-f:.]+\]|{_BYTE}(?:\.{_BYTE}){{3}}|(?:{_IN_NAME}\.)*{_OTHER_END}{_IN_NAME}(?=[:/?]|$))"
+URL_PATTERN: Final = rf"^[Hh][Tt][Tt][Pp][Ss]?://{_HOST}(?::[1-9][0-9]{{0,4}})?(?:[/?]{_OF_TARGETS})?$"
+"""The syntax, for schemas. The numbers of an IPv6 address and of a port are checked by the server alone."""
 _PORTS: Final = {"http": 80, "https": 443}
 _LEAST_OTHER_PORT: Final = 1024
 
@@ -52,8 +60,8 @@ def _wrong(reason: str) -> Problem:
 
 def parsed_url(text: object) -> Url:
     """The parts of a URL; raises a `Problem` unless it is of the strict syntax."""
-    if not isinstance(text, str) or not 0 < len(text) <= _MOST_URL:
-        raise _wrong(f"is not a text of 1 to {_MOST_URL:,} characters")
+    if not isinstance(text, str) or not 0 < len(text) <= URL_LENGTH:
+        raise _wrong(f"is not a text of 1 to {URL_LENGTH:,} characters")
     if not text.isascii():
         raise _wrong("has characters beyond ASCII; write names as xn--... and others as %..")
     found = _URL.fullmatch(text)
