@@ -233,8 +233,7 @@ def seconds_of(span: Any) -> float | None:
     if isinstance(span, timedelta):
         return span.total_seconds() if span > timedelta(0) else None
     found = _SPAN.fullmatch(span) if isinstance(span, str) else None
-    seconds = 0.0 if found is None else float(found[1]) * _SECONDS[found[2]]
-    return seconds if 0 < seconds < math.inf else None
+    return None if found is None else float(found[1]) * _SECONDS[found[2]]
 
 
 def number_of_seconds(given: Any) -> Any:
@@ -247,7 +246,11 @@ def number_of_seconds(given: Any) -> Any:
     return given if seconds is None else seconds
 
 
-_SPAN: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*")
+_SPACE: Final = r"[ \t\r\n\u00a0\u2009\u202f]*"
+_DIGITS: Final = "[0-9]{1,300}"
+_SPAN: Final = re.compile(rf"(?=[^1-9]*[1-9]){_SPACE}({_DIGITS}(?:\.{_DIGITS})?){_SPACE}(ms|s|min|h|d){_SPACE}")
+SPAN_PATTERN: Final = f"^{_SPAN.pattern}$"
+"""The syntax of a duration as a text, for schemas. With that many digits it is above 0, and a float can hold it."""
 _SECONDS: Final = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _UNITS: Final = f" ({', '.join(_SECONDS)})"
 

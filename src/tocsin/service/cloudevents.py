@@ -47,8 +47,10 @@ def of_document(document: Any) -> tuple[dict[str, Any], str]:
         raise _wrong("a CloudEvent is a JSON object")
     if "data_base64" in document:
         raise _wrong("data is a JSON object here, not base64")
-    context = {name: value for name, value in document.items() if name != "data" and value is not None}
-    return _event(context, document.get("data"))
+    context = {name: value for name, value in document.items() if name != "data"}
+    for name in context:
+        _require_name(name)
+    return _event({name: value for name, value in context.items() if value is not None}, document.get("data"))
 
 
 def _event(context: Mapping[str, Any], data: Any) -> tuple[dict[str, Any], str]:
@@ -58,7 +60,8 @@ def _event(context: Mapping[str, Any], data: Any) -> tuple[dict[str, Any], str]:
         if not isinstance(context.get(name), str) or not context[name]:
             raise _wrong(f"{name} is missing, or not a text")
     for name, value in context.items():
-        if not _NAME.fullmatch(name) or not isinstance(integral(value), str | int | bool) or len(str(value)) > _MOST:
+        _require_name(name)
+        if not isinstance(integral(value), str | int | bool) or len(str(value)) > _MOST:
             raise _wrong(f"the context attribute {name!r:.40} is not one of CloudEvents")
     if not isinstance(data, dict):
         raise _wrong("data is not a JSON object")
@@ -66,6 +69,12 @@ def _event(context: Mapping[str, Any], data: Any) -> tuple[dict[str, Any], str]:
     if CONTEXT in record:
         raise _wrong(f"data has a member {CONTEXT}, where the context goes")
     return {**record, CONTEXT: dict(context)}, f"{context['source']}\n{context['id']}"
+
+
+def _require_name(name: str) -> None:
+    """Also of an attribute that is null, which says that it is absent."""
+    if not _NAME.fullmatch(name):
+        raise _wrong(f"the context attribute {name!r:.40} is not one of CloudEvents")
 
 
 def compared(event: Mapping[str, Any]) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tocsin.model.fence import SPAN_PATTERN
 from tocsin.service.webhooks.signing import SECRET_PATTERN
 from tocsin.service.webhooks.urls import URL_LENGTH, URL_PATTERN
 
@@ -15,7 +16,6 @@ Schema = Mapping[str, Any]
 _YEAR_S: Final = 366 * 86_400
 _DAY_S: Final = 86_400
 _MOST_NUMBER: Final = 2**53 - 1
-_SPAN: Final = r"^\s*\d+(\.\d+)?\s*(ms|s|min|h|d)\s*$"
 _NAME: Final = {"minLength": 1}
 _SENTENCE: Final = {"minLength": 1, "maxLength": 1024}
 _COORDINATES: Final = {"minItems": 2, "maxItems": 3, "items": {"type": "number"}}
@@ -26,7 +26,7 @@ _PLACE: Final = {
 }
 """Of an array, or of an object. A third number is an altitude, which is ignored."""
 _ROUTE: Final = {"destination": {}, "throttle_s": {"maximum": _YEAR_S}}
-_AFTER: Final = {"minimum": 1, "pattern": _SPAN}
+_AFTER: Final = {"minimum": 1, "pattern": SPAN_PATTERN}
 
 MEMBERS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "Acknowledgement": {"sequence": {"maximum": _MOST_NUMBER}},
@@ -49,8 +49,8 @@ MEMBERS: Final[Mapping[str, Mapping[str, Schema]]] = {
         "accuracy": _NAME,
         "enter_after": _AFTER,
         "exit_after": _AFTER,
-        "dwell": {"minimum": 0, "pattern": _SPAN},
-        "forget_after": {"exclusiveMinimum": 0, "pattern": _SPAN},
+        "dwell": {"minimum": 0, "pattern": SPAN_PATTERN},
+        "forget_after": {"exclusiveMinimum": 0, "pattern": SPAN_PATTERN},
         "no_places": {"items": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}},
     },
     "Interest": {
