@@ -148,7 +148,7 @@ def located(url: str) -> tuple[Any, str]:
         reason = str(error)
     scheme, _, inner = url.partition("://")
     try:
-        import fsspec  # type: ignore[import-not-found]
+        import fsspec
 
         return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme))), inner
     except ImportError:

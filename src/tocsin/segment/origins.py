@@ -75,7 +75,7 @@ class Origin(NamedTuple):
             with self._naming():
                 return _created(folder / name, text)
         with needing("s3"):
-            from fsspec.core import url_to_fs  # type: ignore[import-not-found, unused-ignore]
+            from fsspec.core import url_to_fs
 
             with self._naming():
                 system, root = url_to_fs(self.url)
