@@ -51,11 +51,16 @@ from tocsin.model.values import UNTYPED, Instant, Range, Shape, Value
 
 
 def truth(expression: Expression, values: Mapping[str, Value]) -> Truth:
-    """TRUE, FALSE, UNKNOWN (None) or EITHER of an expression on an event's flattened values; no recursion."""
+    """TRUE, FALSE, UNKNOWN (None) or EITHER of an expression on an event's flattened values."""
+    return _as_truth(result(expression, values))
+
+
+def result(expression: Expression, values: Mapping[str, Value]) -> Result:
+    """What any expression is of an event: a truth or another value, None for null; no recursion."""
     results: dict[int, Result] = {}
     for node in reversed(list(walk(expression))):
         results[id(node)] = _result(node, [results[id(child)] for child in node.children()], values)
-    return _as_truth(results[id(expression)])
+    return results[id(expression)]
 
 
 def concerns(expression: Expression, values: Mapping[str, Value]) -> bool:
@@ -63,9 +68,9 @@ def concerns(expression: Expression, values: Mapping[str, Value]) -> bool:
     return True in can_be(truth(expression, values))
 
 
-def _as_truth(result: Result) -> Truth:
+def _as_truth(found: Result) -> Truth:
     """A result in a condition's place: a truth is itself, anything else UNKNOWN."""
-    return result if isinstance(result, bool | Either) else None
+    return found if isinstance(found, bool | Either) else None
 
 
 def _result(node: Expression, operands: list[Result], values: Mapping[str, Value]) -> Result:
