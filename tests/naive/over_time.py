@@ -2,7 +2,7 @@
 
 A `Condition` is an expression in which the values of terms are attributes under names of their own. A `Term` is a
 function, an attribute, a condition and a span. Instants and spans are whole microseconds. A `History` is the events
-of one object, in the order in which they are processed. It asks at two places:
+of one object, in the order in which they are processed. Its values and truths are of two kinds:
 
 * *at an event*: values are of the events up to and including this one. Later events of the same instant are not
   among them. `PREVIOUS` and `SINCE` are of earlier events, which may have the same instant;
@@ -23,7 +23,7 @@ Decisions where the contract says nothing, as SQL has them if SQL has a word for
    and values without a type are not counted.
 7. `PREVIOUS` gives a value of any type, also a list. A null is not a value, so an event with null is passed over.
 8. A range may make a condition both TRUE and FALSE. Such a condition counts as TRUE, as it does in matching.
-9. Values of terms are attributes of the event, but not members of it: `ANY_ATTRIBUTE` and `GIVEN` do not see them.
+9. Values of terms are attributes of the event, but not members of it: `ANY_ATTRIBUTE` does not see them.
 10. Terms inside a condition have the key of their subscription, at every depth.
 11. `NOW()` is the present of the whole test. It does not move with the events.
 """
