@@ -13,7 +13,7 @@ import tocsin
 from tests.cli.calling import records, run
 
 PATTERN = {"detail": {"state": ["running"]}}
-CQL2 = "SOME(detail.state, element = 'running')"
+CQL2 = "SOME(detail.state, SOME(element, element = 'running'))"
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_an_export_of_elasticsearch(capfd: Any) -> None:
     hits = [{"_id": "open", "_source": {"query": {"term": {"status": "open"}}}}]
     Path("alerts.json").write_text(json.dumps({"hits": {"total": 1, "hits": hits}}))
     status, written, _ = convert(capfd, "alerts.json", language="elasticsearch")
-    assert (status, written) == (0, [{"id": "open", "where": "SOME(status, element = 'open')"}])
+    assert (status, written) == (0, [{"id": "open", "where": "SOME(status, SOME(element, element = 'open'))"}])
 
 
 def test_a_folder_of_sigma_rules(capfd: Any) -> None:

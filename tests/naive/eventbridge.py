@@ -15,22 +15,28 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 _ABSENT = object()
+List = tuple[tuple[str, ...], tuple[int, ...]]
+"""A list, by its path, and by the places that lead to it from the outermost list under this path."""
 
 
 class Leaf(NamedTuple):
     path: tuple[str, ...]
     value: object
-    through: tuple[tuple[tuple[str, ...], int], ...]  # lists of objects, and the element of each
+    through: tuple[tuple[List, int], ...]  # lists of objects or lists, and the element of each
 
 
-def leaves(value: object, path: tuple[str, ...] = (), through: tuple[Any, ...] = ()) -> Iterator[Leaf]:
+def leaves(
+    value: object, path: tuple[str, ...] = (), through: tuple[Any, ...] = (), places: tuple[int, ...] = ()
+) -> Iterator[Leaf]:
+    """The leaves of a value; `places` leads to it through lists within lists."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from leaves(inner, (*path, name), through)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            of_objects = isinstance(inner, Mapping)
-            yield from leaves(inner, path, (*through, (path, number)) if of_objects else through)
+            has_elements = isinstance(inner, Mapping | list)
+            chosen = (*through, ((path, places), number)) if has_elements else through
+            yield from leaves(inner, path, chosen, (*places, number))
     else:
         yield Leaf(path, value, through)
 
@@ -77,12 +83,12 @@ def _match_next(needs: list[tuple[tuple[str, ...], list[Any]]], found: list[Leaf
     )
 
 
-Elements = dict[tuple[str, ...], int]
-"""The elements that were chosen, by the path of the list."""
+Elements = dict[List, int]
+"""The elements that were chosen."""
 
 
 def _agrees(leaf: Leaf, elements: Elements) -> bool:
-    return all(elements.get(path, number) == number for path, number in leaf.through)
+    return all(elements.get(one, number) == number for one, number in leaf.through)
 
 
 def _fits(wanted: object, value: object) -> bool:

@@ -76,7 +76,7 @@ def test_rules_of_other_systems(server: Served) -> None:
     rule = {"detail": {"state": ["running"]}}
     event = {"detail": {"state": "running"}}
     named = {"where": rule, "language": "eventbridge"}
-    assert asked(server, "check", named)["text"] == "SOME(detail.state, element = 'running')"
+    assert asked(server, "check", named)["text"] == "SOME(detail.state, SOME(element, element = 'running'))"
     wrong = asked(server, "check", {"where": {"a": "x"}, "language": "eventbridge"})
     assert wrong["problem"]["detail"].startswith("at a: ")
     assert asked(server, "explain", {**named, "event": event})["holds"][0]["condition"] == 'detail.state: ["running"]'

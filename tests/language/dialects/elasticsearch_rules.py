@@ -77,21 +77,28 @@ def one(random: Random, *draws: Draw) -> Any:
 # Documents
 
 
-def _field(values: Draw) -> Draw:
-    """Mostly a value; several, none, a null, or another type than is asked for.
+def _field(values: Draw, *, nests: bool = True) -> Draw:
+    """Mostly a value; several, perhaps in lists within a list, none, a null, or another type than is asked for.
 
-    Not an object without values: tocsin says that it exists, as the page says, and Elasticsearch does not.
+    Not strings in lists within a list: tocsin does not find the words of `match` there, as the page says. Not an object
+    without values: tocsin says that it exists, and Elasticsearch does not.
     """
+    inner = _inner(values) if nests else values
 
     def draw(random: Random) -> Any:
         chance = random.random()
         if chance < 0.6:
             return values(random)
         if chance < 0.8:
-            return [one(random, values, values, lambda _: None) for _ in range(random.randrange(4))]
+            return [one(random, values, values, inner, lambda _: None) for _ in range(random.randrange(4))]
         return random.choice([None, kinds(random), numbers(random), flags(random), days(random), {"x": "open"}])
 
     return draw
+
+
+def _inner(values: Draw) -> Draw:
+    """A list within a list, perhaps of nothing."""
+    return lambda random: [one(random, values, lambda _: None) for _ in range(random.randrange(3))]
 
 
 def _objects(inner: Draw) -> Draw:
@@ -114,19 +121,21 @@ def _places(random: Random) -> Any:
     return random.choice([at, {"type": "Point", "coordinates": at}, None])
 
 
-_PARTS: Final = _objects(_object(0.8, kind=_field(kinds), price=_field(numbers)))
-_ITEMS: Final = _objects(_object(0.8, kind=_field(kinds), price=_field(numbers), flag=_field(flags), parts=_PARTS))
+_PARTS: Final = _objects(_object(0.8, kind=_field(kinds, nests=False), price=_field(numbers)))
+_ITEMS: Final = _objects(
+    _object(0.8, kind=_field(kinds, nests=False), price=_field(numbers), flag=_field(flags), parts=_PARTS)
+)
 document: Final = _object(
     0.7,
     _id=kinds,
-    kind=_field(kinds),
+    kind=_field(kinds, nests=False),
     price=_field(numbers),
     flag=_field(flags),
     day=_field(days),
-    title=_field(texts),
+    title=_field(texts, nests=False),
     place=_places,
     items=_ITEMS,
-    user=_objects(_object(0.8, kind=_field(kinds), age=_field(numbers))),
+    user=_objects(_object(0.8, kind=_field(kinds, nests=False), age=_field(numbers))),
 )
 
 

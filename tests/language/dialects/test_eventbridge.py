@@ -59,6 +59,12 @@ CASES: list[tuple[Any, Any, bool]] = [
     ({"a": [{"prefix": {"equals-ignore-case": "Ab"}}]}, {"a": "aBC"}, True),
     ({"a": {"b": ["1"], "c": ["2"]}}, {"a": [{"b": "1", "c": "3"}, {"b": "3", "c": "2"}]}, False),
     ({"a": {"b": ["1"], "c": ["2"]}}, {"a": [{"b": "1", "c": "2"}]}, True),
+    ({"a": [1]}, {"a": [[1]]}, True),
+    ({"a": [1]}, {"a": [2, [3, 1]]}, True),
+    ({"a": [{"exists": False}]}, {"a": [[1]]}, False),
+    ({"a": [{"exists": True}]}, {"a": [[]]}, False),
+    ({"a": [{"anything-but": 1}]}, {"a": [[1]]}, False),
+    ({"a": {"b": [1]}}, {"a": [{"b": [[2], [1]]}]}, True),
     ({"$or": [{"a": ["x"]}, {"b": ["y"]}], "c": [1]}, {"b": "y", "c": 1}, True),
     ({"$or": [{"a": ["x"]}, {"b": [{"exists": False}]}]}, {"b": 1}, False),
     ({"detail": {"$or": [{"a": ["x"]}, {"b": [{"exists": False}]}]}}, {"detail": {"c": 1}}, True),
@@ -88,6 +94,7 @@ _matchers = st.one_of(
 )
 _values = st.lists(_scalars | _matchers, min_size=1, max_size=2)
 _NAMES = st.sampled_from("abc")
+_lists = st.lists(_scalars | st.lists(_scalars, max_size=2), max_size=2)
 
 
 def _patterns(depth: int) -> st.SearchStrategy[dict[str, Any]]:
@@ -101,11 +108,9 @@ def _patterns(depth: int) -> st.SearchStrategy[dict[str, Any]]:
 
 def _events(depth: int) -> st.SearchStrategy[dict[str, Any]]:
     if depth == 0:
-        return st.dictionaries(_NAMES, _scalars | st.lists(_scalars, max_size=2), max_size=3)
+        return st.dictionaries(_NAMES, _scalars | _lists, max_size=3)
     inner = _events(depth - 1)
-    return st.dictionaries(
-        _NAMES, st.one_of(_scalars, st.lists(_scalars, max_size=2), inner, st.lists(inner, max_size=2)), max_size=3
-    )
+    return st.dictionaries(_NAMES, st.one_of(_scalars, _lists, inner, st.lists(inner, max_size=2)), max_size=3)
 
 
 @given(_patterns(2), _events(2))

@@ -47,7 +47,7 @@ def convert(rule: Any, *, from_: str, to: Form = "cql2") -> Any:
     Examples
     --------
     >>> convert({"detail": {"state": ["running"]}}, from_="eventbridge")
-    "SOME(detail.state, element = 'running')"
+    "SOME(detail.state, SOME(element, element = 'running'))"
     """
     if to not in FORMS:
         raise InvalidInput(f"to is {shown(to)}; give one of {', '.join(FORMS)}")

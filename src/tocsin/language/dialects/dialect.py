@@ -42,6 +42,8 @@ from tocsin.model.subscription import shown
 
 Json: TypeAlias = Any
 _LONGEST_SHOWN: Final = 100
+_INNER_LISTS: Final = 1
+"""How many levels of lists within a list have values, in systems that index all values of a field."""
 
 
 class Dialect:
@@ -173,11 +175,14 @@ class Reader:
             condition = self.made(lambda name=name, inner=condition: call("SOME", Attribute(name), inner))  # type: ignore[misc]
         return condition
 
-    def has_value(self, path: Sequence[str]) -> Expression:
-        """Whether a value under a path is not null. In a list, a value of an object counts, at any depth."""
-        name, value = Attribute(path[-1]), Not(IsNull(VALUE))
-        within = self.made(lambda: call("HOLDS", call("ANY", name, call("ANY_ATTRIBUTE", value))))
-        return self.some(path[:-1], any_of([self.some(path[-1:], value), within]))
+    def has_value(self, path: Sequence[str], value: Expression | None = None) -> Expression:
+        """Whether a value under a path is not null. In a list, a value of an object counts, at any depth.
+
+        `value` says this of `element`.
+        """
+        name, is_there = Attribute(path[-1]), Not(IsNull(VALUE))
+        within = self.made(lambda: call("HOLDS", call("ANY", name, call("ANY_ATTRIBUTE", is_there))))
+        return self.some(path[:-1], any_of([self.some(path[-1:], value or is_there), within]))
 
     def made(self, make: Callable[[], Expression]) -> Expression:
         """A node of the language, whose rules may reject what the rule gives it."""
@@ -207,6 +212,13 @@ def is_given_null(value: Attribute = VALUE) -> Expression:
 def call(name: str, *arguments: Expression) -> Expression:
     """A call of a function of the language."""
     return FUNCTIONS[name].call(name, arguments)
+
+
+def in_inner_lists(condition: Expression) -> Expression:
+    """A condition on `element` that is also about the elements of lists within a list."""
+    for _ in range(_INNER_LISTS):
+        condition = call("SOME", VALUE, condition)
+    return condition
 
 
 def compared(operand: Expression, op: ComparisonOperator, value: Expression) -> Expression:

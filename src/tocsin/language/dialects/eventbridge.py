@@ -25,6 +25,7 @@ from tocsin.language.dialects.dialect import (
     call,
     compared,
     equal_ignoring_case,
+    in_inner_lists,
     is_given_null,
     like,
     like_ignoring_case,
@@ -125,7 +126,7 @@ def _without_absent_in(path: tuple[str, ...], one: Alternative, reader: Reader) 
     within = [absent for absent in one.absent if any(present < absent for present in one.present)]
     if one.condition is None or not within:
         return one
-    written = [(absent, Not(reader.some(absent[len(path) :], _IS_GIVEN))) for absent in within]
+    written = [(absent, Not(reader.some(absent[len(path) :], _IS_GIVEN_WITHIN))) for absent in within]
     conditions = [reader.note(node, f'{".".join(absent)}: [{{"exists": false}}]') for absent, node in written]
     left = tuple(absent for absent in one.absent if absent not in within)
     return one._replace(condition=conjunction([one.condition, *conditions]), absent=left)
@@ -176,7 +177,7 @@ def _of_values(name: str, values: Json, reader: Reader, path: tuple[str, ...], i
     if exact:
         conditions.insert(0, one_of(VALUE, exact))
     if conditions:
-        condition = call("SOME", attribute, any_of(conditions))
+        condition = call("SOME", attribute, in_inner_lists(any_of(conditions)))
         alternatives.insert(0, Alternative(reader.note_member(condition, values), present=frozenset((path,))))
     return alternatives
 
@@ -228,7 +229,7 @@ def _given(path: tuple[str, ...], reader: Reader) -> Expression:
     """Whether there is a value under a path, in any element of a list."""
     if path[:1] == _OBJECTS and len(path) > 1:
         path = (".".join(path[:2]), *path[2:])
-    return reader.some(path, _IS_GIVEN)
+    return reader.some(path, _IS_GIVEN_WITHIN)
 
 
 # ---- one value of a list
@@ -349,6 +350,7 @@ def _anything_but_matcher(argument: Json, reader: Reader) -> Expression:
 
 _IS_GIVEN_NULL: Final = is_given_null()
 _IS_GIVEN: Final = any_of([IS_STRING, IS_NUMBER, IS_BOOLEAN, _IS_GIVEN_NULL])
+_IS_GIVEN_WITHIN: Final = in_inner_lists(_IS_GIVEN)
 _BUT: Final = {"prefix": _prefix, "suffix": _suffix, "equals-ignore-case": _ignoring_case, "wildcard": _wildcard}
 _MATCHERS: Final[dict[str, Callable[[Json, Reader], Expression]]] = {
     "exists": _exists,

@@ -52,7 +52,7 @@ from tocsin.model.expression import (
 from tocsin.model.readings import PART
 
 MAX_SOME: Final = 6
-"""The most levels of SOME within SOME. Each level doubles the condition."""
+"""The most levels of SOME within SOME. Each level doubles the condition. SOME about `element` alone adds one ANY."""
 
 
 def fails(node: Expression) -> Expression:
@@ -127,12 +127,9 @@ class Some(_Holding):
         if not isinstance(items, Attribute):
             raise Misplaced(f"SOME needs an attribute, not {describe(items)}", items)
         require_condition(condition, "SOME takes a condition for values")
-        if any(isinstance(node, AnyAttribute) for node in walk(condition)):
-            raise Misplaced(
-                "ANY_ATTRIBUTE is about a whole event, not about a value; it cannot stand in SOME", condition
-            )
-        refuse_named(condition, "SOME")
-        if _levels(condition) == MAX_SOME:
+        if not isinstance(condition, SomeValue):  # it was checked when it was made
+            _refuse_of_events(condition)
+        if MAX_SOME in (_levels(condition), _inner_lists(condition)):
             raise Misplaced(f"SOME nests more than {MAX_SOME} deep; at most {MAX_SOME} is allowed", condition)
         return SomeValue(items, condition, _meaning(items, condition), span=span)
 
@@ -146,7 +143,7 @@ class Some(_Holding):
         return {"op": "some", "args": [to_json(node.items), to_json(node.condition)]}
 
     def needed(self, node: Any, wanted: bool, values: Values) -> str:
-        items, condition = name_text(node.items.name), to_text(node.condition)
+        items, condition = name_text(node.items.name), to_text(_innermost(node.condition))
         if wanted:
             return f"{items}, or an element of it, with {condition}"
         return f"no {items}, and no element of it, with {condition}"
@@ -157,15 +154,41 @@ class Some(_Holding):
         return cast(SomeElement, operator_of(asked)).details(asked, values)
 
 
+def _refuse_of_events(condition: Expression) -> None:
+    """Reject what is about a whole event in a condition on a value."""
+    if any(isinstance(node, AnyAttribute) for node in walk(condition)):
+        raise Misplaced("ANY_ATTRIBUTE is about a whole event, not about a value; it cannot stand in SOME", condition)
+    refuse_named(condition, "SOME")
+
+
 def _meaning(items: Attribute, condition: Expression) -> Expression:
-    """The condition on the value itself, or on an element of the list."""
-    itself = _about(items.name, condition)
-    if _concerns_lists(condition):
+    """The condition on the value itself, or on an element of the list.
+
+    A value that is not a list satisfies `SOME(element, c)` where it satisfies `c`. So lists within lists add one ANY a
+    level, and nothing to the first alternative.
+    """
+    of_value = _innermost(condition)
+    itself = _about(items.name, of_value)
+    if _concerns_lists(of_value):
         null: list[Expression] = [Call(GIVEN, (items,))] if any(_is_given(node) for node in walk(condition)) else []
         is_given = [*null, *(Not(IsNull(one)) for one in dict.fromkeys((items, *_attributes_in(itself))))]
         is_no_list = IsNull(AnyElement(items, Constant(True)))
         itself = conjunction((disjunction(is_given), is_no_list, itself))
     return disjunction((itself, AnyElement(items, condition)))
+
+
+def _innermost(condition: Expression) -> Expression:
+    """The condition on a value within all SOME that are about `element`, and so about lists within lists."""
+    while isinstance(condition, SomeValue) and condition.items.name == ELEMENT:
+        condition = condition.condition
+    return condition
+
+
+def _inner_lists(condition: Expression) -> int:
+    """How many levels of lists within lists a condition on a value enters."""
+    if isinstance(condition, SomeValue) and condition.items.name == ELEMENT:
+        return 1 + _inner_lists(condition.condition)
+    return 0
 
 
 _OF_SCALARS: Final = frozenset(("CASEI", "ACCENTI", "MATCHES", "NUMBER"))
@@ -217,6 +240,7 @@ def _attributes_in(condition: Expression) -> list[Expression]:
 
 
 def _levels(condition: Expression) -> int:
-    """How many levels of SOME within SOME a condition has."""
+    """How many levels of SOME within SOME a condition has, without those for lists within lists."""
+    condition = _innermost(condition)
     inner = [_levels(node.condition) for node in walk(condition) if isinstance(node, SomeValue)]
     return 1 + max(inner) if inner else 0

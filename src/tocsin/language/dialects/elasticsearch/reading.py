@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tocsin.language.dialects.dialect import IS_STRING, Json, Reader, all_of, any_of, call
-from tocsin.model.expression import Constant, Expression
+from tocsin.language.dialects.dialect import IS_STRING, VALUE, Json, Reader, all_of, any_of, call, in_inner_lists
+from tocsin.model.expression import Constant, Expression, IsNull, Not
 from tocsin.model.subscription import shown
 
 _DEFAULTS: Final[Mapping[str, Sequence[Json]]] = {
@@ -49,17 +49,18 @@ class Fields(NamedTuple):
         return path[:-1] if len(path) > 1 and path[-1] == _SUB_FIELD else None
 
     def some(self, name: str, condition: Expression, reader: Reader) -> Expression:
-        """Whether a value of a field satisfies a condition.
+        """Whether a value of a field satisfies a condition. An element of a list within a list is a value, too.
 
         The values of a sub-field are those of its field. An object may have a member of that name, too.
         """
-        parent = self.parent_of(name, reader)
+        parent, condition = self.parent_of(name, reader), in_inner_lists(condition)
         return any_of([reader.some(path, condition) for path in (parent, self.path_of(name, reader)) if path])
 
     def has_value(self, name: str, reader: Reader) -> Expression:
         """Whether a field has a value, or the field of a sub-field a string: dynamic mappings add it to strings."""
-        parent, whole = self.parent_of(name, reader), reader.has_value(self.path_of(name, reader))
-        return any_of([reader.some(parent, IS_STRING), whole]) if parent else whole
+        parent, path = self.parent_of(name, reader), self.path_of(name, reader)
+        whole = reader.has_value(path, in_inner_lists(Not(IsNull(VALUE))))
+        return any_of([reader.some(parent, in_inner_lists(IS_STRING)), whole]) if parent else whole
 
 
 def members_of(
