@@ -32,7 +32,7 @@ from tocsin.papers.location_aware.growing_trees.kernels.r_tree import NONE
 from tocsin.papers.location_aware.growing_trees.kernels.tables import FREE, Table, copy_living
 from tocsin.papers.location_aware.growing_trees.r_tree import Box, GrowingRTree
 
-_FEWEST_SLOTS = 1024
+_FEWEST_SLOTS = 64
 
 Numbers = NDArray[np.int32]
 
