@@ -32,7 +32,7 @@ from tocsin.monitor.files import read_fences
 from tocsin.monitor.following import Matching, columns_read, match_one, matches_of
 from tocsin.monitor.notes import FenceNotes, TimeReader
 from tocsin.monitor.tables import FurtherColumns, table_of
-from tocsin.monitor.tracking import Tracking, note_radii
+from tocsin.monitor.tracking import Tracking
 from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events, read_events
@@ -256,7 +256,14 @@ class Fences(FencedObjects):
         """
         with self._lock:
             ahead = MatchedAhead(self._engine, self._tracking, self._trail(), records, notes)
-        return lambda number: ahead.follow(number, self._lock, lambda: self.push(records[number], notes=notes))
+
+        def follow(number: int) -> Sequence[FenceChange]:
+            if not ahead.covers(number):
+                return self.push(records[number], notes=notes)
+            with self._lock:
+                return ahead.follow(number)
+
+        return follow
 
     def batches(
         self,
@@ -324,23 +331,11 @@ class Fences(FencedObjects):
         tracking, followed = self._tracking, self._tracking.followed
         if also is None:
             also = FurtherColumns(followed.time, None).attributes
-        also = [*also, *([] if followed.accuracy is None else [followed.accuracy])]
-        request = Request(
-            lists=True,
-            strict=strict,
-            schema=schema,
-            threads=threads,
-            delimiter=delimiter,
-            points=points or {},
-            event_key=followed.key,
-            also=tuple(also),
-            no_places=followed.no_places,
-        )
+        request = Request(strict=strict, schema=schema, threads=threads, delimiter=delimiter, points=points or {})
         with self._lock:
             self._require()
             trail = self._trail()
-            answer, witness = matches_of(self._engine.view, events, request, trail, notes.seen)
-            note_radii(witness, answer.table, followed, len(also) - 1)
+            answer, witness = matches_of(self._engine.view, events, followed, also, trail, request, notes.seen)
             if trail is not None:  # the warning about missing points looks at both
                 trail.has_points = trail.has_points or tracking.has_places
             keyless, changes = tracking.follow_table(answer.table, witness, trail, notes.times)

@@ -16,12 +16,13 @@ from tocsin.engine.seen import Seen
 from tocsin.errors import RecordError
 from tocsin.model.fence import Followed, problem_of
 from tocsin.model.subscription import Notice, Reject, SubscriptionId
+from tocsin.monitor.accuracies import radius_of
 from tocsin.monitor.notes import pathless
 from tocsin.monitor.trails import Trail
 from tocsin.monitor.witness import Held, Witness
 from tocsin.records import ObjectChunk
 from tocsin.records.events import Events
-from tocsin.records.keys import key_in
+from tocsin.records.keys import key_in, key_values
 from tocsin.segment import Snapshots
 
 
@@ -87,18 +88,39 @@ class FollowedEvent(NamedTuple):
 
 
 def matches_of(
-    view: View, events: Events, request: Request, trail: Trail | None, seen: Seen | None
+    view: View,
+    events: Events,
+    followed: Followed,
+    also: Sequence[str],
+    trail: Trail | None,
+    request: Request,
+    seen: Seen | None,
 ) -> tuple[Answer, Witness]:
     """Match a source of events. The answer has a row for each event, with a list of its matches.
 
-    `request` has the options, with `lists=True`. With a trail, the lines from the objects' last places are matched,
-    too, into the column `passed`. `seen` is that of earlier events, for the warnings. For a subscription that does not
-    match, the witness tells whether it is FALSE or UNKNOWN.
+    `also` are further attributes for the columns `also_0`, `also_1` and so on; the column behind them may have the
+    accuracy. With a trail, the lines from the objects' last places are matched, too, into the column `passed`.
+    `request` says how to read and match; `seen` is that of earlier events, for the warnings. For a subscription that
+    does not match, the witness tells whether it is FALSE or UNKNOWN.
     """
+    attributes = (*also, *(() if followed.accuracy is None else (followed.accuracy,)))
     with view.reading() as snapshots:
         witness = Witness(Held.kept_with(view.store, snapshots))
-        request = replace(request, texts=view.texts, observer=Observation(witness, trail))
-        return answer_of(snapshots, events, request, Stats(), [], seen=seen), witness
+        request = replace(
+            request,
+            lists=True,
+            event_key=followed.key,
+            also=attributes,
+            no_places=followed.no_places,
+            texts=view.texts,
+            observer=Observation(witness, trail),
+        )
+        answer = answer_of(snapshots, events, request, Stats(), [], seen=seen)
+    if followed.accuracy is not None:
+        metres = map(radius_of, key_values(answer.table[f"also_{len(also)}"]))
+        radii = zip(key_values(answer.table["event"]), metres, strict=True)
+        witness.radii.update((row, radius) for row, radius in radii if radius is not None)
+    return answer, witness
 
 
 def columns_read(view: View, also: Collection[str], points: Points | None) -> Callable[[str], bool]:

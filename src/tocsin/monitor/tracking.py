@@ -15,7 +15,6 @@ from tocsin.engine.matching import EVENT_KEY, PASSED
 from tocsin.errors import RecordError
 from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits, plain_key, problem_of
 from tocsin.model.subscription import Reject, SubscriptionId
-from tocsin.monitor.accuracies import radius_of
 from tocsin.monitor.clocks import CommonClock
 from tocsin.monitor.notes import TimeReader
 from tocsin.monitor.trails import BEFORE, Trail
@@ -109,8 +108,8 @@ class Tracking:
                 changes += ((one[0], change) for change in found)
         if trail is not None:
             self.has_places |= trail.has_points
-        for key, (at, row) in {} if trail is None else trail.moved.items():
-            self._put(key, at, before + 1 - first_row + row)
+            for key, row in trail.moved.items():
+                self._put(key, trail.places[row], before + 1 - first_row + row)
         return keyless, changes
 
     def follow_next(
@@ -258,15 +257,6 @@ def _certain(event: Moved, witness: Witness) -> Moved:
     truths = {one: witness.truth_around(event.row, one) for one in event.matched | event.passed}
     matched = frozenset(one for one in event.matched if truths[one])
     return replace(event, matched=matched, passed=frozenset(one for one in event.passed if truths[one] is False))
-
-
-def note_radii(witness: Witness, table: pa.Table, followed: Followed, place: int) -> None:
-    """Note how accurate the places of events are; the column `also_{place}` of the table has the metres."""
-    if followed.accuracy is None:
-        return
-    values = key_values(table[f"also_{place}"])
-    radii = zip(key_values(table["event"]), map(radius_of, values), strict=True)
-    witness.radii.update((row, metres) for row, metres in radii if metres is not None)
 
 
 def rows_of(table: pa.Table, followed: Followed, told: TimeReader) -> list[tuple[Any, ...]]:

@@ -31,7 +31,7 @@ class Trail:
     def __init__(self, path: str, last: Callable[[ObjectKey], Position | None]) -> None:
         self.path = path
         self._last = last
-        self.moved: dict[ObjectKey, tuple[Position, int]] = {}  # each object's last position in this source, and row
+        self.moved: dict[ObjectKey, int] = {}  # the row of each object's last position in this source
         self.places: dict[int, Position] = {}  # by row, the position of its object
         self.has_points = False  # whether an event of this source has a point there
         self.starts: dict[int, int] = {}  # by row, the row where its line begins; BEFORE for one before this source
@@ -49,8 +49,9 @@ class Trail:
             if problem_of(key, ""):
                 continue
             key = plain_key(key)
-            before, start = self.moved.get(key) or (self._last(key), BEFORE)
-            self.moved[key], self.places[row] = (here, row), here
+            start = self.moved.get(key, BEFORE)
+            before = self._last(key) if start == BEFORE else self.places[start]
+            self.moved[key], self.places[row] = row, here
             if before is not None and before != here:
                 ways[batch].append((event, before, here))
                 rows.append(row)
