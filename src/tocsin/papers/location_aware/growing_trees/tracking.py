@@ -19,13 +19,9 @@ from numpy.typing import NDArray
 from tocsin.index.spatial_text.kernels.layouts import Regions
 from tocsin.papers.location_aware.growing_trees.kernels.changing import (
     below,
-    count,
-    delete_counted,
-    delete_listed,
-    insert_counted,
-    insert_listed,
-    link,
-    unlink,
+    delete_many,
+    insert_many,
+    note_all,
 )
 from tocsin.papers.location_aware.growing_trees.kernels.layouts import Chains, CountedTree, ListedTree, Turns
 from tocsin.papers.location_aware.growing_trees.kernels.r_tree import NONE
@@ -51,21 +47,13 @@ class TrackedRTree(GrowingRTree):
     def structure(self) -> CountedTree | ListedTree:
         """The tables that messages are matched with. They stay as they are until the next change."""
 
-    @abstractmethod
     def _enter(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
         """Add subscriptions to the nodes of an upward path, the first of which is `depth` below the root."""
+        note_all(self.structure, ones, nodes, depth, True)
 
-    @abstractmethod
     def _leave(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
         """Remove subscriptions from the nodes of an upward path."""
-
-    @abstractmethod
-    def _insert_simply(self, numbers: Numbers, regions: Regions, first: int) -> int:
-        """Insert subscriptions from numbers[first] on; stops before one that needs a split or room."""
-
-    @abstractmethod
-    def _delete_simply(self, numbers: Numbers, regions: Regions, first: int) -> int:
-        """Delete subscriptions from numbers[first] on; stops before one that leaves its leaf too small."""
+        note_all(self.structure, ones, nodes, depth, False)
 
     def provide(self, turns: Turns) -> None:
         """Let more subscriptions be inserted: their turns, behind those that there were."""
@@ -83,7 +71,7 @@ class TrackedRTree(GrowingRTree):
         """Insert subscriptions, each into the tree of its region's attribute. None of them is here."""
         done = 0
         while done < len(numbers):
-            before, done = done, self._insert_simply(numbers, regions, done)
+            before, done = done, int(insert_many(self.structure, regions, numbers, done))
             trees, boxes = regions.owners[numbers[before:done]], regions.boxes[numbers[before:done]]
             values = zip(trees.tolist(), map(tuple, boxes.tolist()), strict=True)
             self._boxes.update(zip(numbers[before:done].tolist(), values, strict=True))
@@ -97,7 +85,7 @@ class TrackedRTree(GrowingRTree):
         """Delete inserted subscriptions."""
         done = 0
         while done < len(numbers):
-            before, done = done, self._delete_simply(numbers, regions, done)
+            before, done = done, int(delete_many(self.structure, regions, self._fewest, numbers, done))
             for number in numbers[before:done].tolist():
                 del self._boxes[number]
             if done < len(numbers):
@@ -183,18 +171,6 @@ class CountedRTree(TrackedRTree):
     def structure(self) -> CountedTree:
         return CountedTree(self._tree, self._turns, self._table)
 
-    def _enter(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
-        count(self.structure, ones, nodes, 1)
-
-    def _leave(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
-        count(self.structure, ones, nodes, -1)
-
-    def _insert_simply(self, numbers: Numbers, regions: Regions, first: int) -> int:
-        return int(insert_counted(self.structure, regions, numbers, first))
-
-    def _delete_simply(self, numbers: Numbers, regions: Regions, first: int) -> int:
-        return int(delete_counted(self.structure, regions, self._fewest, numbers, first))
-
 
 class ListedRTree(TrackedRTree):
     """An R^t++-tree."""
@@ -224,18 +200,6 @@ class ListedRTree(TrackedRTree):
     @property
     def structure(self) -> ListedTree:
         return ListedTree(self._tree, self._turns, self._table, self._chains)
-
-    def _enter(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
-        link(self.structure, ones, nodes, depth)
-
-    def _leave(self, ones: Numbers, nodes: Numbers, depth: int) -> None:
-        unlink(self.structure, ones, nodes, depth)
-
-    def _insert_simply(self, numbers: Numbers, regions: Regions, first: int) -> int:
-        return int(insert_listed(self.structure, regions, numbers, first))
-
-    def _delete_simply(self, numbers: Numbers, regions: Regions, first: int) -> int:
-        return int(delete_listed(self.structure, regions, self._fewest, numbers, first))
 
 
 def _copied(table: Any) -> Any:

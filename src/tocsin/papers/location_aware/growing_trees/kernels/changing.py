@@ -7,12 +7,14 @@ Source: Yu et al. 2015, sections 3.1, 4.1 and 5.1, Updates.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.spatial_text.kernels.layouts import Regions
 from tocsin.jit.decorators import inlined, inner, kernel
-from tocsin.jit.views import viewed
+from tocsin.jit.views import choose, viewed
 from tocsin.papers.location_aware.growing_trees.kernels.layouts import (
     HIGHEST,
     Chains,
@@ -45,32 +47,21 @@ def below(growing: Nodes, node: int, out: NDArray[np.int32]) -> int:
     return np.int64(found)
 
 
+def note(held: Any, one: int, nodes: NDArray[np.int32], length: int, depth: int, comes: bool) -> None:
+    """Note a subscription's tokens at the first nodes, or take them away."""
+    raise NotImplementedError("for kernels")
+
+
 @kernel
-def count(structure: CountedTree, ones: NDArray[np.int32], nodes: NDArray[np.int32], by: int) -> None:
-    """Add `by` for each token of some subscriptions at some nodes. There must be free slots."""
+def note_all(structure: Any, ones: NDArray[np.int32], nodes: NDArray[np.int32], depth: int, comes: bool) -> None:
+    """Note the tokens of some subscriptions at all nodes, or take them away. There must be free slots."""
     held = viewed(structure)
     for one in ones:
-        _count(held, np.int64(one), nodes, len(nodes), by)
+        note(held, np.int64(one), nodes, len(nodes), depth, comes)
 
 
 @kernel
-def link(structure: ListedTree, ones: NDArray[np.int32], nodes: NDArray[np.int32], depth: int) -> None:
-    """Put subscriptions on the nodes' lists, by their token of the level; in a leaf, by all remaining tokens."""
-    held = viewed(structure)
-    for one in ones:
-        _list(held, np.int64(one), nodes, len(nodes), depth, True)
-
-
-@kernel
-def unlink(structure: ListedTree, ones: NDArray[np.int32], nodes: NDArray[np.int32], depth: int) -> None:
-    """Remove subscriptions from these lists."""
-    held = viewed(structure)
-    for one in ones:
-        _list(held, np.int64(one), nodes, len(nodes), depth, False)
-
-
-@kernel
-def insert_counted(structure: CountedTree, given: Regions, numbers: NDArray[np.int32], first: int) -> int:
+def insert_many(structure: Any, given: Regions, numbers: NDArray[np.int32], first: int) -> int:
     """Insert subscriptions from numbers[first] on, until one needs a split or more slots; returns where it stops."""
     held, regions = viewed(structure), viewed(given)
     path = np.empty(HIGHEST, np.int32)
@@ -81,28 +72,12 @@ def insert_counted(structure: CountedTree, given: Regions, numbers: NDArray[np.i
         length = put_in_leaf(held.tree, np.int64(regions.owners[one]), regions.boxes[one], one, path)
         if length < 0:
             return np.int64(i)
-        _count(held, one, path, length, 1)
+        note(held, one, path, length, length - 1, True)
     return np.int64(len(numbers))
 
 
 @kernel
-def insert_listed(structure: ListedTree, given: Regions, numbers: NDArray[np.int32], first: int) -> int:
-    """`insert_counted` for lists."""
-    held, regions = viewed(structure), viewed(given)
-    path = np.empty(HIGHEST, np.int32)
-    for i in range(first, len(numbers)):
-        one = np.int64(numbers[i])
-        if not _has_room(held.table, held.tree, regions, held.turns, one):
-            return np.int64(i)
-        length = put_in_leaf(held.tree, np.int64(regions.owners[one]), regions.boxes[one], one, path)
-        if length < 0:
-            return np.int64(i)
-        _list(held, one, path, length, length - 1, True)
-    return np.int64(len(numbers))
-
-
-@kernel
-def delete_counted(structure: CountedTree, given: Regions, fewest: int, numbers: NDArray[np.int32], first: int) -> int:
+def delete_many(structure: Any, given: Regions, fewest: int, numbers: NDArray[np.int32], first: int) -> int:
     """Delete subscriptions from numbers[first] on, until a leaf would be too small; returns where it stops."""
     held, regions = viewed(structure), viewed(given)
     path = np.empty(HIGHEST, np.int32)
@@ -111,21 +86,7 @@ def delete_counted(structure: CountedTree, given: Regions, fewest: int, numbers:
         length = take_from_leaf(held.tree, np.int64(regions.owners[one]), regions.boxes[one], one, fewest, path)
         if length < 0:
             return np.int64(i)
-        _count(held, one, path, length, -1)
-    return np.int64(len(numbers))
-
-
-@kernel
-def delete_listed(structure: ListedTree, given: Regions, fewest: int, numbers: NDArray[np.int32], first: int) -> int:
-    """`delete_counted` for lists."""
-    held, regions = viewed(structure), viewed(given)
-    path = np.empty(HIGHEST, np.int32)
-    for i in range(first, len(numbers)):
-        one = np.int64(numbers[i])
-        length = take_from_leaf(held.tree, np.int64(regions.owners[one]), regions.boxes[one], one, fewest, path)
-        if length < 0:
-            return np.int64(i)
-        _list(held, one, path, length, length - 1, False)
+        note(held, one, path, length, length - 1, False)
     return np.int64(len(numbers))
 
 
@@ -137,8 +98,9 @@ def _has_room(table: Table, tree: Nodes, regions: Regions, turns: Turns, one: in
 
 
 @inner
-def _count(held: CountedTree, one: int, nodes: NDArray[np.int32], length: int, by: int) -> None:
-    """Add `by` for each token of a subscription at the first nodes."""
+def _count(held: CountedTree, one: int, nodes: NDArray[np.int32], length: int, depth: int, comes: bool) -> None:
+    """`note`: counts each token of a subscription at the first nodes. The level does not matter."""
+    by = np.int64(1) if comes else np.int64(-1)
     turns, table = held.turns, held.table
     for i in range(length):
         for turn in range(turns.firsts[one], turns.stops[one]):
@@ -147,7 +109,7 @@ def _count(held: CountedTree, one: int, nodes: NDArray[np.int32], length: int, b
 
 @inner
 def _list(held: ListedTree, one: int, nodes: NDArray[np.int32], length: int, depth: int, comes: bool) -> None:
-    """Put a subscription on the lists of the first nodes, or remove it from them."""
+    """`note`: a subscription is on the nodes' lists by its token of the level; in a leaf, by all remaining tokens."""
     heights = held.tree.heights
     for i in range(length):
         node = np.int64(nodes[i])
@@ -189,3 +151,7 @@ def _unlink(table: Table, chains: Chains, node: int, token: int, turn: int) -> N
         chains.nexts[before - 1] = after
     else:
         table.values[slot_for(table, node, token)] = after
+
+
+choose(note, CountedTree, _count)
+choose(note, ListedTree, _list)
