@@ -76,7 +76,7 @@ REFUSED = [
     ("a > DATE '2024-05-01'", 5, "DATE is written with parentheses: DATE('2024-05-01')"),
     ("a > current_timestamp()", 5, "the present is NOW(), as in t > NOW() - DURATION('P1D')"),
     ("a != 1", 3, "'!=' is not understood; write <> for 'not equal'"),
-    ("COUNT(a) > 1", 1, "a subscription looks at one event"),
+    ("COUNT(a) > 1", 1, "COUNT is about several events, as in COUNT(type = 'login' AND ok = FALSE, 'PT10M')"),
     ("a BETWEN 1 AND 2", 3, "BETWEN is not understood; did you mean BETWEEN?"),
     (
         r"a LIKE '%\cmd.exe'",

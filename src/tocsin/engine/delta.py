@@ -198,6 +198,9 @@ class DeltaSnapshot(Snapshot):
         ids, sources, *others = self._columns()
         return Part(ids, self.expressions(), sources, *others)
 
+    def compiled(self) -> CompiledExpressions:
+        return self.expressions()
+
     def spans(self) -> list[tuple[int, int]]:
         return spans_below(len(self))
 

@@ -16,6 +16,7 @@ from tocsin.language import Explanation
 from tocsin.language import explain as explain_tree
 from tocsin.language.dialects import read_any
 from tocsin.language.explain import Written, value_shown
+from tocsin.language.operators.over_time import functions_in, needs_monitor
 from tocsin.language.operators.text import settled
 from tocsin.language.stored import stored_rule
 from tocsin.model.elements import ReadValues, Values, at_moment, values_for
@@ -162,6 +163,8 @@ def _read_as_told(
 def _explained(
     tree: Expression, values: Values, ranking: Similar | None, written: Written | None = None
 ) -> Explanation:
+    for function in functions_in(tree):
+        raise InvalidInput(needs_monitor(function.name))
     if ranking is None:
         return explain_tree(tree, values, written)
     if isinstance(ranking, Similar):

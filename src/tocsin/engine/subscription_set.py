@@ -73,6 +73,7 @@ class SubscriptionSet(Holdings):
         where: str | Mapping[str, Any] | bool,
         *,
         language: str | None = None,
+        by: str | Sequence[str] | None = None,
         score: float | None = None,
         payload: Any = None,
         weights: Mapping[str, float] | None = None,
@@ -89,6 +90,9 @@ class SubscriptionSet(Holdings):
         language : str, optional
             The language of `where`: `cql2` (the default), or that of another system, such as `eventbridge`
             (docs/coming-from).
+        by : str or list of str, optional
+            The attributes that identify the object whose events a `tocsin.Monitor` follows for this subscription. It is
+            stored with the condition, as BY. Default: the monitor's `key`.
         score : float, optional
             The rank among matches, for `Top`; finite. Default: 1.0.
         payload : any JSON value
@@ -129,6 +133,7 @@ class SubscriptionSet(Holdings):
             "id": id,
             "where": where,
             "language": language,
+            "by": by,
             "score": score,
             "payload": payload,
             "weights": weights,

@@ -41,10 +41,10 @@ _ELSEWHERE: Final = {
         ("CURRENT_TIMESTAMP", "CURRENT_DATE", "GETDATE", "TODAY", "SYSDATE"),
         "the present is NOW(), as in t > NOW() - DURATION('P1D')",
     ),
-    **dict.fromkeys(
-        ("COUNT", "SUM", "AVG", "MIN", "MAX"),
-        "a subscription looks at one event; aggregate first, and match the results",
-    ),
+    **dict.fromkeys(("LAG", "LAST", "PRIOR"), "write PREVIOUS(temperature) for the value in the event before"),
+    **dict.fromkeys(("TOTAL", "SUM_OVER"), "write SUM(amount, type = 'payment', 'P1D')"),
+    **dict.fromkeys(("MEAN", "AVERAGE"), "write AVG(amount, type = 'payment', 'P1D')"),
+    **dict.fromkeys(("CARDINALITY_OVER", "DISTINCT_COUNT"), "write COUNT_DISTINCT(card, type = 'payment', 'P1D')"),
     **dict.fromkeys(("LEN", "SIZE", "CARDINALITY"), "write LENGTH(items) > 3"),
     **dict.fromkeys(
         ("YEAR", "MONTH", "DAY", "EXTRACT", "DATE_PART", "DATE_TRUNC"),

@@ -15,13 +15,14 @@ from tocsin.language.functions import unknown_function
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.operator import FUNCTIONS, require_condition
 from tocsin.language.tokens import too_many_nodes
-from tocsin.model.expression import MAX_DEPTH, MAX_NODES, Attribute, Constant, Expression, Span
+from tocsin.model.expression import MAX_DEPTH, MAX_NODES, Attribute, Call, Constant, Expression, Span
 from tocsin.model.values import LARGEST_INTEGER, Instant
 
 
 def whole(root: Expression) -> Expression:
     """Check the root of a tree, which must be a condition."""
-    require_condition(root, "a condition is needed, such as price <= 580")
+    if not (isinstance(root, Call) and root.name == "BY"):
+        require_condition(root, "a condition is needed, such as price <= 580")
     return root
 
 

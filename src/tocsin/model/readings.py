@@ -11,6 +11,8 @@ text. The names inside the condition are also compiled, so that readers of event
 A function of an attribute, such as `IP(source)`, has its value as a reading. The name holds the
 function's text.
 
+The value of a function of several events is a reading that only a monitor adds.
+
 A text has its words as readings: a list of words, and a line in which phrases are searched. Their names hold the
 settings that make the words.
 """
@@ -33,6 +35,11 @@ _VALUE_KIND: Final = "value"
 _NULL_KIND: Final = "null"
 _SINCE_KIND: Final = "since now"
 _OUTER_KIND: Final = "outer"
+_OVER_TIME_KIND: Final = "over time"
+_OR_ZERO_KIND: Final = "over time or zero"
+
+_EVENTS: Final = PART + "events"
+"""The attribute of readings that are about several events."""
 
 NOW: Final = PART + "now"
 """The name of the present, an instant that every event of a batch has."""
@@ -106,6 +113,16 @@ class Reading(NamedTuple):
         return self.kind == _OUTER_KIND
 
     @property
+    def is_over_time(self) -> bool:
+        """Whether it is the value of a function, `rest`, of several events."""
+        return self.kind in (_OVER_TIME_KIND, _OR_ZERO_KIND)
+
+    @property
+    def is_or_zero(self) -> bool:
+        """Whether it is such a value that is 0 where nothing was counted."""
+        return self.kind == _OR_ZERO_KIND
+
+    @property
     def is_of_elements(self) -> bool:
         """Whether it asks for `rest` to be read from a list's elements."""
         return self.kind == _OF_KIND
@@ -167,6 +184,11 @@ def as_since(name: str) -> str:
 def as_outer(name: str) -> str:
     """The name of an attribute's value of the whole event, also among the attributes of an element."""
     return name + PART + _OUTER_KIND
+
+
+def as_over_time(text: str, *, or_zero: bool = False) -> str:
+    """The name of the value of a function of several events, as text; `or_zero` if it is 0 where it would be absent."""
+    return _EVENTS + PART + (_OR_ZERO_KIND if or_zero else _OVER_TIME_KIND) + PART + text
 
 
 def has_instants(name: str) -> bool:

@@ -12,8 +12,11 @@ from tocsin.errors import ExpressionError, InvalidInput, RecordError
 from tocsin.language import Instance, Templates, parse_any, parse_json, to_text
 from tocsin.language.dialects import CQL2, MARK, is_tagged, read_tagged, tagged
 from tocsin.language.keywords import TEXT
+from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.named import naming
+from tocsin.language.operators.over_time import key_of, with_key
 from tocsin.language.operators.text import settled
+from tocsin.language.rules import attribute
 from tocsin.language.templates import slot_of
 from tocsin.model.expression import Attribute, Expression, attributes, conjunction, walk
 from tocsin.model.subscription import Subscription, SubscriptionId, checked_id, checked_score, shown
@@ -23,7 +26,7 @@ from tocsin.records.bulk import conjunction_of
 from tocsin.records.extras import Extras
 from tocsin.records.subscription_chunk import payload_text
 
-FIELDS: Final = ("id", "where", "language", "named", "predicates", "score", "weights", "payload")
+FIELDS: Final = ("id", "where", "language", "named", "predicates", "by", "score", "weights", "payload")
 _FIELDS: Final = frozenset(FIELDS)
 
 _MOST_ALIKE: Final = 80
@@ -78,6 +81,8 @@ def parsed_record(
         payload = extras.payload_of(record)
     name = checked_id(record.get("id"))
     where, source, of_rule = _expression_of(record, templates)
+    if record.get("by") is not None:
+        where, source = _with_key(where, record["by"])
     weights = _weights(record.get("weights"), where)
     score = checked_score(of_rule if record.get("score") is None else record["score"])
     return Parsed(name, where, source, score, _payload(payload), weights)
@@ -131,6 +136,21 @@ def _expression_of(
     if templates is not None:
         templates.advise(tree, where if isinstance(where, str) else "")
     return tree, where if isinstance(where, str) else to_text(tree), None
+
+
+def _with_key(where: Expression | Instance, by: object) -> tuple[Expression, str]:
+    """A condition with a key of its own, and its text. The key is a name, or a list of names."""
+    names = [by] if isinstance(by, str) else by
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(one, str) and one for one in names):
+        raise RecordError(f"by names the attributes that identify objects, as in ['user']; this is {shown(by)}", "by")
+    tree = where.tree() if isinstance(where, Instance) else where
+    if key_of(tree):
+        raise RecordError("the condition has a BY already", "by")
+    try:
+        keyed = with_key(tree, [str(attribute(name).name) for name in names])
+    except Misplaced as error:
+        raise RecordError(error.reason, "by") from None
+    return keyed, to_text(keyed)
 
 
 def _rule_of(where: str, templates: Templates | None) -> tuple[Expression | Instance, str, float | None]:

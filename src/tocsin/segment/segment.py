@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import Texts, frozen
 from tocsin.columns.compressed import CompressedTexts
 from tocsin.columns.events.batch import EventBatch
+from tocsin.columns.expressions.compiled import CompiledExpressions
 from tocsin.index import Best, Found, Matcher, Part, Plan, Question, Structure, build_structure, intersection
 from tocsin.index.alive import Alive, living
 from tocsin.index.boolean.chains.extents import ExtentMatching
@@ -157,6 +158,10 @@ class Snapshot(ABC):
         return [(0, len(self))]
 
     @abstractmethod
+    def compiled(self) -> CompiledExpressions:
+        """The compiled conditions, including those of removed subscriptions."""
+
+    @abstractmethod
     def part_of(self, span: tuple[int, int]) -> Part:
         """The subscriptions of one of the `spans`, in columns."""
 
@@ -233,6 +238,9 @@ class SegmentSnapshot(Snapshot):
 
     def part(self) -> Part:
         return replace(self.segment.part(), scores=self.version.scores)
+
+    def compiled(self) -> CompiledExpressions:
+        return self.segment.matcher.expressions()
 
     def part_of(self, span: tuple[int, int]) -> Part:
         return self.part()

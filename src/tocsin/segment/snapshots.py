@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -15,12 +16,14 @@ from tocsin.columns.arrays import inverse, starts_of
 from tocsin.columns.crossing import with_crossing_shapes
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
-from tocsin.errors import SegmentError
+from tocsin.errors import InvalidInput, SegmentError
 from tocsin.index import Found, Question, question_of
 from tocsin.index.elements import with_conditions
 from tocsin.index.gates import Gates
 from tocsin.kernels import codes
+from tocsin.language.operators.over_time import needs_monitor, over_time_of
 from tocsin.model.ranking import Ranking
+from tocsin.model.readings import reading_of
 from tocsin.model.subscription import SubscriptionId
 from tocsin.placement import Router
 from tocsin.segment.ordering import ONE_ALONE, by_source, id_keys, in_order, places_of, ranks_of
@@ -36,6 +39,11 @@ def _with_places(source: Snapshot) -> set[str]:
     leaves = compiled.arrays
     numbers = np.unique(leaves.leaf_attributes[leaves.leaf_kinds == codes.INTERSECTS])
     return {compiled.attributes[number] for number in numbers.tolist()}
+
+
+def _over_time(source: Snapshot) -> dict[str, None]:
+    """The names of values over time that a source compares."""
+    return {name: None for name in source.compiled().attributes if reading_of(name).is_over_time}
 
 
 class Snapshots:
@@ -85,14 +93,39 @@ class Snapshots:
 
         Subscriptions are given as places, for `ids_of` and `scores_of`.
         """
-        if batch.has_crossing_boxes:
-            batch = with_crossing_shapes(batch, self._with_places())
-        if not batch.asks(self.wanted):
-            return question_of(ranking).answer(self, batch, ranking)
+        if self.wanted.over_time and not batch.remembers:
+            self._refuse_over_time()
         question = question_of(ranking)
-        whole = with_conditions(batch, self.wanted, gates=None if question.counts_parts else self._gates())
+        whole = self._completed(batch, None if question.counts_parts else self._gates())
         found = question.answer(self, whole, ranking)
         return found._replace(candidates_examined=found.candidates_examined + whole.examined)
+
+    def completed(self, batch: EventBatch) -> EventBatch:
+        """A batch with all derived values, but for those over time. `find_completed` takes it, or some of its events.
+
+        Cost: nothing if none are asked for.
+        """
+        return replace(self._completed(batch, None), remembers=True)
+
+    def find_completed(self, batch: EventBatch) -> Found:
+        """All matches of a batch that has its derived values, by event, then id."""
+        return question_of(None).answer(self, batch, None)
+
+    def _completed(self, batch: EventBatch, gates: Gates | None) -> EventBatch:
+        if batch.has_crossing_boxes:
+            batch = with_crossing_shapes(batch, self._with_places())
+        return with_conditions(batch, self.wanted, gates=gates) if batch.asks(self.wanted) else batch
+
+    def over_time(self) -> list[str]:
+        """The names of values over time in these subscriptions, each once, including removed subscriptions'."""
+        names: dict[str, None] = {}
+        for one in self._snapshots:
+            names |= one.kept("over time", (0, len(one)), partial(_over_time, one))
+        return list(names)
+
+    def _refuse_over_time(self) -> None:
+        for name in self.over_time():
+            raise InvalidInput(needs_monitor(over_time_of(reading_of(name)).name))
 
     def _gates(self) -> Gates | None:
         """How conditions on places are found by other conditions; None if events are routed by their truth."""

@@ -43,6 +43,8 @@ class EventBatch:
     """The attributes typed as texts. Their values become lists of words when it is known which words are asked for."""
     now: int | NDArray[np.int64] | None = None
     """The present, in microseconds since 1970, or (E,) that of each event; None for the clock's."""
+    remembers: bool = False
+    """Whether a monitor adds the values of functions over several events, or has none to add."""
     examined: int = 0
     """Pairs of a place and a condition that were tested to add the truth of conditions."""
 

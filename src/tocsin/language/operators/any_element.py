@@ -24,6 +24,7 @@ from tocsin.language.operators.operator import (
     require_count,
 )
 from tocsin.language.operators.outer import inside
+from tocsin.language.operators.over_time import refuse_over_time
 from tocsin.language.stored import stored_expression
 from tocsin.language.truths import Truth, conjunction_of, disjunction_of, truth_of
 from tocsin.model.elements import Elements, Values
@@ -56,6 +57,7 @@ class _OfElements(Function):
             raise Misplaced(f"{name} needs the attribute of a list, not {describe(items)}", items)
         require_condition(condition, f"{name} takes a condition for elements")
         refuse_named(condition, name)
+        refuse_over_time(condition, name)
         if _lists_in(condition) == MAX_LISTS:
             raise Misplaced(f"{name} nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", condition)
         return self.nodes(items, condition, span=span)
@@ -163,6 +165,7 @@ class SomeAttribute(SomeElement):
     def call(self, name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
         require_count(name, arguments, 1, "a condition on a value, as in element LIKE '%error%'")
         refuse_named(arguments[0], name)
+        refuse_over_time(arguments[0], name)
         require_condition(arguments[0], f"{name} takes a condition for values")
         if _lists_in(arguments[0]) == MAX_LISTS:
             raise Misplaced(f"{name} nests more than {MAX_LISTS} deep; at most {MAX_LISTS} is allowed", arguments[0])

@@ -23,6 +23,7 @@ from tocsin.language.operators.operator import (
     Piece,
     truth_steps,
 )
+from tocsin.language.operators.over_time import above_zero
 from tocsin.language.operators.scalars import is_place, require_scalar
 from tocsin.language.truths import Truth as TruthValue
 from tocsin.language.truths import compare, compare_range
@@ -145,6 +146,9 @@ class Compared(Operator):
 
     def meant(self, node: Comparison) -> Expression | None:
         return by_distance(node)
+
+    def where(self, node: Comparison, negated: bool) -> Expression | None:
+        return above_zero(node, negated)
 
     def literal(self, node: Comparison, leaves: Leaves) -> int:
         left, right = classify(node.left), classify(node.right)

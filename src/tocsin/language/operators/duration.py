@@ -31,7 +31,7 @@ class Duration(Function):
         (length,) = arguments
         if not (isinstance(length, Constant) and isinstance(length.value, str)):
             raise Misplaced(f"{name} needs a length of time in single quotes, not {describe(length)}", length)
-        if problem := _problem(length.value):
+        if problem := duration_problem(length.value):
             raise Misplaced(problem, length)
 
     def is_condition(self, node: Call) -> bool:
@@ -48,7 +48,7 @@ class Duration(Function):
         return False
 
     def rule_of_values(self, node: Call) -> tuple[Callable[..., str | None], Sequence[Expression]]:
-        return _problem, node.arguments
+        return duration_problem, node.arguments
 
 
 def seconds_of(text: str) -> float | None:
@@ -70,7 +70,17 @@ def _exact(text: str) -> Fraction | None:
     return sum((Fraction(count.replace(",", ".")) * unit for count, unit in pairs if count), Fraction(0))
 
 
-def _problem(text: str) -> str | None:
+def microseconds_of(text: str) -> int | None:
+    """A length of time in whole microseconds, rounded; None if the text is not one of fixed length.
+
+    >>> microseconds_of("PT10M"), microseconds_of("PT0.0000015S"), microseconds_of("P1Y")
+    (600000000, 2, None)
+    """
+    exact = _exact(text)
+    return None if exact is None or exact > LARGEST_INTEGER else round(exact * 1_000_000)
+
+
+def duration_problem(text: str) -> str | None:
     """What is wrong with a length of time; None if nothing is."""
     if text.startswith(PLACEHOLDER) or seconds_of(text) is not None:
         return None

@@ -28,6 +28,7 @@ from tocsin.language.operators.operator import (
     truth_steps,
 )
 from tocsin.language.operators.outer import is_outer
+from tocsin.language.operators.over_time import refuse_over_time
 from tocsin.language.truths import EITHER, Truth, truth_of
 from tocsin.model.elements import ELEMENT, GIVEN, Values
 from tocsin.model.expression import (
@@ -159,6 +160,7 @@ def _refuse_of_events(condition: Expression) -> None:
     if any(isinstance(node, AnyAttribute) for node in walk(condition)):
         raise Misplaced("ANY_ATTRIBUTE is about a whole event, not about a value; it cannot stand in SOME", condition)
     refuse_named(condition, "SOME")
+    refuse_over_time(condition, "SOME")
 
 
 def _meaning(items: Attribute, condition: Expression) -> Expression:

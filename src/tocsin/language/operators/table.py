@@ -23,6 +23,7 @@ from tocsin.language.operators import (
     now,
     number,
     outer,
+    over_time,
     pattern,
     scalars,
     spatial,
@@ -52,6 +53,8 @@ OPERATORS: Final = (
     outer.Outer(),
     *(holding.Holds(), holding.Some()),
     named.Part(),
+    *(over_time.Counted(), over_time.CountedDistinct(), over_time.Aggregated()),
+    *(over_time.Previous(), over_time.Since(), over_time.By()),
 )
 
 

@@ -55,7 +55,7 @@ def filled(node: Expression, parts: Sequence[Expression], values: Values) -> Exp
     if isinstance(node, SomeValue):
         items, condition = (fold(one, partial(filled, values=values)) for one in (node.items, node.condition))
         return SomeValue(cast(Attribute, items), condition, parts[0])
-    if parts:
+    if parts or node.inner():
         inner = [fold(one, lambda inside, of_it: filled(inside, of_it, values)) for one in node.inner()]
         return node.with_children(parts).with_inner(inner)
     if isinstance(node, Attribute):
