@@ -42,13 +42,14 @@ from tocsin.errors import (
 from tocsin.index import Statistics
 from tocsin.language import parse, parse_json, quote, to_json, to_text
 from tocsin.language.dialects import convert
+from tocsin.model.change import MonitorChange, MonitorChanges
 from tocsin.model.fence import FenceChange, FenceChanges
 from tocsin.model.ranking import Relaxed, Similar, Top
 from tocsin.model.subscription import Match, Reject, Removal, Report, Subscription
 from tocsin.model.texts import Text
 from tocsin.model.values import Range
 from tocsin.model.window import Change
-from tocsin.monitor import DurableFences, Fences
+from tocsin.monitor import DurableFences, Fences, Monitor
 from tocsin.records import Conjunctions, SparseEvents
 from tocsin.window import DurableWindow, Window, WindowAnswer, WindowExplanation, WindowStats
 
@@ -77,6 +78,9 @@ __all__ = [
     "Match",
     "Matches",
     "MissingExtra",
+    "Monitor",
+    "MonitorChange",
+    "MonitorChanges",
     "Published",
     "Pushed",
     "Range",

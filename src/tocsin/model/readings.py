@@ -19,6 +19,8 @@ settings that make the words.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 PART: Final = "\x00"
@@ -37,6 +39,7 @@ _SINCE_KIND: Final = "since now"
 _OUTER_KIND: Final = "outer"
 _OVER_TIME_KIND: Final = "over time"
 _OR_ZERO_KIND: Final = "over time or zero"
+_KEY_KIND: Final = "by"
 
 _EVENTS: Final = PART + "events"
 """The attribute of readings that are about several events."""
@@ -123,6 +126,11 @@ class Reading(NamedTuple):
         return self.kind == _OR_ZERO_KIND
 
     @property
+    def is_key(self) -> bool:
+        """Whether it says that a subscription has a key of its own, `rest` in JSON. It never has a value."""
+        return self.kind == _KEY_KIND
+
+    @property
     def is_of_elements(self) -> bool:
         """Whether it asks for `rest` to be read from a list's elements."""
         return self.kind == _OF_KIND
@@ -189,6 +197,11 @@ def as_outer(name: str) -> str:
 def as_over_time(text: str, *, or_zero: bool = False) -> str:
     """The name of the value of a function of several events, as text; `or_zero` if it is 0 where it would be absent."""
     return _EVENTS + PART + (_OR_ZERO_KIND if or_zero else _OVER_TIME_KIND) + PART + text
+
+
+def as_key(names: Sequence[str]) -> str:
+    """The name by which a compiled subscription tells its own key, the attributes that identify an object."""
+    return _EVENTS + PART + _KEY_KIND + PART + json.dumps(names)
 
 
 def has_instants(name: str) -> bool:

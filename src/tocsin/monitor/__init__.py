@@ -1,10 +1,15 @@
 """Objects that are followed from event to event: who enters, stays in and leaves which subscriptions.
 
-`fences` is the public class. `following` asks an engine for the matches of events, `tracking` has the state of the
+`monitor` is the class for conditions over several events. `processing` has the way of an event. `vocabulary` has the
+terms of all subscriptions, and `memory` their values, with which `recalling` matches events. `turns` and `states` say
+what truths mean as changes.
+
+`fences` is the class for places. `following` asks an engine for the matches of events, `tracking` has the state of the
 objects, `witness` tells FALSE from UNKNOWN, and `durable` keeps the state in a database.
 """
 
 from tocsin.monitor.durable import DurableFences
 from tocsin.monitor.fences import Fences
+from tocsin.monitor.monitor import Monitor
 
-__all__ = ["DurableFences", "Fences"]
+__all__ = ["DurableFences", "Fences", "Monitor"]

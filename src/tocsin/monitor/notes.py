@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.misnamed import absent, meant
@@ -43,6 +45,12 @@ class Tally:
             self._first = sorted((*self._first, row))
         elif row < self._first[-1]:  # events may be in the order of their times
             self._first = sorted((*self._first[:-1], row))
+
+    def add_all(self, rows: NDArray[np.int64]) -> None:
+        """Count the events of some rows."""
+        for row in rows[: _MOST_ROWS + 1].tolist():
+            self.add(row)
+        self.count += max(len(rows) - _MOST_ROWS - 1, 0)
 
     def __bool__(self) -> bool:
         return self.count > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -22,11 +22,22 @@ from tocsin.errors import UnknownSubscription
 from tocsin.kernels import codes
 from tocsin.kernels.programs.layouts import Events
 from tocsin.language.evaluate import evaluate
+from tocsin.language.operators.over_time import (
+    OverTime,
+    functions_in,
+    is_by,
+    is_count,
+    key_of,
+    keyed,
+    name_of,
+    over_time_of,
+)
 from tocsin.language.stored import stored_expression
 from tocsin.model.elements import Values
-from tocsin.model.expression import Expression
-from tocsin.model.readings import is_reading
+from tocsin.model.expression import Call, Expression
+from tocsin.model.readings import is_reading, reading_of
 from tocsin.model.subscription import SubscriptionId
+from tocsin.model.values import Value
 from tocsin.monitor.accuracies import truth_within
 from tocsin.segment import Segment, SegmentSnapshot, Snapshots
 
@@ -63,7 +74,8 @@ class Held:
             source, number = self._store.find(id)
         except UnknownSubscription:
             return None
-        return stored_expression(source.text(number))
+        tree = stored_expression(source.text(number))
+        return keyed(tree.arguments[-1], key_of(tree)) if isinstance(tree, Call) and is_by(tree) else tree
 
     def needs(self, id: SubscriptionId) -> Needs | None:
         """The values by which all predicates of a subscription are known; None if types alone do not tell."""
@@ -108,10 +120,14 @@ _MOST_TREES: Final = 1 << 12
 
 
 class Witness:
-    """The events of a source, kept until it is answered, and the truth of single subscriptions for one of them."""
+    """The events of a source, kept until it is answered, and the truth of single subscriptions for one of them.
 
-    def __init__(self, subscriptions: Held) -> None:
+    `over_time` tells the value of a function of several events at a row; None if it has none, which is 0 for a count.
+    """
+
+    def __init__(self, subscriptions: Held, over_time: Callable[[int, OverTime], Value | None] | None = None) -> None:
         self._subscriptions = subscriptions
+        self._over_time = over_time
         self._batches: list[EventBatch] = []
         self._places: dict[int, tuple[EventBatch, int]] = {}  # by row, filled on first use
         self._columns: dict[int, _Columns] = {}
@@ -140,7 +156,15 @@ class Witness:
             if all(types.get(attribute, 0) & wanted for attribute, wanted in needs):
                 return False  # all of its predicates are known
         tree = self._subscriptions.tree(name)
-        return False if tree is None else evaluate(tree, self._values_of(row))
+        return False if tree is None else evaluate(tree, self._with_values_over_time(row, tree))
+
+    def _with_values_over_time(self, row: int, tree: Expression) -> Values:
+        """The values of an event, with those of functions of several events that a condition asks for."""
+        values = self._values_of(row)
+        if self._over_time is None:
+            return values
+        found = {name_of(one): self._over_time(row, one) for one in functions_in(tree)}
+        return {**values, **{name: value for name, value in found.items() if value is not None}}
 
     def truth_around(self, row: int, name: SubscriptionId) -> bool | None:
         """The truth of a subscription for all places that an event may mean; UNKNOWN if it differs between them."""
@@ -275,6 +299,12 @@ class LeafTypes:
         np.bitwise_and.at(types, attributes, bits)
         return {self._names[number]: int(types[number]) for number in np.unique(attributes).tolist()}
 
+    @cached_property
+    def _counts(self) -> NDArray[np.bool_]:
+        """(A,) which attributes count events of an object. Every object has such a value, be it 0."""
+        readings = map(reading_of, self._names)
+        return np.array([one.is_over_time and is_count(over_time_of(one)) for one in readings], bool)
+
     def of(self, number: int) -> Needs | None:
         """The needs of one expression; None if types alone do not tell."""
         first, stop = self._arrays.program_starts[number : number + 2].tolist()
@@ -291,6 +321,8 @@ class LeafTypes:
         if not ((kinds < codes.COMPARE) & (kinds != codes.ARRAY_PAIR)).all():
             return None
         attributes = self._arrays.leaf_attributes[leaves]
+        is_count = self._counts[attributes]
+        leaves, kinds, attributes = leaves[~is_count], kinds[~is_count], attributes[~is_count]
         if any(is_reading(self._names[number]) for number in np.unique(attributes).tolist()):
             return None
         types = types_of(kinds, self._arrays.leaf_types[leaves]) & ~_RANGED

@@ -34,6 +34,7 @@ from tocsin.kernels.answers.columns import MANY
 from tocsin.language import Templates
 from tocsin.model.ranking import RANKINGS, Ranking, Relaxed, Top
 from tocsin.model.values import Range
+from tocsin.monitor import Monitor
 from tocsin.placement import PLACEMENTS, planned
 from tocsin.records import Conjunctions, SparseEvents, chunk_of, open_writer
 from tocsin.records.formats import FORMATS
@@ -111,6 +112,7 @@ def uses() -> Mapping[str, Callable[[], None]]:
         "changes": _changes,
         "places": _places,
         "a window that is filled": _filled_window,
+        "a monitor": _monitor,
         "placements": _placements,
         "large answers": _large_answers,
         "sources": _sources,
@@ -190,6 +192,20 @@ def _all_of(index: str, texts: tuple[str, ...], events: list[dict[str, Any]]) ->
         engine.match_batch(events, ranking=Top(1))
         engine.merge()
         engine.match_batch(events)
+
+
+def _monitor() -> None:
+    """Functions over time of all kinds, for more objects than a memory begins with, as time passes."""
+    engine = Engine()
+    texts = [f"{name}(x, TRUE, 'PT9S') > 2" for name in ("SUM", "AVG", "MIN", "MAX", "COUNT_DISTINCT")]
+    texts += ["COUNT(x > 1, 'PT9S') >= 2", "PREVIOUS(x) = 1", "SINCE(x = 1) > 5", "SUM(x, TRUE, 'PT1H') / 2 > 5"]
+    engine.subscribe_many(_subscriptions(texts))
+    monitor = Monitor(engine, key="user", time="t", most_objects=90)
+    monitor.push_batch([{"user": n % 100, "t": n, "x": 0.1 * (n % 40)} for n in range(600)])
+    monitor.advance(10_000)
+    late = Monitor(engine, key="user", time="t", lateness=5, most_ahead=10)
+    for moment in (0, 3, 100, 200):
+        late.push({"user": moment % 2, "t": moment, "x": 3})
 
 
 def _relaxed(registration: Registration) -> None:

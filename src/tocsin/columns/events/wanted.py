@@ -35,6 +35,7 @@ class Wanted:
         self.values: list[str] = []  # the values of functions among the derived values
         self.outer_values: list[str] = []  # the values of the whole event among the derived values
         self.over_time: list[str] = []  # the values of functions of several events among the derived values
+        self.keys: dict[str, None] = {}  # the keys of subscriptions that have one of their own, in JSON
         self.clock: list[str] = []  # the present, and the readings that are relative to it, among the derived values
         self.is_whole = True  # not if adding names has failed in the middle
         self._prefixes: set[str] = set()
@@ -65,6 +66,11 @@ class Wanted:
     def _add_reading(self, name: str, reading: Reading) -> None:
         if reading.is_condition or reading.is_of_elements:
             self._add_asked(name, reading)
+            return
+        if reading.is_key:
+            if name not in self.asked:
+                self._number(name)
+                self.keys[reading.rest] = None
             return
         if reading.is_over_time:
             if name not in self.asked:

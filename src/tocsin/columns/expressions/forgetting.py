@@ -129,11 +129,13 @@ def _without_names(compiled: CompiledExpressions) -> CompiledExpressions:
 
 
 def _needed(names: list[str], used: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which names without leaves are still needed: not readings, but the names that readings look at."""
+    """Which names without leaves are still needed: not readings, but the names that readings look at, and keys."""
+    keys = np.array([reading_of(name).is_key for name in names], bool)
     needed = np.array([not is_reading(name) or reading_of(name).is_of_elements for name in names], bool) & ~used
     if needed.sum() > max(_FEW, used.sum()):
         by_readings = {one for number in np.flatnonzero(used).tolist() for one in _needed_by(names[number])}
         needed &= np.array([name in by_readings for name in names], bool)
+    needed |= keys
     return needed
 
 

@@ -18,9 +18,19 @@ from tocsin.language.canonical import to_text
 from tocsin.language.json_form import to_json
 from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.duration import duration_problem, microseconds_of
+from tocsin.language.operators.leaves import Leaves, Lowered
 from tocsin.language.operators.named import refuse_named
 from tocsin.language.operators.operands import Const, Operand, Path, classify
-from tocsin.language.operators.operator import ATOM, Function, Json, Piece, describe, listed_text, require_condition
+from tocsin.language.operators.operator import (
+    ATOM,
+    Function,
+    Json,
+    Piece,
+    describe,
+    listed_text,
+    lowered,
+    require_condition,
+)
 from tocsin.language.stored import stored_expression
 from tocsin.language.truths import Truth, compare, truth_of
 from tocsin.model.elements import Values
@@ -38,7 +48,7 @@ from tocsin.model.expression import (
     fold,
     walk_all,
 )
-from tocsin.model.readings import Reading, as_over_time
+from tocsin.model.readings import Reading, as_key, as_over_time
 from tocsin.model.values import Value
 
 COUNT: Final = "COUNT"
@@ -148,7 +158,9 @@ class _OverTime(Function):
         return {"op": node.name.lower(), "args": [to_json(one) for one in node.arguments]}
 
     def value(self, node: Any, parts: Sequence[Any], values: Values) -> Value | None:
-        return cast("Value | None", values.get(name_of(node), 0.0 if is_count(node) else None))
+        if not is_count(node):
+            return cast("Value | None", values.get(name_of(node)))
+        return cast("Value | None", values.get(name_of(node), values.get(name_of(node, or_zero=True), 0.0)))
 
     def operand(self, node: Any) -> Operand:
         return Path(name_of(node, or_zero=is_count(node)))
@@ -213,9 +225,11 @@ class By(Function):
     def value(self, node: Call, parts: Sequence[Any], values: Values) -> Truth:
         return truth_of(parts[-1])
 
-    def meant(self, node: Call) -> Expression:
-        """The condition, with functions over time that name the key."""
-        return keyed(node.arguments[-1], key_of(node))
+    def lower(self, node: Call, leaves: Leaves, negated: bool) -> Lowered:
+        """The condition, with functions over time that name the key; a monitor looks for the keys that there are."""
+        by = key_of(node)
+        leaves.reads([as_key(by)])
+        return lowered(keyed(node.arguments[-1], by), leaves, negated=negated)
 
 
 def keyed(condition: Expression, by: tuple[str, ...]) -> Expression:

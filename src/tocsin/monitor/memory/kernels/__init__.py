@@ -1,0 +1,1 @@
+"""Kernels of a memory: exact sums, entries of cells, values and when they change, and events and time passing."""

@@ -1,0 +1,227 @@
+"""A memory of terms: it grows between calls of its kernels, and gives rows with the values of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.index.tables import new_table
+from tocsin.monitor.memory.kernels.passing import follow, forget, pass_object, pass_time, queue_all, repack
+from tocsin.monitor.memory.layouts import (
+    CELLS,
+    DONE,
+    ENDLESS,
+    FREE,
+    MORE_CELLS,
+    MORE_OUTPUT,
+    MORE_WAITING,
+    MORE_WORDS,
+    NEEDED,
+    NOBODY,
+    WAITING,
+    WIDTHS,
+    Memory,
+    Output,
+    Terms,
+    Visits,
+)
+
+_ROWS: Final = 4096
+_VALUES: Final = 1 << 15
+_FEWEST_ROWS: Final = 16
+_FEWEST_VALUES: Final = 512
+
+
+class Rows(NamedTuple):
+    """Visits, and instants at which time alone changed what matters, in order. R rows with N values."""
+
+    objects: NDArray[np.int32]  # (R,)
+    instants: NDArray[np.int64]  # (R,)
+    visits: NDArray[np.int64]  # (R,) -1 if time made the row
+    latest: NDArray[np.int64]  # (R,) the number of the object's latest event then
+    starts: NDArray[np.int64]  # (R + 1,)
+    terms: NDArray[np.int32]  # (N,)
+    types: NDArray[np.uint8]  # (N,)
+    payloads: NDArray[np.int64]  # (N,)
+
+
+class TermMemory:
+    """What each term has seen of each object. Not thread-safe; the caller holds a lock.
+
+    An error in the middle of a call leaves a memory of which only a part of the visits is known: see `is_whole`.
+    """
+
+    def __init__(self) -> None:
+        self._terms = new_table(Terms, terms=0, steps=0)
+        self._memory = _new_memory(cells=64, words=256, objects=64, waiting=64, terms=0)
+        self.objects = 0
+        self.is_whole = True
+
+    def set_terms(self, terms: Terms) -> None:
+        """Replace the terms: those that were known keep their numbers."""
+        hits = np.full(len(terms.kinds), NOBODY, np.int32)
+        self._terms, self._memory = terms, self._memory._replace(hits=hits)
+
+    @property
+    def terms(self) -> int:
+        """How many terms there are."""
+        return len(self._terms.kinds)
+
+    def have_objects(self, count: int) -> None:
+        """Have room for the objects below a number."""
+        memory = self._memory
+        if count > len(memory.first):
+            length = max(2 * len(memory.first), count)
+            self._memory = memory._replace(
+                first=_longer(memory.first, length, NOBODY),
+                latest=_longer(memory.latest, length, NOBODY),
+                next_due=_longer(memory.next_due, length, ENDLESS),
+                queued=_longer(memory.queued, length, ENDLESS),
+            )
+        self.objects = max(self.objects, count)
+
+    def follow(self, visits: Visits, *, shares_clock: bool = False) -> Iterator[Rows]:
+        """Process visits; yields the rows part by part. The caller takes all of them.
+
+        Time passes for the object of a visit up to its instant or, with a shared clock, for all objects.
+        """
+        output, done, count = _output(len(visits.objects)), 0, len(visits.objects)
+        self.is_whole = False
+        while done < count:
+            done, why = follow(self._terms, self._memory, visits, output, done, count, int(shares_clock))
+            if why == MORE_OUTPUT or done == count:
+                yield _rows(output)
+            output = self._make_room(why, output)
+        self.is_whole = True
+
+    def pass_time(self, until: int, object: int | None = None) -> Iterator[Rows]:
+        """Let time pass up to an instant, in microseconds, for all objects or one; yields the rows part by part."""
+        output, why = _output(0), MORE_OUTPUT
+        self.is_whole = False
+        while why != DONE:
+            if object is None:
+                why = pass_time(self._terms, self._memory, output, until)
+            else:
+                why = pass_object(self._terms, self._memory, output, object, until)
+            if why in (MORE_OUTPUT, DONE):
+                yield _rows(output)
+            output = self._make_room(why, output)
+        self.is_whole = True
+
+    def forget(self, object: int) -> None:
+        """Forget all that is known of an object."""
+        if object < self.objects:
+            forget(self._memory, object)
+            self._memory.latest[object] = NOBODY
+
+    def waits(self, objects: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Whether time alone may change something of each object."""
+        return self._memory.next_due[objects] < ENDLESS
+
+    def cells_of(self, object: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """The terms of an object, each with its entries, the oldest first: (entries, words)."""
+        memory, cell = self._memory, int(self._memory.first[object]) if object < self.objects else NOBODY
+        while cell != NOBODY:
+            term = int(memory.terms[cell])
+            width, capacity = WIDTHS[self._terms.kinds[term]], int(memory.capacities[cell])
+            places = (int(memory.heads[cell]) + np.arange(int(memory.counts[cell]))) % capacity
+            start = int(memory.starts[cell])
+            yield term, memory.words[start : start + width * capacity].reshape(capacity, width)[places]
+            cell = int(memory.following[cell])
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of its tables, and how many values live."""
+        memory, free, cell = self._memory, 0, int(self._memory.ends[FREE])
+        while cell != NOBODY:
+            free, cell = free + 1, int(memory.following[cell])
+        return {"bytes": sum(array.nbytes for array in memory), "values": int(memory.ends[CELLS]) - free}
+
+    def next_due(self) -> int | None:
+        """A lower bound of the next instant at which time alone may change something; None if there is none."""
+        return int(self._memory.heap_instants[0]) if self._memory.ends[WAITING] else None
+
+    def _make_room(self, why: int, output: Output) -> Output:
+        """Make the room that a kernel asked for: new tables first, which then replace the old ones."""
+        grow: dict[int, Callable[[], None]] = {
+            MORE_CELLS: self._more_cells,
+            MORE_WORDS: self._more_words,
+            MORE_WAITING: self._more_waiting,
+        }
+        if why in grow:
+            grow[why]()
+            return output
+        if why == MORE_OUTPUT:
+            is_full = int(output.used[0]) == 0  # one object has more values than there is room for
+            values = 4 * len(output.terms) if is_full else len(output.terms)
+            return _output_of(max(len(output.objects), _ROWS), max(values, _VALUES))
+        return output
+
+    def _more_cells(self) -> None:
+        memory = self._memory
+        length = max(2 * len(memory.terms), len(memory.terms) + 1024)
+        names = ("terms", "following", "starts", "heads", "counts", "capacities", "due")
+        self._memory = memory._replace(**{name: _longer(getattr(memory, name), length, 0) for name in names})
+
+    def _more_words(self) -> None:
+        """A new pool for all rings without gaps, with room for half as much again, and for what is needed."""
+        memory, used = self._memory, int(self._memory.ends[CELLS])
+        kinds = np.array(WIDTHS)[self._terms.kinds[memory.terms[:used]]]
+        most = int((kinds * memory.capacities[:used]).sum())
+        words = most + most // 2 + int(memory.ends[NEEDED]) + 256
+        packed = memory._replace(words=np.zeros(words, np.int64), starts=memory.starts.copy(), ends=memory.ends.copy())
+        repack(self._terms, memory, packed, self.objects)
+        self._memory = packed
+
+    def _more_waiting(self) -> None:
+        """The heap anew, with one entry for each object that is due."""
+        memory = self._memory
+        length = max(len(memory.heap_instants), 2 * int((memory.next_due[: self.objects] < ENDLESS).sum()) + 64)
+        anew = memory._replace(
+            heap_instants=np.zeros(length, np.int64),
+            heap_objects=np.zeros(length, np.int32),
+            queued=memory.queued.copy(),
+            ends=memory.ends.copy(),
+        )
+        anew.ends[WAITING] = 0
+        queue_all(anew, self.objects)
+        self._memory = anew
+
+
+def _new_memory(**lengths: int) -> Memory:
+    memory = new_table(Memory, **lengths)
+    memory.ends[FREE] = NOBODY
+    return memory
+
+
+def _longer(array: NDArray[Any], length: int, filled: Any) -> NDArray[Any]:
+    grown = np.full(length, filled, array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _output(visits: int) -> Output:
+    rows = min(max(visits + visits // 4, _FEWEST_ROWS), _ROWS)
+    return _output_of(rows, _FEWEST_VALUES if rows == _FEWEST_ROWS else _VALUES)
+
+
+def _output_of(rows: int, values: int) -> Output:
+    return new_table(Output, rows=rows, values=values)
+
+
+def _rows(output: Output) -> Rows:
+    """The rows of an output, which is not used again."""
+    rows = int(output.used[0])
+    values = int(output.starts[rows])
+    return Rows(
+        output.objects[:rows],
+        output.instants[:rows],
+        output.visits[:rows],
+        output.latest[:rows],
+        output.starts[: rows + 1],
+        output.terms[:values],
+        output.types[:values],
+        output.payloads[:values],
+    )

@@ -1,0 +1,340 @@
+"""Monitors: conditions over several events of one object, and when they become TRUE and FALSE."""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from tocsin.encoding import Points, with_coordinates
+from tocsin.engine.answer import Answer, Stats
+from tocsin.engine.loading import raise_first
+from tocsin.engine.matching import choice_of
+from tocsin.errors import InvalidInput, RecordError
+from tocsin.forking import renewed
+from tocsin.model.change import Identity, MonitorChanges
+from tocsin.model.fence import MOST_OBJECTS
+from tocsin.model.subscription import Row, SubscriptionId, one_event, shown
+from tocsin.monitor.changed_tables import table_of
+from tocsin.monitor.following import Matching
+from tocsin.monitor.monitor_notes import MonitorNotes
+from tocsin.monitor.options import MOST_AHEAD, MonitorOptions, checked_key
+from tocsin.monitor.processing import Processing, Pushed, now
+from tocsin.monitor.visiting import Reading, microseconds_of
+from tocsin.records import ObjectChunk
+from tocsin.records.chunks import CHUNK_ROWS, pieces, rows_to
+from tocsin.records.csv_files import ColumnType
+from tocsin.records.events import Events, read_events
+from tocsin.segment import Snapshots
+
+
+class Monitor:
+    """The objects in a stream of events, and the subscriptions of an engine that are TRUE for each.
+
+    Subscriptions may ask about several events of one object: COUNT, SUM, PREVIOUS, SINCE and others. An object enters a
+    subscription when it becomes TRUE, by an event or by time alone, and exits when it becomes FALSE. UNKNOWN changes
+    nothing. Many threads may push. `len(monitor)` is the number of objects that are known.
+
+    Parameters
+    ----------
+    engine : Engine
+        The engine with the subscriptions.
+    key : str or list of str
+        The attributes that identify an object. A subscription with BY has a key of its own.
+    time : str, optional
+        The attribute with the time: an instant, a text that is one, or a number in `time_unit` since 1970. Without it
+        the time of arrival counts.
+    lateness : float, str or timedelta, optional
+        How long events are held back, in seconds or as in "30 s", so that they are processed in order. All objects then
+        share a clock. Without it each object has a time of its own. Events that are older are ignored and counted.
+    most_ahead : float, str or timedelta
+        With `lateness`: an event that is so far ahead of all others moves its own object alone.
+    enter_after, exit_after : int, str or timedelta
+        How many events in a row must be TRUE to enter, or FALSE to exit. A duration such as "30 s" says how long they
+        must last.
+    dwell : float, str or timedelta, optional
+        After how many seconds inside an object dwells, or a duration such as "5 min".
+    inside : bool
+        Whether every further event inside is reported.
+    matches : bool
+        Whether to report every event for which a subscription is TRUE instead of changes.
+    most_objects : int
+        How many objects are known. Those unseen for longest are dropped after a call, and reported as lost.
+    time_unit : str
+        "s", "ms", "us" or "ns", if times are numbers.
+
+    Raises
+    ------
+    InvalidInput
+        If options contradict each other or name nothing.
+
+    Examples
+    --------
+    >>> import tocsin
+    >>> engine = tocsin.Engine()
+    >>> engine.subscribe("guessing", "COUNT(ok = FALSE, 'PT10M') >= 2")
+    >>> monitor = Monitor(engine, key="user", time="ts")
+    >>> [[change.change for change in monitor.push({"user": 7, "ts": t, "ok": False})] for t in (0, 60)]
+    [[], ['enter']]
+    >>> [(change.change, change.seconds) for change in monitor.advance(3600)]
+    [('exit', 540.000001)]
+    """
+
+    def __init__(
+        self,
+        engine: Matching,
+        *,
+        key: str | Sequence[str],
+        time: str | None = None,
+        lateness: float | str | timedelta | None = None,
+        most_ahead: float | str | timedelta = MOST_AHEAD,
+        enter_after: int | str | timedelta = 1,
+        exit_after: int | str | timedelta = 1,
+        dwell: float | str | timedelta | None = None,
+        inside: bool = False,
+        matches: bool = False,
+        most_objects: int = MOST_OBJECTS,
+        time_unit: str = "s",
+    ) -> None:
+        if not isinstance(engine, Matching):
+            raise InvalidInput(f"engine is {shown(engine)}; give a tocsin.Engine")
+        options = MonitorOptions.of(
+            key,
+            time=time,
+            lateness=lateness,
+            most_ahead=most_ahead,
+            enter_after=enter_after,
+            exit_after=exit_after,
+            dwell=dwell,
+            inside=inside,
+            matches=matches,
+            most_objects=most_objects,
+            time_unit=time_unit,
+        )
+        self._engine, self._options = engine, options
+        self._processing = Processing(engine.view, options)
+        self.renew_locks()
+        renewed(self)
+
+    def renew_locks(self) -> None:
+        """Recreate the lock as unheld, in the child of a fork."""
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._processing.objects)
+
+    def __repr__(self) -> str:
+        return f"Monitor({len(self)} objects by {', '.join(map(repr, self._options.key))})"
+
+    def push(self, event: Mapping[str, Any] | Row) -> MonitorChanges:
+        """Process one event.
+
+        Parameters
+        ----------
+        event : mapping
+            The event.
+
+        Returns
+        -------
+        MonitorChanges
+            A list of the changes that it causes, by instant: those of time alone, then those of the event; exits first,
+            then by subscription. Its `errors` are the event's values that could not be used; they count as absent.
+
+        Raises
+        ------
+        RecordError
+            If the event as a whole cannot be used, or has no key. It changes nothing then.
+        """
+        chunk = ObjectChunk([(0, one_event(event, "push_batch"))])
+        with self._lock, self._engine.view.reading() as snapshots:
+            pushed = self._processing.push(snapshots, chunk, Reading(), self.notes())
+        if pushed.lost:
+            raise RecordError(pushed.rejects[0].reason, pushed.rejects[0].field)
+        return MonitorChanges((one.change for one in pushed.told), pushed.rejects)
+
+    def push_batch(
+        self,
+        events: Events,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        strict: bool = False,
+        payload: bool = False,
+        notes: MonitorNotes | None = None,
+    ) -> Answer:
+        """Process a source of events. Changes are those of `push`, event by event, however a stream is cut.
+
+        Parameters
+        ----------
+        events
+            As in `tocsin.match`.
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        strict
+            As in `tocsin.match`. Events before the bad one have been processed then.
+        payload : bool
+            Whether to add the subscriptions' payloads, as JSON.
+        notes : MonitorNotes, optional
+            Those of the stream that this batch is part of. The warnings are then about its earlier batches, too.
+
+        Returns
+        -------
+        Answer
+            One row per change, in order: `event` (the row of the event that made it; null if time alone did, or an
+            event of an earlier call that was held back), `object`, `subscription`, `change`, `seconds` and `time`. The
+            errors have events that are bad or have no key; they change nothing.
+
+        Raises
+        ------
+        InvalidInput
+            If the source cannot be read, or an option is invalid.
+        RecordError
+            With `strict`, at the first bad event.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> engine = tocsin.Engine()
+        >>> engine.subscribe("hot", "PREVIOUS(x) > 5 AND x > 5")
+        >>> answer = Monitor(engine, key="car", time="t").push_batch([{"car": 7, "t": n, "x": n * 4} for n in range(4)])
+        >>> [(row["event"], row["object"], row["change"]) for row in answer]
+        [(3, 7, 'enter')]
+        """
+        how, notes = Reading(schema, points), self.notes() if notes is None else notes
+        stats, parts = Stats(), list[Pushed]()
+        begun = clock.perf_counter()
+        with self._lock, self._engine.view.reading() as snapshots:
+            self._processing.recalling.refresh(snapshots)
+            chunks = read_events(events, self._chooses(snapshots, points), schema, delimiter=delimiter)
+            for chunk in pieces(chunks, lambda: CHUNK_ROWS):
+                pushed = self._processing.push(snapshots, chunk, how, notes)
+                if strict and pushed.rejects:
+                    raise_first(pushed.rejects, "event")
+                parts.append(pushed)
+                stats.events += len(pushed.rows)
+            stats.subscriptions = len(snapshots)
+            noticing = partial(notes.notices, snapshots, self._processing.recalling.vocabulary)
+        stats.seconds = clock.perf_counter() - begun
+        table = table_of(parts, snapshots.ids_column_type, self._engine.payload if payload else None)
+        stats.matches = len(table)
+        errors = sorted((one for part in parts for one in part.rejects), key=lambda one: one.row)
+        lost = frozenset(row for part in parts for row in part.lost)
+        return Answer(table, errors, [], stats, noticing=noticing, lost=lost)
+
+    def batches(
+        self,
+        events: Events,
+        *,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+        most: int = 4096,
+    ) -> Iterator[Any]:
+        """Cut a source of events into batches for `push_batch`, to which the same options are given. Rows count on.
+
+        Parameters
+        ----------
+        events
+            As in `tocsin.match`. Of a stream of JSON lines (`"-"`), a batch is what has arrived.
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+        most : int
+            The most events of a batch.
+
+        Returns
+        -------
+        iterator
+            The batches, in order.
+        """
+        with self._lock, self._engine.view.reading() as snapshots:
+            self._processing.recalling.refresh(snapshots)
+            chunks = read_events(events, self._chooses(snapshots, points), schema, delimiter=delimiter)
+        return (piece for piece in pieces(chunks, lambda: most) if rows_to(piece))  # not those of blank lines
+
+    def notes(self) -> MonitorNotes:
+        """Make notes for the batches of one stream, as `push_batch` takes them.
+
+        Returns
+        -------
+        MonitorNotes
+            Empty notes.
+        """
+        return MonitorNotes(self._options.time)
+
+    def _chooses(self, snapshots: Snapshots, points: Points | None) -> Callable[[str], bool]:
+        """Which top-level columns of events are read."""
+        keys = {name for names in self._processing.recalling.vocabulary.keys for name in names}
+        also = {*keys, *([] if self._options.time is None else [self._options.time])}
+        return choice_of(with_coordinates(snapshots.wanted, points or {}), also)
+
+    def advance(self, instant: datetime | str | float | None = None) -> MonitorChanges:
+        """Let time pass without an event.
+
+        Parameters
+        ----------
+        instant : datetime, str or float, optional
+            Until when, as the attribute `time` has it. Default: now. One in the past changes nothing.
+
+        Returns
+        -------
+        MonitorChanges
+            What time changed up to and including the instant, in order. With a `lateness` that is so long before.
+
+        Raises
+        ------
+        InvalidInput
+            If the instant cannot be read.
+        """
+        until = now() if instant is None else microseconds_of(instant, self._options.time_unit)
+        if until is None:
+            raise InvalidInput(f"the instant is {shown(instant)}; give a datetime, a text that is one, or a number")
+        with self._lock, self._engine.view.reading() as snapshots:
+            return MonitorChanges(one.change for one in self._processing.advance(snapshots, until))
+
+    def inside(self, object: Identity, *, by: str | Sequence[str] | None = None) -> list[SubscriptionId]:
+        """The subscriptions that an object is in.
+
+        Parameters
+        ----------
+        object : str, int, float or tuple of these
+            The object's key; a tuple if it has several attributes.
+        by : str or list of str, optional
+            The key, if it is not the monitor's own.
+
+        Returns
+        -------
+        list of str or int
+            The subscriptions' ids, in order; empty for an unknown object.
+        """
+        with self._lock:
+            process = self._processing
+            names = self._options.key if by is None else checked_key(by)
+            number = process.objects.find(process.recalling.vocabulary.keys.get(names, -1), object)
+            states = {} if number is None else process.states.by_object.get(number, {})
+            return sorted(id for id, state in states.items() if state.begun is not None)
+
+    def sizes(self) -> dict[str, int]:
+        """What the monitor holds.
+
+        Returns
+        -------
+        dict of str to int
+            `objects`, `terms`, the `values` that live, their `bytes`, and the events that are `held` back.
+        """
+        with self._lock:
+            process = self._processing
+            held = 0 if process.holding is None else len(process.holding)
+            terms = len(process.recalling.vocabulary.rows)
+            return {"objects": len(process.objects), "terms": terms, "held": held, **process.recalling.sizes()}

@@ -1,0 +1,282 @@
+"""The way of events through a monitor: as visits of objects, past what is remembered, to changes of states."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tocsin.columns.events.batch import EventBatch
+from tocsin.engine.questions import View
+from tocsin.errors import TocsinError, UnknownSubscription
+from tocsin.model.subscription import Reject, SubscriptionId
+from tocsin.monitor.holding import HeldVisit, Holding
+from tocsin.monitor.latest import records_of
+from tocsin.monitor.memory.kernels.admitting import admit
+from tocsin.monitor.monitor_notes import MonitorNotes
+from tocsin.monitor.objects import LONG_AGO, Objects
+from tocsin.monitor.options import MonitorOptions
+from tocsin.monitor.recalling import Recalling
+from tocsin.monitor.states import States, Told, in_order, own_key
+from tocsin.monitor.visiting import Reading, Visiting, encoded, identities_of, instants_of, numbered
+from tocsin.records import ObjectChunk
+from tocsin.records.chunks import Chunk
+from tocsin.segment import Snapshots
+
+_NO_EVENTS: Final = np.empty(0, np.int64)
+
+
+class Pushed(NamedTuple):
+    """What a chunk of events caused."""
+
+    told: list[Told]  # events by their number
+    rejects: list[Reject]
+    lost: frozenset[int]  # the rows of events that could not be read, or have no key
+    rows: NDArray[np.int64]  # the row of each event that could be read
+    first: int  # the number of the first of them
+
+
+class Processing:
+    """Objects, what is remembered of them, and where they are. Not thread-safe; the caller holds a lock."""
+
+    def __init__(self, view: View, options: MonitorOptions) -> None:
+        self.options = options
+        self.objects = Objects()
+        self.recalling = Recalling(view, options.key, self.objects)
+        self.states = States(options.rules, self.objects, only_matches=options.matches)
+        self.holding: Holding | None = None
+        if (lateness := options.lateness_us) is not None:
+            self.holding = Holding(lateness, options.most_ahead_us, self.objects)
+        self._view = view
+        self._floor = LONG_AGO  # until when `advance` let time pass
+        self._events = self._processed = 0
+        self._is_whole = True
+        self._own_keys: dict[SubscriptionId, int] = {}
+
+    def push(self, snapshots: Snapshots, chunk: Chunk, how: Reading, notes: MonitorNotes) -> Pushed:
+        """Process a chunk of events, and note what was odd about them."""
+        with self._changing():
+            self.recalling.refresh(snapshots)
+            batch, chunk, rejects = encoded(chunk, snapshots.wanted, self._view.texts, how)
+            rows = batch.rows
+            instants, has_time = self._instants(chunk, rows)
+            numbers, reasons = self._numbers(chunk, rows)
+            first, self._events = self._events, self._events + len(rows)
+            has_key: NDArray[np.bool_] = np.any(numbers >= 0, axis=1)
+            without = np.flatnonzero(~has_key).tolist()
+            rejects += [Reject(int(rows[at]), None, self.options.key[0], reasons[at]) for at in without]
+            events, keys = np.nonzero((numbers >= 0) & has_time[:, None])
+            visiting = Visiting(numbers[events, keys].astype(np.int32), keys, instants[events], events)
+            notes.see(chunk, batch, has_time, has_key)
+            if self.holding is None:
+                told = self._follow_now(snapshots, batch, chunk, visiting, how, first, notes)
+            else:
+                told = self._hold(snapshots, self.holding, chunk, rows, visiting, how, first, notes)
+            told += self._drop()
+        lost = {one.row for one in rejects}.difference(rows[has_key].tolist())
+        return Pushed(told, rejects, frozenset(lost), rows, first)
+
+    def advance(self, snapshots: Snapshots, until: int) -> list[Told]:
+        """Let time pass up to an instant without an event."""
+        with self._changing():
+            self.recalling.refresh(snapshots)
+            if self.holding is None:
+                self._floor = max(self._floor, until)
+                return in_order(self._pass_time(snapshots, self._floor))
+            self.holding.advance(until)
+            return in_order(self._flush(snapshots))
+
+    def _instants(self, chunk: Chunk, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The instant of each event, and which have one."""
+        if self.options.time is None:
+            return np.full(len(rows), now(), np.int64), np.ones(len(rows), bool)
+        found = instants_of(chunk, rows, self.options.time, self.options.time_unit)
+        has_time = np.array([one is not None for one in found], bool)
+        return np.array([one or 0 for one in found], np.int64), has_time
+
+    def _numbers(self, chunk: Chunk, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+        """(E, K) the number of each event's object by each key, -1 without one; and why the first key gives none."""
+        columns, reasons = [], [""] * len(rows)
+        for names, key in self.recalling.vocabulary.keys.items():
+            identities, why = identities_of(chunk, rows, names)
+            columns.append(numbered(self.objects, key, identities))
+            reasons = why if key == 0 else reasons
+        return np.stack(columns, axis=1), reasons
+
+    def _follow_now(
+        self,
+        snapshots: Snapshots,
+        batch: EventBatch,
+        chunk: Chunk,
+        visiting: Visiting,
+        how: Reading,
+        first: int,
+        notes: MonitorNotes,
+    ) -> list[Told]:
+        """Process visits as they came. Those older than the latest of their object are ignored."""
+        on_time = admit(visiting.objects, visiting.instants, self.objects.latest, self._floor)
+        notes.late.add_all(batch.rows[np.unique(visiting.events[~on_time])])
+        visiting = visiting.only(on_time)
+        told = self._follow(snapshots, batch, visiting, first + visiting.events, shares_clock=False)
+        self._keep_latest(chunk, batch.rows, visiting, how)
+        return told
+
+    def _follow(
+        self,
+        snapshots: Snapshots,
+        batch: EventBatch,
+        visiting: Visiting,
+        numbers: NDArray[np.int64],
+        *,
+        shares_clock: bool,
+    ) -> list[Told]:
+        """The changes of visits, whose events have numbers; those of one event in order or, with a clock, all."""
+        told: list[Told] = []
+        group: list[Told] = []
+        latest, last = -1, -1  # the event of the group, and the visit before
+        key_of, first = self._key_of(snapshots), self._processed
+        self._processed += len(batch)
+        for part in self.recalling.match(snapshots, batch, visiting, first, shares_clock=shares_clock):
+            before = np.maximum.accumulate(np.append(last, part.rows.visits))
+            of_visit = np.where(part.rows.visits < 0, before[1:] + 1, part.rows.visits)
+            last = int(before[-1])
+            for row, found in self.states.take(part, numbers, key_of):
+                event = 0 if shares_clock else int(numbers[of_visit[row]])
+                if event != latest:
+                    told += in_order(group)
+                    group, latest = [], event
+                group += found
+        return told + in_order(group)
+
+    def _pass_time(self, snapshots: Snapshots, until: int, object: int | None = None) -> list[Told]:
+        """What time changes up to an instant, for all objects or one."""
+        key_of, told = self._key_of(snapshots), list[Told]()
+        for part in self.recalling.pass_time(snapshots, until, self._processed, object):
+            for _, found in self.states.take(part, _NO_EVENTS, key_of):
+                told += found
+        return told + self.states.pass_time(until, object)
+
+    # ---- events that are held back
+
+    def _hold(
+        self,
+        snapshots: Snapshots,
+        holding: Holding,
+        chunk: Chunk,
+        rows: NDArray[np.int64],
+        visiting: Visiting,
+        how: Reading,
+        first: int,
+        notes: MonitorNotes,
+    ) -> list[Told]:
+        """Hold visits back, and process those up to the frontier that they move."""
+        told: list[Told] = []
+        records = records_of(chunk, rows)
+        columns = zip(*(column.tolist() for column in visiting), strict=True)
+        for event, visits in groupby(columns, key=lambda visit: visit[3]):
+            own = [(object, instant) for object, _, instant, _ in visits]
+            kept = [(object, instant) for object, instant in own if not holding.is_late(object, instant)]
+            if len(kept) < len(own):
+                notes.late.add(int(rows[event]))
+            for object, instant in kept:
+                holding.hold(HeldVisit(instant, first + event, object, records[event], how))
+            if not kept:
+                continue
+            if holding.move(kept[0][1]):
+                notes.ahead.add(int(rows[event]))
+            ahead = [object for object, _ in kept if holding.is_ahead(object)]
+            if ahead:
+                own_changes = self._flush(snapshots)
+                told += in_order(own_changes + [one for object in ahead for one in self._flush_of(snapshots, object)])
+        return told + in_order(self._flush(snapshots))
+
+    def _flush(self, snapshots: Snapshots) -> list[Told]:
+        """Process the visits up to the frontier, and let time pass until there."""
+        assert self.holding is not None
+        told = self._follow_held(snapshots, self.holding.ready(), shares_clock=True)
+        frontier = self.holding.frontier
+        return told if frontier is None else told + self._pass_time(snapshots, frontier)
+
+    def _flush_of(self, snapshots: Snapshots, object: int) -> list[Told]:
+        """The same for an object that is ahead of all others."""
+        assert self.holding is not None
+        frontier, visits = self.holding.ready_of(object)
+        told = self._follow_held(snapshots, visits, shares_clock=False)
+        return told + self._pass_time(snapshots, frontier, object)
+
+    def _follow_held(self, snapshots: Snapshots, visits: list[HeldVisit], *, shares_clock: bool) -> list[Told]:
+        """Process visits that were held back, in order. Those of one way of reading in a row are read together."""
+        told: list[Told] = []
+        for how, own in groupby(visits, key=lambda visit: visit.how):
+            run = list(own)
+            arrivals = {visit.arrival: visit.record for visit in run}
+            places = {arrival: place for place, arrival in enumerate(arrivals)}
+            chunk: Chunk = ObjectChunk(list(enumerate(arrivals.values())))
+            batch, chunk, _ = encoded(chunk, snapshots.wanted, self._view.texts, how)
+            objects = np.array([visit.object for visit in run], np.int32)
+            instants = np.array([visit.instant for visit in run], np.int64)
+            events = np.array([places[visit.arrival] for visit in run], np.int64)
+            visiting = Visiting(objects, self.objects.keys[objects], instants, events)
+            numbers = np.array([visit.arrival for visit in run], np.int64)
+            told += self._follow(snapshots, batch, visiting, numbers, shares_clock=shares_clock)
+            self._keep_latest(chunk, batch.rows, visiting, how)
+        return told
+
+    # ---- what is kept
+
+    def _keep_latest(self, chunk: Chunk, rows: NDArray[np.int64], visiting: Visiting, how: Reading) -> None:
+        """Keep the latest event of each object that time alone may change."""
+        objects, at = np.unique(visiting.objects[::-1], return_index=True)
+        waits = self.recalling.memory.waits(objects)
+        for object in objects[~waits].tolist():
+            self.recalling.latest.forget(object)
+        events = visiting.events[::-1][at[waits]]
+        self.recalling.latest.keep(chunk, rows[events], objects[waits], how)
+
+    def _drop(self) -> list[Told]:
+        """Drop the objects that were unseen for longest while there are too many."""
+        told: list[Told] = []
+        while len(self.objects) > self.options.most_objects:
+            number = self.objects.oldest()
+            told += in_order(self.states.lose(number))
+            self.recalling.forget(number)
+            if self.holding is not None:
+                self.holding.drop(number)
+            self.objects.drop(number)
+        return told
+
+    def _key_of(self, snapshots: Snapshots) -> Callable[[SubscriptionId], int] | None:
+        """A function that gives the number of a subscription's key; None if all have the monitor's."""
+        if len(self.recalling.vocabulary.keys) == 1:
+            return None
+
+        def key_of(id: SubscriptionId) -> int:
+            try:
+                source, number = self._view.store.find(id)
+            except UnknownSubscription:
+                return -1
+            return self.recalling.vocabulary.key_number(own_key(source.text(number)))
+
+        return key_of
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Refuse to go on after a change that ended in the middle, of which it is not known how far it came."""
+        if not self._is_whole:
+            raise TocsinError(
+                "the monitor was interrupted in the middle of events, and does not know what it has seen; "
+                "load it from where it was last saved"
+            )
+        self._is_whole = False
+        yield
+        self._is_whole = True
+
+
+def now() -> int:
+    """The present in microseconds since 1970."""
+    return clock.time_ns() // 1000
