@@ -27,7 +27,9 @@ PAGES = {
 }
 """Pages of the root, and their names on the site."""
 
-BEHIND = re.compile(r"(?:decisions|papers)/|(?:architecture|benchmarks|changelog|contributing|internals|roadmap)\.md")
+BEHIND = re.compile(
+    r"(?:decisions|papers|results)/|(?:architecture|benchmarks|changelog|contributing|internals|roadmap)\.md"
+)
 """Pages for those who work on tocsin, which come last in a search."""
 KEYWORDS = {
     "does-not-do.md": ["no event for minutes", "heartbeat", "absence", "chaining", "roaming", "fuzzy", "typo"],

@@ -40,7 +40,7 @@ EXECUTORS: Final = (1, 2, 4, 8, 16, 100)
 BATCH: Final = 4096
 BATCHES: Final = 3
 SPARK_S: Final = 1.5
-"""The fixed seconds of a micro-batch with one stateful operator (docs/benchmarks.md)."""
+"""The fixed seconds of a micro-batch with one stateful operator (docs/results/windows.md)."""
 
 
 class Chunks(dict[str, bytes]):
