@@ -89,6 +89,20 @@ SPARK_NAMES = [
     *("local_session", "match", "match_parquet", "match_to_parquet", "merge", "plan", "read_kafka", "statistics"),
     *("update", "upload", "warm", "window", "write_kafka"),
 ]
+NAMES_FOR_INDEXES = [
+    *("ALL_MATCHES", "ANY_EXPRESSION", "Alive", "Arrays", "Best", "Builder", "CandidateIndex", "Checked"),
+    *(
+        "CompiledExpressions",
+        "EventBatch",
+        "Found",
+        "Matcher",
+        "Needs",
+        "Registration",
+        "Statistics",
+        "Values",
+        "check",
+    ),
+]
 TREE = {
     "TocsinError": Exception,
     "InvalidInput": errors.TocsinError,
@@ -139,6 +153,14 @@ def test_the_exported_names_of_spark() -> None:
 
     assert sorted(spark.__all__) == SPARK_NAMES
     assert all(callable(getattr(spark, name)) for name in SPARK_NAMES)
+
+
+def test_the_exported_names_for_indexes() -> None:
+    """What `tocsin.indexes` exports is a contract, which `import tocsin` does not load."""
+    indexes = importlib.import_module("tocsin.indexes")
+
+    assert sorted(indexes.__all__) == NAMES_FOR_INDEXES
+    assert tocsin.indexes is indexes
 
 
 def test_the_keywords_of_match() -> None:

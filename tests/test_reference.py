@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-PUBLIC: Final = {"tocsin": "tocsin.public", "tocsin.spark": "tocsin.spark.public"}
+PUBLIC: Final = {"tocsin": "tocsin.public", "tocsin.spark": "tocsin.spark.public", "tocsin.indexes": "tocsin.indexes"}
 HEADING: Final = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
 ENTRY: Final = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .+)?$", re.MULTILINE)
 NOT_FOR_CALLERS: Final = (
@@ -45,6 +45,7 @@ REFERENCE_OF: Final[dict[str, Any]] = {
     for package, module in PUBLIC.items()
     for public in importlib.import_module(module).__all__
     for name, member in members(f"{package}.{public}", getattr(importlib.import_module(module), public))
+    if package != "tocsin.indexes" or getattr(member, "__module__", "").startswith(package)
 }
 FUNCTIONS: Final = [name for name, member in REFERENCE_OF.items() if inspect.isfunction(member)]
 CLASSES: Final = [name for name, member in REFERENCE_OF.items() if inspect.isclass(member)]

@@ -31,24 +31,45 @@ class OverExpressions:
 
     @property
     def attributes(self) -> Sequence[str]:
+        """The attributes that the subscriptions refer to."""
         return self._compiled.attributes
 
     def __len__(self) -> int:
         return len(self._compiled)
 
     def expressions(self) -> CompiledExpressions:
+        """The expressions that the index holds.
+
+        Returns
+        -------
+        CompiledExpressions
+            Those that it was built from.
+        """
         return self._compiled
 
     def arrays(self) -> Arrays:
         return stored(self._compiled)
 
     def sizes(self) -> dict[str, int]:
-        """Operands count as dictionaries, like the strings that they stand for."""
+        """Bytes in memory. Operands count as dictionaries, like the strings that they stand for.
+
+        Returns
+        -------
+        dict of str to int
+            `structure` and `dictionaries`.
+        """
         sizes = expression_sizes(self._compiled)
         structure, dictionaries = self._beside
         return {"structure": sizes["structure"] + structure, "dictionaries": sizes["dictionaries"] + dictionaries}
 
     def best_first(self) -> str:
+        """How the k best matches are found, in words for the user.
+
+        Returns
+        -------
+        str
+            Shown by `tocsin check` and `explain`.
+        """
         return ALL_THEN_RANKED
 
 
