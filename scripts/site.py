@@ -41,6 +41,13 @@ KEYWORDS = {
 }
 """Words in which people search for a page, and which it may not have."""
 
+NAMED = re.compile(
+    r"(<a [^>]*>|<pre>(?:<span></span>)?)?<code>"
+    r"((?:tocsin\.(?=\w)|(?=(?:spark|indexes)\.\w)|(?=[A-Z]\w*[a-z]))\w+(?:\.\w+)*)"
+    r"(?:\([^<]*\))?</code>"
+)
+"""A public name of Python in the text of a page, and the link or the block that it is in, if any."""
+
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```\n)", re.DOTALL | re.MULTILINE)
 
@@ -60,6 +67,16 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     parts = CODE.split(markdown)
     written = "".join(_block(part) if part.startswith("```") else _links(part, source, name) for part in parts)
     return written + "".join(_commands(make_parser())) if name == "commands.md" else written
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Link each public name to its place in the reference. Names that the reference lacks stay as they are."""
+    return NAMED.sub(_named, html) if "autorefs" in config.plugins else html
+
+
+def _named(found: re.Match[str]) -> str:
+    name = f"tocsin.{found[2].removeprefix('tocsin.')}"
+    return found[0] if found[1] else f'<autoref identifier="{name}" optional>{found[0]}</autoref>'
 
 
 def _block(block: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -55,6 +57,29 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     loaded = config.load_config(str(ROOT / "mkdocs.yml"), plugins=["search"], site_dir=str(folder), strict=False)
     build.build(loaded)
     return folder
+
+
+@pytest.mark.parametrize(
+    ("html", "name"),
+    [
+        ("<p><code>tocsin.match</code></p>", "tocsin.match"),
+        ("<code>Engine.match_batch</code>", "tocsin.Engine.match_batch"),
+        ("<code>Top(k)</code>", "tocsin.Top"),
+        ("<code>spark.match(events, &quot;index&quot;)</code>", "tocsin.spark.match"),
+        ("<code>TEXT(title, 'a')</code> <code>price &lt; 5</code> <code>match</code>", None),
+        ('<a href="engine.html"><code>tocsin.Engine</code></a>', None),
+        ("<pre><code>tocsin.match(subscriptions, events)\ntocsin.Engine()</code></pre>", None),
+    ],
+)
+def test_public_names_lead_to_the_reference(html: str, name: str | None) -> None:
+    """In the text of pages and docstrings; not in blocks of code, and not in a link."""
+    pytest.importorskip("mkdocs", reason="mkdocs is of the extra `docs`")
+    from scripts import site as hooks
+
+    written = hooks.on_page_content(html, None, SimpleNamespace(plugins={"autorefs": None}), None)
+
+    assert re.findall(r'<autoref identifier="([^"]+)" optional><code>', written) == ([name] if name else [])
+    assert hooks.on_page_content(html, None, SimpleNamespace(plugins={}), None) == html
 
 
 @pytest.fixture(scope="module")
