@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 import tocsin
-from tests.waiting import HANG_S
+from tests.index.publishing import installed, python
 from tocsin.cli.main import main
-
-SRC = Path(tocsin.__file__).parents[1]
 
 PACKAGE = """
 from tocsin.index.boolean.scan import Scan
@@ -40,33 +35,6 @@ print([match.subscription for match in tocsin.Engine.load(sys.argv[1]).match({"n
 LISTED = "from tocsin.index import registrations; print([one.name for one in registrations()])"
 
 
-def installed(folder: Path, name: str, points: dict[str, str], code: str = PACKAGE) -> None:
-    """A package as an installer leaves it: its module, and what it says of itself."""
-    (folder / f"{name}.py").write_text(code)
-    about = folder / f"{name}-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    lines = "".join(f"{point} = {value}\n" for point, value in points.items())
-    (about / "entry_points.txt").write_text(f"[tocsin.indexes]\n{lines}")
-
-
-def python(code: str, folder: Path, *arguments: str, isolated: bool = False) -> subprocess.CompletedProcess[str]:
-    """Another process that finds the packages in a folder and, unless isolated, tocsin as it is installed."""
-    paths = [str(folder), str(SRC)]
-    if isolated:  # this environment's packages, but for what tocsin says of itself
-        hidden = "import importlib.metadata as m; real = m.entry_points; m.entry_points = lambda **given: []\n"
-        code = hidden + code
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     own = tmp_path / "packages"
@@ -77,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.slow("it starts Python with packages of others")
 def test_a_third_party_publishes_an_index(folder: Path) -> None:
     """It is asked for by name, and opens what it saved; who asks for another does not import it."""
-    installed(folder, "theirs", {"mine": "theirs:MINE"})
+    installed(folder, "theirs", {"mine": "theirs:MINE"}, PACKAGE)
 
     done = python(USE, folder, str(folder / "saved"))
 
@@ -129,8 +97,8 @@ def test_a_broken_one_is_told_and_skipped(folder: Path) -> None:
 
 def test_a_name_counts_once(folder: Path) -> None:
     """Two packages with one name are both refused; a built-in name is the built-in index's."""
-    installed(folder, "theirs", {"mine": "theirs:MINE", "scan": "theirs:MINE"})
-    installed(folder, "ours", {"mine": "ours:MINE"})
+    installed(folder, "theirs", {"mine": "theirs:MINE", "scan": "theirs:MINE"}, PACKAGE)
+    installed(folder, "ours", {"mine": "ours:MINE"}, PACKAGE)
 
     asked = python("import tocsin; tocsin.Engine('mine')", folder)
     listed = python(LISTED, folder)
