@@ -5,8 +5,9 @@
 #   make thorough every test, the longest too, at full size and with 20 times as many examples (hours)
 #   make durations  record what tests took in the last run: tests/durations.json
 #   make pythons  the README's first example, and the default index against the oracle, on every further Python here
-#   make check    format, lint, types, imports, doctests, links, prose, the site
+#   make check    format, lint, types, imports, doctests, the two clients, links, prose, the site
 #   make console  the console of the service, from console/ (needs Node 18; ARGS=--stale needs none, and says if it is old)
+#   make client   the client that blocks, from the one that awaits
 #   make pictures the pictures of docs/console.md, in Chromium
 #   make docs     the site, in build/site (make docs ARGS=serve shows it while you write)
 #   make fuzz     odd inputs for five minutes (ARGS="--minutes 60 csv"); what fails is kept as a test
@@ -29,7 +30,7 @@ export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of commands, and without kept bytecode each takes half as long again to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test unit thorough durations pythons oldest check console pictures docs lint format fuzz bench reproduce clean
+.PHONY: demo test unit thorough durations pythons oldest check client console pictures docs lint format fuzz bench reproduce clean
 
 demo: $(DEMO)
 	$(BIN)/tocsin warm
@@ -76,12 +77,16 @@ check: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q --doctest-modules src -p no:cacheprovider
+	$(BIN)/python scripts/synchronous_client.py --check
 	$(BIN)/python scripts/check_links.py
 	$(BIN)/python scripts/check_prose.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build
 
 console: $(DEV)
 	$(BIN)/python scripts/console.py $(ARGS)
+
+client: $(DEV)
+	$(BIN)/python scripts/synchronous_client.py
 
 pictures: $(DEV)
 	sh scripts/chromium.sh

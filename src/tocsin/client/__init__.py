@@ -4,12 +4,12 @@
 the calls of several requests, and `sending` says what is sent again. httpx is imported when a client is made.
 """
 
-from tocsin.client.async_hosting import AsyncServedWindow
-from tocsin.client.asynchronous import AsyncClient
+from tocsin.client.asynchronous.client import AsyncClient
+from tocsin.client.asynchronous.hosting import AsyncServedWindow
 from tocsin.client.calls import Published
-from tocsin.client.client import Client
 from tocsin.client.delivery_calls import DeliveredChange, Delivery
-from tocsin.client.hosting import ServedWindow
+from tocsin.client.synchronous.client import Client
+from tocsin.client.synchronous.hosting import ServedWindow
 from tocsin.client.window_calls import Pushed
 
 __all__ = [

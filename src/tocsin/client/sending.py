@@ -1,19 +1,17 @@
-"""Sending of requests, again after failures that may pass, if they may be repeated."""
+"""Options of httpx, pauses, and whether a request is sent again after a failure that may pass."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final
 
 from tocsin.client.calls import Ask
-from tocsin.client.conversations import END, Conversation, Item, answered
 from tocsin.errors import InvalidInput, ServiceError, needing
 from tocsin.model.subscription import shown
 
-Result = TypeVar("Result")
 _MAY_PASS: Final = (408, 429, 502, 503, 504)
 _LONGEST_S: Final = 30.0
 _LONGEST_PAUSE_S: Final = 5.0
@@ -25,8 +23,13 @@ def httpx() -> Any:
         return import_module("httpx")
 
 
-async def slept(seconds: float) -> None:
-    """Sleep. asyncio is imported here, since it is a tenth of what importing tocsin takes."""
+def sleep(seconds: float) -> None:
+    """Sleep, in a program that blocks."""
+    time.sleep(seconds)
+
+
+async def async_sleep(seconds: float) -> None:
+    """Sleep, in a program that awaits. asyncio is imported here: it is a tenth of what importing tocsin takes."""
     import asyncio
 
     await asyncio.sleep(seconds)
@@ -88,97 +91,7 @@ class Trying:
         return self._pause_s * random.uniform(0.5, 1.0)
 
 
-class Sender:
-    """The part of `Client` that sends."""
-
-    def __init__(self, url: str, token: str | None, timeout_s: float, retry_s: float) -> None:
-        self._url, self._retry_s = url, checked_seconds(retry_s)
-        self._http = httpx().Client(**options_of(url, token, timeout_s))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
-
-    def _ask(self, ask: Ask[Result]) -> Result:
-        """Send a request until its answer is final."""
-        trying = Trying(self._retry_s, may_repeat=ask.may_repeat)
-        while True:
-            try:
-                answer = self._http.request(
-                    ask.method, ask.path, params=ask.params, content=ask.body, headers=ask.headers
-                )
-            except httpx().TransportError as error:
-                time.sleep(trying.after_failure(error, self._url))
-                continue
-            pause = trying.after_answer(answer.status_code, answer.headers)
-            if pause is None:
-                return ask.answer(answer.status_code, answer.content)
-            time.sleep(pause)
-
-    def _items(self, conversation: Conversation[Item]) -> Iterator[Item]:
-        """What a conversation finds. Its requests are sent when the next item is asked for."""
-        step: Any = next(conversation, END)
-        while step is not END:
-            if isinstance(step, Ask):
-                try:
-                    answer = self._ask(step)
-                except ServiceError as error:
-                    answer = error
-                step = answered(conversation, answer)
-            else:
-                yield step
-                step = next(conversation, END)
-
-
-class AsyncSender:
-    """The part of `AsyncClient` that sends."""
-
-    def __init__(self, url: str, token: str | None, timeout_s: float, retry_s: float) -> None:
-        self._url, self._retry_s = url, checked_seconds(retry_s)
-        self._http = httpx().AsyncClient(**options_of(url, token, timeout_s))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *raised: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
-
-    async def _ask(self, ask: Ask[Result]) -> Result:
-        """Send a request until its answer is final."""
-        trying = Trying(self._retry_s, may_repeat=ask.may_repeat)
-        while True:
-            try:
-                answer = await self._http.request(
-                    ask.method, ask.path, params=ask.params, content=ask.body, headers=ask.headers
-                )
-            except httpx().TransportError as error:
-                await slept(trying.after_failure(error, self._url))
-                continue
-            pause = trying.after_answer(answer.status_code, answer.headers)
-            if pause is None:
-                return ask.answer(answer.status_code, answer.content)
-            await slept(pause)
-
-    async def _items(self, conversation: Conversation[Item]) -> AsyncIterator[Item]:
-        """What a conversation finds. Its requests are sent when the next item is asked for."""
-        step: Any = next(conversation, END)
-        while step is not END:
-            if isinstance(step, Ask):
-                try:
-                    answer = await self._ask(step)
-                except ServiceError as error:
-                    answer = error
-                step = answered(conversation, answer)
-            else:
-                yield step
-                step = next(conversation, END)
+def stream_error(status: int, body: bytes) -> None:
+    """Raise the error that the answer to a stream's request is, unless it may pass."""
+    if status not in (429, 502, 503, 504):
+        Ask("GET", "/v1/stream", lambda *_: None).answer(status, body)

@@ -1,17 +1,17 @@
-"""A client of the service for programs that block."""
+"""A client of the service for programs that await."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from tocsin.client import calls, conversations, uploads
+from tocsin.client.asynchronous.hosting import AsyncHosting
 from tocsin.client.calls import Event, Matched, Published
 from tocsin.client.conversations import pages
-from tocsin.client.hosting import Hosting
 from tocsin.errors import UnknownSubscription
 from tocsin.model.ranking import Ranking
 from tocsin.model.subscription import Match, Removal, Report, Row, SubscriptionId, one_event
@@ -20,8 +20,8 @@ from tocsin.records.events import Events
 from tocsin.records.subscriptions import Subscriptions
 
 
-class Client(Hosting):
-    """A client of a service that `tocsin serve` runs. Its calls have the names of `Engine`. Threads may share it.
+class AsyncClient(AsyncHosting):
+    """A client of a service that `tocsin serve` runs. Its calls have the names of `Engine`. They are coroutines.
 
     Requests are sent again after failures that may pass, unless that could change something twice.
 
@@ -49,11 +49,11 @@ class Client(Hosting):
 
         import tocsin
 
-        with tocsin.Client("http://127.0.0.1:8470") as client:
-            client.put_destination("mobile")
-            client.subscribe("s1", "price <= 580", destination="mobile")
-            client.publish({"price": 550})
-            for delivery in client.deliveries("mobile", wait_s=0):
+        async with tocsin.AsyncClient("http://127.0.0.1:8470") as client:
+            await client.put_destination("mobile")
+            await client.subscribe("s1", "price <= 580", destination="mobile")
+            await client.publish({"price": 550})
+            async for delivery in client.deliveries("mobile", wait_s=0):
                 print(delivery.event, [match.subscription for match in delivery.subscriptions])
 
     Notes
@@ -67,7 +67,7 @@ class Client(Hosting):
 
     # Subscriptions
 
-    def subscribe(
+    async def subscribe(
         self,
         id: SubscriptionId,
         where: str | Mapping[str, Any],
@@ -122,7 +122,7 @@ class Client(Hosting):
         RecordError
             If the condition, or another value, cannot be used.
         """
-        return self._ask(
+        return await self._ask(
             calls.subscribe(
                 id, replace=replace, where=where, language=language, score=score, payload=payload,
                 weights=weights and dict(weights),
@@ -131,7 +131,7 @@ class Client(Hosting):
             )
         )  # fmt: skip
 
-    def subscribe_many(
+    async def subscribe_many(
         self, source: Subscriptions, *, replace: bool = False, progress: Progress | None = None
     ) -> Report:
         """Add all subscriptions of a source. A bad record is reported, and the others are added.
@@ -140,7 +140,7 @@ class Client(Hosting):
         ----------
         source : source of subscriptions
             Any that `tocsin.Engine.subscribe_many` accepts: mappings, a path, JSON, a table or a data frame. A record
-            may also have what `subscribe` takes, such as `destination`.
+            may also have what `subscribe` takes, such as `destination`. A file is read in the event loop, in pieces.
         replace : bool, default False
             Replace existing subscriptions, and keep the last of several with one id. Otherwise the first is kept, and
             existing ones stay.
@@ -158,9 +158,9 @@ class Client(Hosting):
         message says how many records were sent; with `replace=True` the call may be repeated.
         """
         whole = uploads.subscriptions(source, "/v1/subscriptions", replace=replace, progress=progress)
-        return next(iter(self._items(whole)))
+        return await self._only(whole)
 
-    def unsubscribe(self, id: SubscriptionId) -> None:
+    async def unsubscribe(self, id: SubscriptionId) -> None:
         """Remove a subscription.
 
         Parameters
@@ -173,9 +173,9 @@ class Client(Hosting):
         UnknownSubscription
             If there is none.
         """
-        self._ask(calls.unsubscribe(id))
+        await self._ask(calls.unsubscribe(id))
 
-    def unsubscribe_many(
+    async def unsubscribe_many(
         self, ids: Iterable[SubscriptionId] | None = None, *, only: str | None = None, dry_run: bool = False
     ) -> Removal:
         """Remove many subscriptions: those with some ids, or those whose payload satisfies a condition.
@@ -206,9 +206,9 @@ class Client(Hosting):
         The service removes 10,000 subscriptions in a transaction, or 50 that are named by their ids. After an error in
         the middle, some are removed; the next call removes the others.
         """
-        return next(iter(self._items(conversations.removals(ids, only, dry_run=dry_run))))
+        return await self._only(conversations.removals(ids, only, dry_run=dry_run))
 
-    def rescore(self, id: SubscriptionId, score: float) -> None:
+    async def rescore(self, id: SubscriptionId, score: float) -> None:
         """Change a score.
 
         Parameters
@@ -223,9 +223,9 @@ class Client(Hosting):
         UnknownSubscription
             If there is none.
         """
-        self._ask(calls.rescore(id, score))
+        await self._ask(calls.rescore(id, score))
 
-    def get(self, id: SubscriptionId) -> dict[str, Any]:
+    async def get(self, id: SubscriptionId) -> dict[str, Any]:
         """A subscription as a record, with its `sequence`.
 
         Parameters
@@ -243,16 +243,28 @@ class Client(Hosting):
         UnknownSubscription
             If there is none.
         """
-        return self._ask(calls.get(id))
+        return await self._ask(calls.get(id))
 
-    def __contains__(self, id: SubscriptionId) -> bool:
+    async def contains(self, id: SubscriptionId) -> bool:
+        """Whether there is a subscription.
+
+        Parameters
+        ----------
+        id : str or int
+            Its id.
+
+        Returns
+        -------
+        bool
+            True if there is one.
+        """
         try:
-            self._ask(calls.get(id))
+            await self._ask(calls.get(id))
         except UnknownSubscription:
             return False
         return True
 
-    def subscriptions(self, *, only: str | None = None) -> Iterator[dict[str, Any]]:
+    def subscriptions(self, *, only: str | None = None) -> AsyncIterator[dict[str, Any]]:
         """All subscriptions, or a part of them, in the order of their ids.
 
         Parameters
@@ -269,7 +281,7 @@ class Client(Hosting):
 
     # Matching and publishing
 
-    def match(self, event: Event | Row, *, ranking: Ranking | None = None) -> list[Match]:
+    async def match(self, event: Event | Row, *, ranking: Ranking | None = None) -> list[Match]:
         """The subscriptions that an event matches; nothing is stored.
 
         Parameters
@@ -284,9 +296,9 @@ class Client(Hosting):
         list of Match
             Each with `subscription`, `score` and `payload`.
         """
-        return list(self._items(conversations.matches(one_event(event, "match_batch"), ranking)))
+        return await self._all(conversations.matches(one_event(event, "match_batch"), ranking))
 
-    def match_batch(self, events: pa.Table | Iterable[Event], *, ranking: Ranking | None = None) -> Matched:
+    async def match_batch(self, events: pa.Table | Iterable[Event], *, ranking: Ranking | None = None) -> Matched:
         """The matches of many events; nothing is stored. It takes further requests if the matches are many.
 
         Parameters
@@ -301,9 +313,9 @@ class Client(Hosting):
         Matched
             `table` and `errors`.
         """
-        return calls.joined(self._items(conversations.batches(events, ranking)))
+        return calls.joined(await self._all(conversations.batches(events, ranking)))
 
-    def publish(self, events: Events, *, key: str | None = None, progress: Progress | None = None) -> Published:
+    async def publish(self, events: Events, *, key: str | None = None, progress: Progress | None = None) -> Published:
         """Publish events; they and their deliveries are durable when the call returns.
 
         Parameters
@@ -327,8 +339,8 @@ class Client(Hosting):
         """
         key = key or uuid.uuid4().hex
         if isinstance(events, Mapping):
-            return self._ask(calls.publish(events, key))
-        return next(iter(self._items(uploads.events(events, key, progress))))
+            return await self._ask(calls.publish(events, key))
+        return await self._only(uploads.events(events, key, progress))
 
     def __repr__(self) -> str:
-        return f"Client({self._url!r})"
+        return f"AsyncClient({self._url!r})"

@@ -1,22 +1,21 @@
-"""What a blocking client receives: destinations, deliveries and streams."""
+"""Destinations, deliveries and streams, for programs that await."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from tocsin.client import conversations, delivery_calls
-from tocsin.client.calls import Ask
+from tocsin.client.asynchronous.sender import AsyncSender
 from tocsin.client.delivery_calls import Delivery
-from tocsin.client.sending import Sender, httpx
+from tocsin.client.sending import async_sleep, httpx, stream_error
 from tocsin.client.streams import Following
 
 
-class Receiver(Sender):
-    """The part of `Client` that receives."""
+class AsyncReceiver(AsyncSender):
+    """The part of `AsyncClient` that receives."""
 
-    def put_destination(
+    async def put_destination(
         self, name: str, kind: str = "stream", settings: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Make a destination, or change its options.
@@ -35,9 +34,9 @@ class Receiver(Sender):
         dict
             The destination.
         """
-        return self._ask(delivery_calls.put_destination(name, kind, settings))
+        return await self._ask(delivery_calls.put_destination(name, kind, settings))
 
-    def destination(self, name: str) -> dict[str, Any]:
+    async def destination(self, name: str) -> dict[str, Any]:
         """A destination, with its cursor.
 
         Parameters
@@ -50,9 +49,9 @@ class Receiver(Sender):
         dict
             Among others `newest`, `acknowledged` and `earliest`.
         """
-        return self._ask(delivery_calls.destination(name))
+        return await self._ask(delivery_calls.destination(name))
 
-    def destinations(self) -> Iterator[dict[str, Any]]:
+    def destinations(self) -> AsyncIterator[dict[str, Any]]:
         """All destinations in the order of their ids.
 
         Returns
@@ -62,7 +61,7 @@ class Receiver(Sender):
         """
         return self._items(conversations.pages("/v1/destinations", "destinations"))
 
-    def delete_destination(self, name: str) -> None:
+    async def delete_destination(self, name: str) -> None:
         """Delete a destination that no subscription names.
 
         Parameters
@@ -70,9 +69,9 @@ class Receiver(Sender):
         name : str
             Its id.
         """
-        self._ask(delivery_calls.delete_destination(name))
+        await self._ask(delivery_calls.delete_destination(name))
 
-    def acknowledge(self, name: str, sequence: int) -> None:
+    async def acknowledge(self, name: str, sequence: int) -> None:
         """Move the durable cursor of a destination: all deliveries up to a number are done.
 
         Parameters
@@ -82,9 +81,9 @@ class Receiver(Sender):
         sequence : int
             The number.
         """
-        self._ask(delivery_calls.acknowledge(name, sequence))
+        await self._ask(delivery_calls.acknowledge(name, sequence))
 
-    def enable(self, name: str) -> dict[str, Any]:
+    async def enable(self, name: str) -> dict[str, Any]:
         """Let a webhook send again at once, after it failed or was disabled.
 
         Parameters
@@ -97,9 +96,9 @@ class Receiver(Sender):
         dict
             The destination.
         """
-        return self._ask(delivery_calls.enable(name))
+        return await self._ask(delivery_calls.enable(name))
 
-    def rotate_secret(self, name: str, *, secret: str | None = None, keep_s: float | None = None) -> str:
+    async def rotate_secret(self, name: str, *, secret: str | None = None, keep_s: float | None = None) -> str:
         """Sign the requests of a webhook with another secret, and for some time with the one before, too.
 
         Parameters
@@ -116,9 +115,9 @@ class Receiver(Sender):
         str
             The new secret.
         """
-        return self._ask(delivery_calls.rotate_secret(name, secret, keep_s))
+        return await self._ask(delivery_calls.rotate_secret(name, secret, keep_s))
 
-    def replay(self, name: str, *, first: int | None = None, since: str | None = None) -> int:
+    async def replay(self, name: str, *, first: int | None = None, since: str | None = None) -> int:
         """Move the cursor of a destination back, so that its deliveries come again.
 
         Parameters
@@ -140,9 +139,9 @@ class Receiver(Sender):
         InvalidInput
             Unless one of the two is given.
         """
-        return self._ask(delivery_calls.replay(name, first, since))
+        return await self._ask(delivery_calls.replay(name, first, since))
 
-    def dead_letters(self, name: str) -> Iterator[dict[str, Any]]:
+    def dead_letters(self, name: str) -> AsyncIterator[dict[str, Any]]:
         """The deliveries of a webhook that were given up, in order.
 
         Parameters
@@ -157,7 +156,7 @@ class Receiver(Sender):
         """
         return self._items(conversations.dead_letters(name))
 
-    def retry(self, name: str, sequence: int) -> None:
+    async def retry(self, name: str, sequence: int) -> None:
         """Send a dead letter again.
 
         Parameters
@@ -167,9 +166,11 @@ class Receiver(Sender):
         sequence : int
             The number of the delivery.
         """
-        self._ask(delivery_calls.retry(name, sequence))
+        await self._ask(delivery_calls.retry(name, sequence))
 
-    def attempts(self, name: str, *, sequence: int | None = None, failed: bool = False) -> Iterator[dict[str, Any]]:
+    def attempts(
+        self, name: str, *, sequence: int | None = None, failed: bool = False
+    ) -> AsyncIterator[dict[str, Any]]:
         """The last requests of a webhook, the latest first.
 
         Parameters
@@ -188,7 +189,7 @@ class Receiver(Sender):
         """
         return self._items(conversations.attempts(name, sequence, failed=failed))
 
-    def test(self, name: str, event: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    async def test(self, name: str, event: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Post an event to a webhook now. It has no number, and is not tried again.
 
         Parameters
@@ -203,7 +204,7 @@ class Receiver(Sender):
         dict
             The attempt, as `attempts` gives it. `outcome` is `"delivered"` if the endpoint took it.
         """
-        return self._ask(delivery_calls.test(name, event))
+        return await self._ask(delivery_calls.test(name, event))
 
     def deliveries(
         self,
@@ -213,7 +214,7 @@ class Receiver(Sender):
         wait_s: float = 30.0,
         acknowledge: bool = True,
         gaps: str = "raise",
-    ) -> Iterator[Delivery]:
+    ) -> AsyncIterator[Delivery]:
         """The deliveries of a destination in order, without end. One that is asked for the next is done.
 
         Parameters
@@ -238,7 +239,7 @@ class Receiver(Sender):
         """
         return self._items(conversations.deliveries(name, after, wait_s, acknowledge=acknowledge, gaps=gaps))
 
-    def stream(self, *names: str, start: str | int = "latest", gaps: str = "raise") -> Iterator[Delivery]:
+    async def stream(self, *names: str, start: str | int = "latest", gaps: str = "raise") -> AsyncIterator[Delivery]:
         """The deliveries of destinations as they are made, on one connection. Nothing is acknowledged.
 
         Parameters
@@ -262,19 +263,13 @@ class Receiver(Sender):
         following = Following(names, start, gaps)
         while True:
             try:
-                with self._http.stream("GET", "/v1/stream", **following.request()) as answer:
+                async with self._http.stream("GET", "/v1/stream", **following.request()) as answer:
                     if answer.status_code >= 400:
-                        stream_error(answer.status_code, answer.read())
-                    for part in answer.iter_bytes():
+                        stream_error(answer.status_code, await answer.aread())
+                    async for part in answer.aiter_bytes():
                         for line in following.lines(part):
                             if (delivery := following.take(line)) is not None:
                                 yield delivery
             except httpx().TransportError:
                 """The server was stopped, or the connection cut."""
-            time.sleep(following.pause_s)
-
-
-def stream_error(status: int, body: bytes) -> None:
-    """Raise the error that the answer to a stream's request is, unless it may pass."""
-    if status not in (429, 502, 503, 504):
-        Ask("GET", "/v1/stream", lambda *_: None).answer(status, body)
+            await async_sleep(following.pause_s)

@@ -9,16 +9,16 @@ import pyarrow as pa
 
 from tocsin.client import uploads
 from tocsin.client import window_calls as calls
-from tocsin.client.async_receiving import AsyncReceiver
+from tocsin.client.asynchronous.receiver import AsyncReceiver
+from tocsin.client.asynchronous.sender import AsyncSender
 from tocsin.client.conversations import pages
-from tocsin.client.sending import AsyncSender
 from tocsin.client.window_calls import Pushed
 from tocsin.model.subscription import Report
 from tocsin.progress import Progress
 
 
 class AsyncServedWindow:
-    """A window of the service. `AsyncClient.window` makes one; its calls are those of `ServedWindow`, as coroutines."""
+    """A window of the service. `AsyncClient.window` makes one; its calls have the names of `Window`."""
 
     def __init__(self, sender: AsyncSender, name: str) -> None:
         self._sender, self._name = sender, name
@@ -29,7 +29,7 @@ class AsyncServedWindow:
         Returns
         -------
         dict
-            As in `tocsin.ServedWindow.describe`.
+            Among others `size`, `messages`, `next` and `subscriptions`.
         """
         return await self._sender._ask(calls.describe(calls.window_path(self._name)))
 
@@ -52,26 +52,32 @@ class AsyncServedWindow:
 
         Parameters
         ----------
-        id
-            As in `tocsin.ServedWindow.subscribe`.
-        words
-            As in `tocsin.ServedWindow.subscribe`.
-        text
-            As in `tocsin.ServedWindow.subscribe`.
-        location
-            As in `tocsin.ServedWindow.subscribe`.
-        k
-            As in `tocsin.ServedWindow.subscribe`.
-        alpha
-            As in `tocsin.ServedWindow.subscribe`.
-        destination
-            As in `tocsin.ServedWindow.subscribe`.
-        payload
-            As in `tocsin.ServedWindow.subscribe`.
-        throttle_s
-            As in `tocsin.ServedWindow.subscribe`.
-        paused_until, expires_at
-            As in `tocsin.ServedWindow.subscribe`.
+        id : str
+            The id.
+        words : iterable of str, optional
+            The words that it looks for.
+        text : str, optional
+            A text instead.
+        location : pair of float, or GeoJSON point
+            The place, within the bounds.
+        k : int, optional
+            How many messages to keep; by default 10.
+        alpha : float, optional
+            The weight of the place; by default 0.5.
+        destination : str, optional
+            Where changes of its list are delivered.
+        payload : JSON value, optional
+            What deliveries carry.
+        throttle_s : float, optional
+            It is told of its list at most once in so many seconds. `results` has the whole list.
+        paused_until, expires_at : str, optional
+            Until this time it is told nothing, and from this time on it is deleted: RFC 3339, such as
+            `"2026-01-31T12:00:00Z"`.
+
+        Raises
+        ------
+        RecordError
+            If a value cannot be used.
         """
         own = None if words is None else list(words)
         await self._sender._ask(
@@ -86,26 +92,31 @@ class AsyncServedWindow:
 
         Parameters
         ----------
-        source
-            As in `tocsin.ServedWindow.subscribe_many`.
-        progress
-            As in `tocsin.ServedWindow.subscribe_many`.
+        source : source of subscriptions
+            Mappings, a path, JSON, a table or a data frame; each record with `id` and what `subscribe` takes.
+        progress : callable or True, optional
+            Called with the share of the source that was sent, or with None if its size is not known. True shows a bar.
 
         Returns
         -------
         Report
-            As in `tocsin.ServedWindow.subscribe_many`.
+            How many were accepted, and the rejects.
         """
         whole = uploads.subscriptions(source, calls.interests_path(self._name), progress=progress)
-        return await anext(aiter(self._sender._items(whole)))
+        return await self._sender._only(whole)
 
     async def unsubscribe(self, id: str) -> None:
         """Remove a subscription.
 
         Parameters
         ----------
-        id
-            As in `tocsin.ServedWindow.unsubscribe`.
+        id : str
+            Its id.
+
+        Raises
+        ------
+        UnknownSubscription
+            If there is none.
         """
         await self._sender._ask(calls.drop_interest(self._name, id))
 
@@ -114,13 +125,18 @@ class AsyncServedWindow:
 
         Parameters
         ----------
-        id
-            As in `tocsin.ServedWindow.get`.
+        id : str
+            Its id.
 
         Returns
         -------
         dict
-            As in `tocsin.ServedWindow.get`.
+            The record.
+
+        Raises
+        ------
+        UnknownSubscription
+            If there is none.
         """
         return await self._sender._ask(calls.interest(self._name, id))
 
@@ -129,13 +145,18 @@ class AsyncServedWindow:
 
         Parameters
         ----------
-        id
-            As in `tocsin.ServedWindow.results`.
+        id : str
+            Its id.
 
         Returns
         -------
         list of (str or int, float)
-            As in `tocsin.ServedWindow.results`.
+            The key or number of each message, and its score.
+
+        Raises
+        ------
+        UnknownSubscription
+            If there is none.
         """
         return await self._sender._ask(calls.results(self._name, id))
 
@@ -144,15 +165,21 @@ class AsyncServedWindow:
 
         Parameters
         ----------
-        message
-            As in `tocsin.ServedWindow.push`.
-        key
-            As in `tocsin.ServedWindow.push`.
+        message : mapping
+            Its `words` or `text`, `location`, and `key` and `time` if the window needs them. Other members are
+            delivered with it.
+        key : str, optional
+            The idempotency key; by default a new one, so that trying again is harmless.
 
         Returns
         -------
         Pushed
-            As in `tocsin.ServedWindow.push`.
+            Counts.
+
+        Raises
+        ------
+        RecordError
+            If the message cannot be used.
         """
         return await self._sender._ask(calls.push(self._name, message, key))
 
@@ -163,17 +190,17 @@ class AsyncServedWindow:
 
         Parameters
         ----------
-        messages
-            As in `tocsin.ServedWindow.push_batch`.
-        changes
-            As in `tocsin.ServedWindow.push_batch`.
+        messages : pyarrow.Table or iterable of mappings
+            The messages.
+        changes : bool, default True
+            Whether their changes are delivered. Without, a window is filled faster.
         key
-            As in `tocsin.ServedWindow.push`.
+            As in `tocsin.AsyncServedWindow.push`.
 
         Returns
         -------
         Pushed
-            As in `tocsin.ServedWindow.push_batch`.
+            Counts, and what was refused.
         """
         return await self._sender._ask(calls.push_batch(self._name, messages, key, changes=changes))
 
@@ -182,15 +209,20 @@ class AsyncServedWindow:
 
         Parameters
         ----------
-        time
-            As in `tocsin.ServedWindow.advance`.
+        time : float or str
+            The time, in seconds or as RFC 3339.
         key
-            As in `tocsin.ServedWindow.push`.
+            As in `tocsin.AsyncServedWindow.push`.
 
         Returns
         -------
         int
-            As in `tocsin.ServedWindow.advance`.
+            How many changes that made.
+
+        Raises
+        ------
+        InvalidInput
+            If the window is not one of time, or the time is earlier than that of a message.
         """
         return await self._sender._ask(calls.advance(self._name, time, key))
 
@@ -206,15 +238,21 @@ class AsyncHosting(AsyncReceiver):
 
         Parameters
         ----------
-        name
-            As in `tocsin.Client.put_window`.
-        settings
-            As in `tocsin.Client.put_window`.
+        name : str
+            Its name.
+        settings : mapping
+            `bounds`, `size` or `time`, and optionally `weights`, `text` and `term_frequency`, as in
+            `tocsin.Window`.
 
         Returns
         -------
         dict
-            As in `tocsin.Client.put_window`.
+            The window, as `window(name).describe()` gives it.
+
+        Raises
+        ------
+        RecordError
+            If an option cannot be used.
         """
         return await self._ask(calls.put_window(name, settings))
 
@@ -223,13 +261,13 @@ class AsyncHosting(AsyncReceiver):
 
         Parameters
         ----------
-        name
-            As in `tocsin.Client.window`.
+        name : str
+            Its name.
 
         Returns
         -------
         AsyncServedWindow
-            As in `tocsin.Client.window`.
+            The window. Nothing is sent yet.
         """
         return AsyncServedWindow(self, name)
 
@@ -239,7 +277,7 @@ class AsyncHosting(AsyncReceiver):
         Returns
         -------
         iterator of dict
-            As in `tocsin.Client.windows`.
+            Each as `put_window` gives it.
         """
         return self._items(pages("/v1/windows", "windows"))
 
@@ -248,8 +286,8 @@ class AsyncHosting(AsyncReceiver):
 
         Parameters
         ----------
-        name
-            As in `tocsin.Client.delete_window`.
+        name : str
+            Its name.
         """
         await self._ask(calls.delete(calls.window_path(name)))
 
@@ -258,15 +296,20 @@ class AsyncHosting(AsyncReceiver):
 
         Parameters
         ----------
-        name
-            As in `tocsin.Client.put_fence`.
-        settings
-            As in `tocsin.Client.put_fence`.
+        name : str
+            Its name.
+        settings : mapping
+            `key`, and optionally `where` and the options of `tocsin.Fences`.
 
         Returns
         -------
         dict
-            As in `tocsin.Client.put_fence`.
+            The fence.
+
+        Raises
+        ------
+        RecordError
+            If an option cannot be used.
         """
         return await self._ask(calls.put_fence(name, settings))
 
@@ -275,13 +318,13 @@ class AsyncHosting(AsyncReceiver):
 
         Parameters
         ----------
-        name
-            As in `tocsin.Client.fence`.
+        name : str
+            Its name.
 
         Returns
         -------
         dict
-            As in `tocsin.Client.fence`.
+            The fence.
         """
         return await self._ask(calls.describe(calls.fence_path(name)))
 
@@ -291,7 +334,7 @@ class AsyncHosting(AsyncReceiver):
         Returns
         -------
         iterator of dict
-            As in `tocsin.Client.fences`.
+            Each as `fence` gives it.
         """
         return self._items(pages("/v1/fences", "fences"))
 
@@ -300,7 +343,7 @@ class AsyncHosting(AsyncReceiver):
 
         Parameters
         ----------
-        name
-            As in `tocsin.Client.delete_fence`.
+        name : str
+            Its name.
         """
         await self._ask(calls.delete(calls.fence_path(name)))

@@ -1,3 +1,4 @@
+# Made by scripts/synchronous_client.py from asynchronous/hosting.py: change that file, then run: make client
 """Windows and fences of the service, for programs that block."""
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import pyarrow as pa
 from tocsin.client import uploads
 from tocsin.client import window_calls as calls
 from tocsin.client.conversations import pages
-from tocsin.client.receiving import Receiver
-from tocsin.client.sending import Sender
+from tocsin.client.synchronous.receiver import Receiver
+from tocsin.client.synchronous.sender import Sender
 from tocsin.client.window_calls import Pushed
 from tocsin.model.subscription import Report
 from tocsin.progress import Progress
@@ -103,7 +104,7 @@ class ServedWindow:
             How many were accepted, and the rejects.
         """
         whole = uploads.subscriptions(source, calls.interests_path(self._name), progress=progress)
-        return next(iter(self._sender._items(whole)))
+        return self._sender._only(whole)
 
     def unsubscribe(self, id: str) -> None:
         """Remove a subscription.
