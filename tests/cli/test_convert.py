@@ -11,6 +11,8 @@ import pytest
 
 import tocsin
 from tests.cli.calling import records, run
+from tocsin.language import parse, to_text
+from tocsin.language.dialects import read_rule
 
 PATTERN = {"detail": {"state": ["running"]}}
 CQL2 = "SOME(detail.state, SOME(element, element = 'running'))"
@@ -71,6 +73,58 @@ def test_a_folder_of_sigma_rules(capfd: Any) -> None:
     assert "(B): at detection: minute of Sigma is not supported" in errors
     assert "this is not YAML" in errors
     assert errors.endswith("1 rule converted, 2 rejected\n")
+
+
+@pytest.mark.parametrize("generate", [False, True])
+def test_correlations_of_sigma_name_rules_of_other_files(capfd: Any, generate: bool) -> None:
+    """Such a rule is a subscription by itself if the correlation says so. `by` is the key."""
+    Path("rules").mkdir()
+    Path("rules/failed.yml").write_text("name: failed\ndetection:\n  s: {ok: false}\n  condition: s\n")
+    Path("rules/other.yml").write_text("name: other\ndetection:\n  s: {A: b}\n  condition: s\n")
+    correlation = {"type": "event_count", "rules": "failed", "group-by": "user", "timespan": "10m"}
+    document = {"id": "many", "correlation": {**correlation, "condition": {"gte": 5}, "generate": generate}}
+    Path("rules/many.yml").write_text(json.dumps(document))
+
+    status, written, errors = convert(capfd, "rules", language="sigma")
+
+    failed = "SOME(ok, element = FALSE OR CASEI(element) = CASEI('false'))"
+    many = {"id": "many", "where": f"{failed} AND COUNT({failed}, 'PT10M') >= 5", "by": ["user"]}
+    alone = [{"id": "failed", "where": failed}] if generate else []
+    assert (status, errors) == (0, f"{2 + generate} rules converted, 0 rejected\n")
+    assert written == [*alone, many, {"id": "other", "where": "SOME(A, CASEI(element) = CASEI('b'))"}]
+
+
+def test_correlations_that_name_each_other_are_refused(capfd: Any) -> None:
+    """The first of them is refused, and so the others are not left out silently."""
+    given = {"type": "event_count", "group-by": "user", "timespan": "10m", "condition": {"gte": 5}}
+    documents = [{"id": one, "correlation": {**given, "rules": other}} for one, other in ("ab", "ba")]
+    Path("rules.json").write_text(json.dumps(documents))
+
+    status, _, errors = convert(capfd, "rules.json", language="sigma")
+
+    assert status == 2
+    assert errors.count("the correlation refers to itself") == 1
+
+
+@pytest.mark.parametrize("form", ["cql2", "cql2-json", "as-written"])
+def test_each_form_of_a_correlation_is_the_same_subscription(capfd: Any, form: str) -> None:
+    """The key of the rule is a part of it in every form."""
+    given = {
+        "type": "event_count",
+        "rules": "a",
+        "group-by": ["u", "v"],
+        "timespan": "1h",
+        "condition": {"gt": 2},
+    }
+    documents = [{"name": "a", "detection": {"s": {"A": "b"}, "condition": "s"}}, {"id": 1, "correlation": given}]
+    Path("rules.json").write_text(json.dumps(documents))
+    assert run(capfd, "convert", "rules.json", "--from", "sigma", "--to", form, "--out", "subs.jsonl")[0] == 0
+
+    engine = tocsin.Engine()
+    assert engine.subscribe_many("subs.jsonl").accepted == 1
+    (record,) = engine.subscriptions()
+    tree = read_rule(record["where"], "sigma").tree if form == "as-written" else parse(record["where"])
+    assert to_text(tree) == tocsin.convert(documents, from_="sigma")
 
 
 def test_lines_and_the_errors_file(capfd: Any) -> None:

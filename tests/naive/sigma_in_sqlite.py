@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +29,19 @@ class Table:
         (statement,) = sqliteBackend().convert(SigmaCollection.from_dicts([{"logsource": {"category": "any"}, **rule}]))
         where = statement.partition(" WHERE ")[2]
         return {number for (number,) in self._connection.execute(f"SELECT number FROM logs WHERE {where}")}
+
+    def correlated(self, documents: Sequence[Mapping[str, Any]], time: str) -> set[tuple[tuple[Any, ...], float]]:
+        """The values of `group-by`, and the second in the column `time`, of each event at which a correlation holds.
+
+        The correlation is the first of the documents.
+        """
+        backend = sqliteBackend(timestamp_field=time, timestamp_format="unix", event_id_field="number")
+        rules = [{"title": "t", "logsource": {"category": "any"}, **document} for document in documents]
+        statements = backend.convert(SigmaCollection.from_dicts(rules))
+        (statement,) = (one for one in statements if one.startswith("WITH "))  # the others are of rules
+        names = documents[0]["correlation"]["group-by"]
+        found = self._connection.execute(f"SELECT group_keys, occurrence_time FROM ({statement})")
+        return {(tuple(map(json.loads(keys).get, names)), second) for keys, second in found}
 
     def close(self) -> None:
         self._connection.close()

@@ -7,13 +7,15 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, Final
 
 from tocsin.cli.options import Commands, add_errors, new_command
 from tocsin.cli.rejects import RejectLog, counted, refuse_overwriting, reject_log
 from tocsin.errors import ExpressionError, InvalidInput
-from tocsin.language.dialects import DIALECTS, FORMS, Found, convert, dialect_named, rules_in
+from tocsin.language.dialects import DIALECTS, FORMS, Found, converted, dialect_named, rules_in
 from tocsin.model.subscription import Reject
 from tocsin.records.files import STANDARD
 from tocsin.writing import aside, raising_invalid_input
@@ -30,7 +32,8 @@ def add_command(commands: Commands) -> None:
         help="rules of another system as subscriptions",
         description="Reads rules of another system and writes subscriptions as JSON lines. A rule that tocsin cannot "
         "say exactly is refused by name, and the others are written. The files are JSON (a rule, a list, or an "
-        "export), JSON lines, or YAML; a folder stands for its files. Rules without a name are numbered.",
+        "export), JSON lines, or YAML; a folder stands for its files. Rules without a name are numbered. A "
+        "correlation of Sigma may name rules of all files.",
         examples=(
             "tocsin convert rules.json --from eventbridge > subscriptions.jsonl",
             "tocsin convert sigma/rules --from sigma --errors refused.jsonl --out subscriptions.jsonl",
@@ -94,7 +97,7 @@ def _files_of(given: str) -> list[Path]:
 
 def _convert_all(given: argparse.Namespace, files: list[Path], log: RejectLog, stream: IO[str]) -> int:
     written = 0
-    for row, found in enumerate(one for path in files for one in _rules_of(path, given.language)):
+    for row, found in enumerate(_rules_of(files, given.language)):
         name = str(row + 1) if isinstance(found, ExpressionError) or found.id is None else found.id
         try:
             if isinstance(found, ExpressionError):
@@ -109,33 +112,49 @@ def _convert_all(given: argparse.Namespace, files: list[Path], log: RejectLog, s
 
 
 def _condition(rule: Any, given: argparse.Namespace) -> dict[str, Any]:
-    condition = convert(rule, from_=given.language, to=FORMS[0] if given.to == AS_WRITTEN else given.to)
-    return {"where": rule, "language": given.language} if given.to == AS_WRITTEN else {"where": condition}
+    fields = converted(rule, from_=given.language, to=FORMS[0] if given.to == AS_WRITTEN else given.to)
+    return {"where": rule, "language": given.language} if given.to == AS_WRITTEN else fields
 
 
-def _rules_of(path: Path, language: str) -> Iterator[Found | ExpressionError]:
-    """The rules of a file, and the errors of what is not a rule. A file that is not one document is read by lines."""
+def _rules_of(files: list[Path], language: str) -> Iterator[Found | ExpressionError]:
+    """The rules of all files, whose documents may name each other, and the errors of what is not a rule."""
+    sources = [(place, one) for place, path in enumerate(files) for one in _documents_of(path, language)]
+    read = [one for _, one in sources if not isinstance(one, ExpressionError)]
+    linked = iter(dialect_named(language).linked(read))
+    for place, group in groupby(sources, itemgetter(0)):
+        documents = [one if isinstance(one, ExpressionError) else next(linked) for _, one in group]
+        found = [one for document in documents for one in _rules_in(document)]
+        is_file = str(files[place]) != STANDARD
+        if len(found) == 1 and isinstance(found[0], Found) and found[0].id is None and is_file:
+            found = [found[0]._replace(id=files[place].stem)]
+        yield from found
+
+
+def _rules_in(document: Any) -> Iterator[Found | ExpressionError]:
+    """The rules of a document; none of one that only serves others."""
+    if isinstance(document, ExpressionError):
+        yield document
+    elif document is not None:
+        yield from rules_in(document)
+
+
+def _documents_of(path: Path, language: str) -> Iterator[Any]:
+    """The documents of a file, and the errors of what is none. A file that is not one document is read by lines."""
+    dialect = dialect_named(language)
     text = sys.stdin.read() if str(path) == STANDARD else _text_of(path)
     try:
-        found = _documents(text, language)
+        yield from dialect.documents(text)
+        return
     except ExpressionError as error:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2 or path.suffix.lower() in _WHOLE:
             yield error
             return
-        for line in lines:
-            try:
-                yield from _documents(line, language)
-            except ExpressionError as inner:
-                yield inner
-        return
-    if len(found) == 1 and found[0].id is None and str(path) != STANDARD:
-        found = [found[0]._replace(id=path.stem)]
-    yield from found
-
-
-def _documents(text: str, language: str) -> list[Found]:
-    return [rule for document in dialect_named(language).documents(text) for rule in rules_in(document)]
+    for line in lines:
+        try:
+            yield from dialect.documents(line)
+        except ExpressionError as inner:
+            yield inner
 
 
 def _text_of(path: Path) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import tocsin
-from tocsin.language.dialects import sigma
 from tocsin.language.dialects.dialect import (
     VALUE,
     Wild,
@@ -18,6 +17,7 @@ from tocsin.language.dialects.dialect import (
     equal_ignoring_case,
     like_ignoring_case,
 )
+from tocsin.language.dialects.sigma import detections
 from tocsin.language.dialects.table import read_rule
 from tocsin.language.evaluate import evaluate
 from tocsin.language.rules import measure
@@ -43,7 +43,7 @@ def test_texts_of_a_field_are_one_set() -> None:
 def test_each_line_is_written_once(modifier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The work for a line is linear in its values."""
     values, plain = [f"value {number}" for number in range(300)], []
-    monkeypatch.setattr(sigma, "_plain", lambda value: plain.append(value) or str(value))
+    monkeypatch.setattr(detections, "_plain", lambda value: plain.append(value) or str(value))
 
     read = read_rule(_rule({f"Hash{modifier}": values}), "sigma")
 

@@ -1,6 +1,6 @@
 """Rules of other systems: EventBridge and others, read into the same tree as CQL2."""
 
-from tocsin.language.dialects.converting import FORMS, Found, convert, rules_in
+from tocsin.language.dialects.converting import FORMS, Found, convert, converted, rules_in
 from tocsin.language.dialects.table import (
     CQL2,
     DIALECTS,
@@ -24,6 +24,7 @@ __all__ = [
     "Read",
     "as_given",
     "convert",
+    "converted",
     "dialect_named",
     "is_tagged",
     "read_any",

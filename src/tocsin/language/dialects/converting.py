@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from tocsin.errors import InvalidInput
 from tocsin.language.canonical import to_text
 from tocsin.language.dialects.table import read_rule
 from tocsin.language.json_form import to_json
+from tocsin.language.operators.over_time import key_of
+from tocsin.model.expression import Call, Expression
 from tocsin.model.subscription import shown
 
 Form = Literal["cql2", "cql2-json"]
@@ -21,7 +23,7 @@ def convert(rule: Any, *, from_: str, to: Form = "cql2") -> Any:
     Parameters
     ----------
     rule : str, mapping or list
-        The rule, as text or decoded.
+        The rule, as text or decoded. Of Sigma, it may be a correlation and the rules to which it refers.
     from_ : str
         Its language: `eventbridge`, `sigma`, `mongodb`, `elasticsearch`, `jsonlogic`, `json-rules-engine` or
         `sql`.
@@ -31,7 +33,8 @@ def convert(rule: Any, *, from_: str, to: Form = "cql2") -> Any:
     Returns
     -------
     str or dict
-        The condition, with functions that are tocsin's own (docs/language.md).
+        The condition, with functions that are tocsin's own (docs/language.md). A correlation of Sigma becomes
+        `BY(key, condition)`.
 
     Raises
     ------
@@ -51,7 +54,22 @@ def convert(rule: Any, *, from_: str, to: Form = "cql2") -> Any:
     """
     if to not in FORMS:
         raise InvalidInput(f"to is {shown(to)}; give one of {', '.join(FORMS)}")
+    return _written(read_rule(rule, from_).tree, to)
+
+
+def converted(rule: Any, *, from_: str, to: Form = "cql2") -> dict[str, Any]:
+    """The fields of a subscription with a rule of another system: `where`, and `by` if the rule has a key of its own.
+
+    >>> converted({"state": ["running"]}, from_="eventbridge")
+    {'where': "SOME(state, SOME(element, element = 'running'))"}
+    """
     tree = read_rule(rule, from_).tree
+    key = key_of(tree)
+    condition = cast(Call, tree).arguments[-1] if key else tree
+    return {"where": _written(condition, to), **({"by": list(key)} if key else {})}
+
+
+def _written(tree: Expression, to: Form) -> Any:
     return to_text(tree) if to == "cql2" else to_json(tree)
 
 
@@ -97,7 +115,7 @@ def rules_in(document: Any) -> Iterator[Found]:
         if "conditions" in document and "event" in document:  # json-rules-engine
             yield Found(document, None if name is None else str(name), {"payload": document["event"]})
             return
-        if "detection" in document:  # Sigma
+        if "detection" in document or "correlation" in document:  # Sigma
             yield Found(document, str(document.get("title") if name is None else name))
             return
     yield Found(document)

@@ -42,8 +42,7 @@ from tocsin.model.subscription import shown
 
 Json: TypeAlias = Any
 _LONGEST_SHOWN: Final = 100
-_INNER_LISTS: Final = 1
-"""How many levels of lists within a list have values, in systems that index all values of a field."""
+_INNER_LISTS: Final = 1  # levels of lists within a list that have values, in systems that index all values of a field
 
 
 class Dialect:
@@ -60,11 +59,17 @@ class Dialect:
 
     def decode(self, rule: Json) -> Json:
         """A rule that came as text, decoded. Raises `ExpressionError`."""
-        return decoded_json(rule) if isinstance(rule, str) else rule
+        from tocsin.language.json_form import decode
+
+        return decode(rule) if isinstance(rule, str) else rule
 
     def documents(self, text: str) -> Iterable[Json]:
         """The documents of a file, each with a rule or several. Raises `ExpressionError`."""
         return [self.decode(text)]
+
+    def linked(self, documents: Sequence[Json]) -> Sequence[Json | None]:
+        """Documents with the others that they name in them; None for those that are only part of others."""
+        return documents
 
     def read(self, rule: Json, reader: Reader) -> Expression:
         """The condition of a decoded rule."""
@@ -390,9 +395,3 @@ def as_json(value: Json) -> str:
     """A part of a rule, as `explain` shows it."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
-
-
-def decoded_json(text: str) -> Json:
-    from tocsin.language.json_form import decode
-
-    return decode(text)

@@ -1,7 +1,6 @@
-"""Rules of Sigma, the format of detections in logs, read by pySigma.
+"""Detections of Sigma, which say what an event is like, read by pySigma.
 
-Strings are compared without case, and `*` and `?` are wildcards. `logsource` says which logs a rule is for; choose them
-before you match. A field that is a list has several values.
+Strings are compared without case, and `*` and `?` are wildcards. A field that is a list has several values.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from tocsin.errors import ExpressionError
 from tocsin.language.dialects.dialect import (
     IS_BOOLEAN,
     IS_NUMBER,
     VALUE,
-    Dialect,
     Json,
     Reader,
     Wild,
@@ -43,75 +41,12 @@ from tocsin.model.expression import (
 from tocsin.model.subscription import shown
 
 
-class Sigma(Dialect):
-    name, title = "sigma", "Sigma"
-    taken: ClassVar[Mapping[str, str]] = {
-        "field: text": "equal without case; * and ? are wildcards, as in LIKE",
-        "field: '3', field: 'true'": "also the number, or the boolean; with * at the ends, too",
-        "field: '*'": "a text, a number or a boolean",
-        "field: false": "the boolean, or its text",
-        "field: 4688": "the number, or its digits as a text",
-        "field: null": "absent or null",
-        "field: ''": "an empty text",
-        "field: [a, b]": "OR; AND with the modifier all",
-        "a list of maps": "OR",
-        "keywords": "ANY_ATTRIBUTE: some value of the event contains the text",
-        "contains, startswith, endswith": "LIKE",
-        "cased": "with case",
-        "re, i, m, s": "MATCHES",
-        "cidr": "IP_IN",
-        "lt, lte, gt, gte, neq": "a comparison with a number",
-        "exists": "whether there is a value",
-        "fieldref": "equal to the value of another field, where neither is a list; texts without case",
-        "windash, base64, base64offset, wide, utf16": "as pySigma expands them",
-        "hour": "HOUR, in UTC",
-        "expand": "OR of the values that the rule has for a placeholder under placeholders",
-        "1 of, all of, any of": "OR, AND of the detections that the pattern names",
-        "and, or, not": "AND, OR, NOT; NOT is TRUE without a value",
-    }
-    refused: ClassVar[Mapping[str, str]] = {
-        "expand": "the placeholder has no value; write placeholders: {name: [value]} in the rule",
-        "fieldref with startswith or endswith": "the pattern of a LIKE is a constant",
-        "minute": "tocsin has HOUR, WEEKDAY and DATE_OF",
-        "day": "tocsin has HOUR, WEEKDAY and DATE_OF",
-        "week": "tocsin has HOUR, WEEKDAY and DATE_OF",
-        "month": "tocsin has HOUR, WEEKDAY and DATE_OF",
-        "year": "tocsin has HOUR, WEEKDAY and DATE_OF",
-        "correlation": "it counts events; match its rules, and count the matches",
-        "filter": "it changes other rules; apply it with pySigma before",
-        "several conditions": "write a rule for each",
-    }
-
-    def decode(self, rule: Json) -> Json:
-        if not isinstance(rule, str):
-            return rule
-        documents = list(self.documents(rule))
-        if len(documents) != 1:
-            raise ExpressionError(f"a rule is one YAML document, not {len(documents)}")
-        return documents[0]
-
-    def documents(self, text: str) -> Iterable[Json]:
-        yaml = library("yaml", "sigma")
-        try:
-            return [one for one in yaml.load_all(text, _loader(yaml)) if one is not None]
-        except (yaml.YAMLError, UnicodeEncodeError) as error:
-            raise ExpressionError(f"this is not YAML: {' '.join(str(error).split())}") from None
-
-    def read(self, rule: Json, reader: Reader) -> Expression:
-        if not isinstance(rule, Mapping):
-            reader.fail(f"a rule is a map, not {shown(rule)}")
-        for name in ("correlation", "filter"):
-            if name in rule:
-                reader.refuse(name)
-        with reader.at("detection"):
-            detection, condition = _parsed(rule, reader)
-            lines = {id(value): line for one in detection.detections.values() for line, value in _lines_in(one)}
-            return _of_item(condition, lines, reader)
-
-
-def _loader(yaml: Any) -> Any:
-    """The safe loader in C, nine times as fast; the one in Python where PyYAML was built without it."""
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+def condition_of(rule: Mapping[str, Json], reader: Reader) -> Expression:
+    """The condition of a rule with a detection."""
+    with reader.at("detection"):
+        detection, condition = _parsed(rule, reader)
+        lines = {id(value): line for one in detection.detections.values() for line, value in _lines_in(one)}
+        return _of_item(condition, lines, reader)
 
 
 def _parsed(rule: Mapping[str, Json], reader: Reader) -> tuple[Any, Any]:
