@@ -293,7 +293,7 @@ def added(
 
     `keys` are the numbers of the key of each row.
     """
-    names = wanted.over_time[:]
+    names = wanted.over_time  # not copied, since there may be many; it only grows
     batch = replace(batch, remembers=True)
     if not names:
         return batch

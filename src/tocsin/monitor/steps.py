@@ -68,6 +68,7 @@ class Asking:
         self._vocabulary, self._is_of_subscriptions = vocabulary, is_of_subscriptions
         self._seen: dict[int, Mapping[str, Compared]] = {}  # what was taken over, by identity
         self._snapshots: Snapshots | None = None
+        self._numbers: dict[str, int] = {}  # of the terms, by the names of their values
         self.steps: dict[int, set[int]] = {}  # by term
         self.computed: set[int] = set()
         self.with_zeros: set[int] = set()  # terms of which a 0 may matter
@@ -100,7 +101,7 @@ class Asking:
                 f"{to_text(node)} grows all the time; a monitor needs to know the number that it reaches, as in "
                 f"{to_text(node)} >= 600, and a subscription computes with it or compares it with another value"
             )
-        term = self._vocabulary.number_of(node)
+        term = self._numbers[name] = self._vocabulary.number_of(node)
         self.steps.setdefault(term, set()).update(how.steps.tolist())
         if how.is_computed:
             self.computed.add(term)
@@ -112,14 +113,10 @@ class Asking:
         count = len(self._vocabulary.rows)
         plain, zero, zeros = np.full(count, -1, np.int64), np.full(count, -1, np.int64), []
         for place, name in enumerate(names):
-            reading = reading_of(name)
-            node = over_time_of(reading)
-            term = self._vocabulary.number_of(node)
-            if term >= len(plain):
-                plain, zero = (np.append(one, np.full(term + 1 - len(one), -1)) for one in (plain, zero))
-            if term not in self.steps:
-                continue  # no subscription of today
-            if reading.is_or_zero:
+            term = self._numbers.get(name)
+            if term is None:
+                continue  # that of a subscription which is gone
+            if reading_of(name).is_or_zero:
                 zero[term] = place
                 zeros.append((place, self._vocabulary.rows[term].key))
             else:

@@ -267,6 +267,7 @@ def is_count(node: Expression) -> bool:
     return isinstance(node, OverTime) and node.name in (COUNT, COUNT_DISTINCT)
 
 
+@lru_cache(1 << 14)
 def name_of(node: OverTime, *, or_zero: bool = False) -> str:
     """The name under which a monitor adds the value of a function; with `or_zero`, the one that has zeros, too."""
     return as_over_time(to_text(with_key(IsNull(node), node.by)), or_zero=or_zero)

@@ -15,9 +15,9 @@ AVG: Final = 3  # the same
 LEAST: Final = 4  # the same, of numbers that no later one undercuts
 GREATEST: Final = 5  # the same, of numbers that no later one exceeds
 PREVIOUS: Final = 6  # one entry: the type and payload of the value before the latest event, and of that in it
-SINCE: Final = 7  # one entry: an instant
+SINCE: Final = 7  # one entry: an instant, and when time changes the value next
 
-WIDTHS: Final = (1, 2, 2, 2, 2, 2, 4, 1)
+WIDTHS: Final = (1, 2, 2, 2, 2, 2, 4, 2)
 """Words of an entry, by kind."""
 
 # What time may change of a term's value that matters to somebody.
@@ -31,6 +31,8 @@ ALWAYS: Final = 1  # if it has one
 ABOVE: Final = 2  # if it is at least the least number that it is compared with
 
 NOBODY: Final = -1
+COLD: Final = -2
+"""In place of the next told cell: the cell is not among those that are told."""
 ABSENT: Final = 255
 """The type of no value."""
 ENDLESS: Final = np.int64(2**62)
@@ -40,8 +42,9 @@ ENDLESS: Final = np.int64(2**62)
 CELLS: Final = 0  # cells used so far
 FREE: Final = 1  # the first of the returned cells
 WORDS: Final = 2  # words used so far
-WAITING: Final = 3  # entries of the heap
+WAITING: Final = 3  # entries of the queue
 NEEDED: Final = 4  # words that the next event needs
+LIVING: Final = 5  # cells in use
 
 # Why a kernel stopped.
 DONE: Final = 0
@@ -68,24 +71,33 @@ class Terms(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Cells, one for each term and object that has a value. Entries of a cell are a ring of words."""
+    """Cells, one for each term and object that has a value. Entries of a cell are a ring of words.
+
+    A table of hashes finds the cell of a term and an object. An object has two structures of cells: a list of those
+    whose values are told, and a pairing heap by when time may change them. A cell is in one of the two at least.
+    """
 
     terms: Annotated[NDArray[np.int32], "cells"]
-    following: Annotated[NDArray[np.int32], "cells"]  # the next cell of the same object, or the next free one
+    objects: Annotated[NDArray[np.int32], "cells"]
     starts: Annotated[NDArray[np.int64], "cells"]  # of the ring, in `words`
     heads: Annotated[NDArray[np.int32], "cells"]  # the oldest entry
     counts: Annotated[NDArray[np.int32], "cells"]
     capacities: Annotated[NDArray[np.int32], "cells"]
-    due: Annotated[NDArray[np.int64], "cells"]  # when time alone may change what matters
+    told: Annotated[NDArray[np.int32], "cells"]  # the next cell of the object that is told; COLD if this one is not
+    due: Annotated[NDArray[np.int64], "cells"]  # no later than time may change what matters; ENDLESS outside the heap
+    child: Annotated[NDArray[np.int32], "cells"]  # the first cell below in the heap; of a free cell, the next free one
+    after: Annotated[NDArray[np.int32], "cells"]  # the next one beside it
+    before: Annotated[NDArray[np.int32], "cells"]  # the one beside it, or for the first the one above
+    slots: Annotated[NDArray[np.int32], "slots", NOBODY]  # the table of hashes: cells
     words: Annotated[NDArray[np.int64], "words"]
-    first: Annotated[NDArray[np.int32], "objects", NOBODY]  # the first cell of an object
+    first_told: Annotated[NDArray[np.int32], "objects", NOBODY]
+    told_count: Annotated[NDArray[np.int32], "objects"]
+    root: Annotated[NDArray[np.int32], "objects", NOBODY]  # of the object's heap
     latest: Annotated[NDArray[np.int64], "objects", NOBODY]  # the number of its latest event
-    next_due: Annotated[NDArray[np.int64], "objects", ENDLESS]  # the earliest of its cells
-    queued: Annotated[NDArray[np.int64], "objects", ENDLESS]  # its valid entry of the heap
-    heap_instants: Annotated[NDArray[np.int64], "waiting"]
-    heap_objects: Annotated[NDArray[np.int32], "waiting"]
+    queued: Annotated[NDArray[np.int64], "objects", ENDLESS]  # its valid entry in the queue
+    queue_instants: Annotated[NDArray[np.int64], "waiting"]  # a heap of objects by when they are due
+    queue_objects: Annotated[NDArray[np.int32], "waiting"]
     ends: Annotated[NDArray[np.int64], "8"]
-    hits: Annotated[NDArray[np.int32], "terms", NOBODY]  # the hit of each term, during an event
     limbs: Annotated[NDArray[np.int64], "72"]
 
 

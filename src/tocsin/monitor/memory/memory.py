@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.tables import new_table
-from tocsin.monitor.memory.kernels.passing import follow, forget, pass_object, pass_time, queue_all, repack
+from tocsin.monitor.memory.kernels.passing import follow, forget, pass_object, pass_time
+from tocsin.monitor.memory.kernels.queueing import enter_all, queue_all, repack
 from tocsin.monitor.memory.layouts import (
     CELLS,
     DONE,
     ENDLESS,
     FREE,
+    LIVING,
     MORE_CELLS,
     MORE_OUTPUT,
     MORE_WAITING,
@@ -31,6 +33,10 @@ from tocsin.monitor.memory.layouts import (
 
 _ROWS: Final = 4096
 _VALUES: Final = 1 << 15
+_OF_CELLS: Final = tuple(Memory._fields[: Memory._fields.index("slots")])
+"""The arrays with an entry for each cell."""
+_MOST_HITS: Final = 1024
+"""Room for so many new cells is made at once."""
 _FEWEST_ROWS: Final = 16
 _FEWEST_VALUES: Final = 512
 
@@ -56,14 +62,13 @@ class TermMemory:
 
     def __init__(self) -> None:
         self._terms = new_table(Terms, terms=0, steps=0)
-        self._memory = _new_memory(cells=64, words=256, objects=64, waiting=64, terms=0)
+        self._memory = _new_memory(cells=64, slots=128, words=256, objects=64, waiting=64)
         self.objects = 0
         self.is_whole = True
 
     def set_terms(self, terms: Terms) -> None:
         """Replace the terms: those that were known keep their numbers."""
-        hits = np.full(len(terms.kinds), NOBODY, np.int32)
-        self._terms, self._memory = terms, self._memory._replace(hits=hits)
+        self._terms = terms
 
     @property
     def terms(self) -> int:
@@ -73,12 +78,13 @@ class TermMemory:
     def have_objects(self, count: int) -> None:
         """Have room for the objects below a number."""
         memory = self._memory
-        if count > len(memory.first):
-            length = max(2 * len(memory.first), count)
+        if count > len(memory.root):
+            length = max(2 * len(memory.root), count)
             self._memory = memory._replace(
-                first=_longer(memory.first, length, NOBODY),
+                first_told=_longer(memory.first_told, length, NOBODY),
+                told_count=_longer(memory.told_count, length, 0),
+                root=_longer(memory.root, length, NOBODY),
                 latest=_longer(memory.latest, length, NOBODY),
-                next_due=_longer(memory.next_due, length, ENDLESS),
                 queued=_longer(memory.queued, length, ENDLESS),
             )
         self.objects = max(self.objects, count)
@@ -119,29 +125,28 @@ class TermMemory:
 
     def waits(self, objects: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether time alone may change something of each object."""
-        return self._memory.next_due[objects] < ENDLESS
+        waits: NDArray[np.bool_] = self._memory.root[objects] != NOBODY
+        return waits
 
     def cells_of(self, object: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """The terms of an object, each with its entries, the oldest first: (entries, words)."""
-        memory, cell = self._memory, int(self._memory.first[object]) if object < self.objects else NOBODY
-        while cell != NOBODY:
+        memory = self._memory
+        used = slice(0, int(memory.ends[CELLS]))
+        for cell in np.flatnonzero((memory.objects[used] == object) & (memory.counts[used] > 0)).tolist():
             term = int(memory.terms[cell])
             width, capacity = WIDTHS[self._terms.kinds[term]], int(memory.capacities[cell])
             places = (int(memory.heads[cell]) + np.arange(int(memory.counts[cell]))) % capacity
             start = int(memory.starts[cell])
             yield term, memory.words[start : start + width * capacity].reshape(capacity, width)[places]
-            cell = int(memory.following[cell])
 
     def sizes(self) -> dict[str, int]:
         """The bytes of its tables, and how many values live."""
-        memory, free, cell = self._memory, 0, int(self._memory.ends[FREE])
-        while cell != NOBODY:
-            free, cell = free + 1, int(memory.following[cell])
-        return {"bytes": sum(array.nbytes for array in memory), "values": int(memory.ends[CELLS]) - free}
+        memory = self._memory
+        return {"bytes": sum(array.nbytes for array in memory), "values": int(memory.ends[LIVING])}
 
     def next_due(self) -> int | None:
         """A lower bound of the next instant at which time alone may change something; None if there is none."""
-        return int(self._memory.heap_instants[0]) if self._memory.ends[WAITING] else None
+        return int(self._memory.queue_instants[0]) if self._memory.ends[WAITING] else None
 
     def _make_room(self, why: int, output: Output) -> Output:
         """Make the room that a kernel asked for: new tables first, which then replace the old ones."""
@@ -160,28 +165,38 @@ class TermMemory:
         return output
 
     def _more_cells(self) -> None:
+        """Room for half as many cells again, or a larger table of hashes, whichever is full."""
         memory = self._memory
-        length = max(2 * len(memory.terms), len(memory.terms) + 1024)
-        names = ("terms", "following", "starts", "heads", "counts", "capacities", "due")
-        self._memory = memory._replace(**{name: _longer(getattr(memory, name), length, 0) for name in names})
+        length = len(memory.terms)
+        if int(memory.ends[CELLS]) + _MOST_HITS > length:
+            length += length // 2 + _MOST_HITS
+        slots = len(memory.slots)
+        while 2 * slots < 3 * (int(memory.ends[LIVING]) + _MOST_HITS):
+            slots *= 2
+        grown = {name: _longer(getattr(memory, name), length, 0) for name in _OF_CELLS}
+        larger = memory._replace(**grown, slots=np.full(slots, NOBODY, np.int32))
+        enter_all(larger)
+        self._memory = larger
 
     def _more_words(self) -> None:
         """A new pool for all rings without gaps, with room for half as much again, and for what is needed."""
         memory, used = self._memory, int(self._memory.ends[CELLS])
-        kinds = np.array(WIDTHS)[self._terms.kinds[memory.terms[:used]]]
-        most = int((kinds * memory.capacities[:used]).sum())
+        living = memory.counts[:used] > 0
+        widths = np.array(WIDTHS)[self._terms.kinds[memory.terms[:used]]]
+        most = int((widths * memory.capacities[:used])[living].sum())
         words = most + most // 2 + int(memory.ends[NEEDED]) + 256
         packed = memory._replace(words=np.zeros(words, np.int64), starts=memory.starts.copy(), ends=memory.ends.copy())
-        repack(self._terms, memory, packed, self.objects)
+        repack(self._terms, memory, packed)
         self._memory = packed
 
     def _more_waiting(self) -> None:
-        """The heap anew, with one entry for each object that is due."""
+        """The queue anew, with one entry for each object that is due."""
         memory = self._memory
-        length = max(len(memory.heap_instants), 2 * int((memory.next_due[: self.objects] < ENDLESS).sum()) + 64)
+        waiting = int((memory.root[: self.objects] != NOBODY).sum())
+        length = max(len(memory.queue_instants), 2 * waiting + 64)
         anew = memory._replace(
-            heap_instants=np.zeros(length, np.int64),
-            heap_objects=np.zeros(length, np.int32),
+            queue_instants=np.zeros(length, np.int64),
+            queue_objects=np.zeros(length, np.int32),
             queued=memory.queued.copy(),
             ends=memory.ends.copy(),
         )

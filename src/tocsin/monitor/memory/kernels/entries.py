@@ -6,16 +6,11 @@ import numpy as np
 
 from tocsin.jit.decorators import inlined, inner
 from tocsin.monitor.memory.layouts import (
-    CELLS,
     COUNT,
     DISTINCT,
-    ENDLESS,
-    FREE,
     GREATEST,
     LEAST,
-    NOBODY,
     PREVIOUS,
-    SINCE,
     WORDS,
     Memory,
     Terms,
@@ -27,7 +22,7 @@ def width_of(kind: int) -> int:
     """How many words an entry has."""
     if kind == PREVIOUS:
         return 4
-    return 1 if kind == COUNT or kind == SINCE else 2
+    return 1 if kind == COUNT else 2
 
 
 @inlined
@@ -73,23 +68,6 @@ def grow(memory: Memory, cell: int, width: int) -> None:
             words[target + k] = words[source + k]
     memory.ends[WORDS] = start + width * capacity
     memory.starts[cell], memory.heads[cell], memory.capacities[cell] = start, 0, np.int32(capacity)
-
-
-@inner
-def new_cell(terms: Terms, memory: Memory, object: int, term: int) -> int:
-    """A cell without entries, with room for one; there must be a cell and words."""
-    cell = memory.ends[FREE]
-    if cell == NOBODY:
-        cell = memory.ends[CELLS]
-        memory.ends[CELLS] = cell + 1
-    else:
-        memory.ends[FREE] = memory.following[cell]
-    memory.terms[cell], memory.following[cell] = np.int32(term), memory.first[object]
-    memory.first[object] = np.int32(cell)
-    memory.starts[cell], memory.heads[cell] = memory.ends[WORDS], 0
-    memory.counts[cell], memory.capacities[cell], memory.due[cell] = 0, 1, ENDLESS
-    memory.ends[WORDS] += width_of(terms.kinds[term])
-    return cell
 
 
 @inner

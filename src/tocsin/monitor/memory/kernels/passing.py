@@ -11,15 +11,19 @@ from tocsin.jit.decorators import inlined, inner, kernel
 from tocsin.jit.views import viewed
 from tocsin.kernels import codes
 from tocsin.kernels.numbers import key_of_number
-from tocsin.monitor.memory.kernels.entries import larger, new_cell, put, slide, width_of
-from tocsin.monitor.memory.kernels.values import due_of, has_moved, place_among, value_of
+from tocsin.monitor.memory.kernels.entries import larger, put, slide, width_of
+from tocsin.monitor.memory.kernels.finding import find, free, new_cell, tell, tell_no_more, unlink
+from tocsin.monitor.memory.kernels.heaps import next_due, take_first, wait_until
+from tocsin.monitor.memory.kernels.queueing import leave_queue, queue
+from tocsin.monitor.memory.kernels.values import due_of, has_moved, next_meeting, place_among, value_of
 from tocsin.monitor.memory.layouts import (
     ABOVE,
     ABSENT,
     CELLS,
+    COLD,
     DONE,
     ENDLESS,
-    FREE,
+    LIVING,
     MORE_CELLS,
     MORE_OUTPUT,
     MORE_WAITING,
@@ -81,31 +85,31 @@ def pass_object(terms: Terms, memory: Memory, output: Output, object: int, until
 
 @inner
 def _pass_object(terms: Terms, memory: Memory, out: Output, object: int, until: int) -> int:
-    while memory.next_due[object] <= until:
+    while next_due(memory, object) <= until:
         if not _has_room(memory, out, object, 0):
             return MORE_OUTPUT
-        if memory.ends[WAITING] + 1 > len(memory.heap_instants):
+        if memory.ends[WAITING] + 1 > len(memory.queue_instants):
             return MORE_WAITING
-        _pass_one(terms, memory, out, object, memory.next_due[object])
+        _pass_one(terms, memory, out, object, next_due(memory, object))
     return DONE
 
 
 @inner
 def _pass_all(terms: Terms, memory: Memory, out: Output, until: int) -> int:
-    while memory.ends[WAITING] > 0 and memory.heap_instants[0] <= until:
-        object = np.int64(memory.heap_objects[0])
-        is_valid = memory.heap_instants[0] == memory.queued[object]
-        if is_valid and memory.next_due[object] == memory.queued[object]:
+    while memory.ends[WAITING] > 0 and memory.queue_instants[0] <= until:
+        object = np.int64(memory.queue_objects[0])
+        is_valid = memory.queue_instants[0] == memory.queued[object]
+        if is_valid and next_due(memory, object) == memory.queued[object]:
             if not _has_room(memory, out, object, 0):
                 return MORE_OUTPUT
-            _pop(memory)
+            leave_queue(memory)
             memory.queued[object] = ENDLESS
-            _pass_one(terms, memory, out, object, memory.next_due[object])
+            _pass_one(terms, memory, out, object, next_due(memory, object))
         else:
-            _pop(memory)
+            leave_queue(memory)
             if is_valid:
                 memory.queued[object] = ENDLESS
-                _wait(memory, object)
+                queue(memory, object)
     return DONE
 
 
@@ -113,48 +117,35 @@ def _pass_all(terms: Terms, memory: Memory, out: Output, until: int) -> int:
 def _pass_one(terms: Terms, memory: Memory, out: Output, object: int, instant: int) -> None:
     """Let time pass for an object up to its next due instant, and add a row if that changed what matters."""
     moved = False
-    cell = np.int64(memory.first[object])
-    while cell != NOBODY:
-        if memory.due[cell] <= instant:
-            term = np.int64(memory.terms[cell])
-            if terms.kinds[term] == SINCE:
-                moved = True
-            elif terms.moves[term] == NOTHING:
-                slide(terms, memory, cell, instant)
-            else:
-                kind, payload = value_of(terms, memory, cell, instant)
-                slide(terms, memory, cell, instant)
-                new_kind, new_payload = value_of(terms, memory, cell, instant)
-                moved |= has_moved(terms, term, kind, payload, new_kind, new_payload)
-        cell = np.int64(memory.following[cell])
+    while next_due(memory, object) <= instant:
+        cell = take_first(memory, object)
+        if due_of(terms, memory, cell) <= instant:
+            moved |= _change(terms, memory, cell, instant)
+        if memory.counts[cell] == 0:
+            tell_no_more(memory, cell)
+            free(memory, cell)
+        else:
+            wait_until(memory, cell, due_of(terms, memory, cell))
     if moved:
         row = _new_row(memory, out, object, instant, NOBODY)
         _emit(terms, memory, out, row, object, instant)
-    _settle(terms, memory, object, instant)
+    queue(memory, object)
 
 
 @inner
-def _settle(terms: Terms, memory: Memory, object: int, instant: int) -> None:
-    """Return empty cells, and note when the others are due."""
-    earliest, before = ENDLESS, np.int64(NOBODY)
-    cell = np.int64(memory.first[object])
-    while cell != NOBODY:
-        after = np.int64(memory.following[cell])
-        if memory.counts[cell] == 0:
-            if before == NOBODY:
-                memory.first[object] = np.int32(after)
-            else:
-                memory.following[before] = np.int32(after)
-            memory.following[cell] = np.int32(memory.ends[FREE])
-            memory.ends[FREE] = cell
-        else:
-            if memory.due[cell] <= instant:
-                memory.due[cell] = due_of(terms, memory, cell, instant)
-            earliest = min(earliest, memory.due[cell])
-            before = cell
-        cell = after
-    memory.next_due[object] = earliest
-    _wait(memory, object)
+def _change(terms: Terms, memory: Memory, cell: int, instant: int) -> bool:
+    """Bring a cell that is due to an instant; returns whether that changed what matters."""
+    term = np.int64(memory.terms[cell])
+    if terms.kinds[term] == SINCE:
+        memory.words[memory.starts[cell] + 1] = next_meeting(terms, memory, cell, instant)
+        return True
+    if terms.moves[term] == NOTHING:
+        slide(terms, memory, cell, instant)
+        return False
+    kind, payload = value_of(terms, memory, cell, instant)
+    slide(terms, memory, cell, instant)
+    new_kind, new_payload = value_of(terms, memory, cell, instant)
+    return has_moved(terms, term, kind, payload, new_kind, new_payload)
 
 
 @inner
@@ -162,26 +153,22 @@ def _room_for(terms: Terms, memory: Memory, visits: Visits, out: Output, visit: 
     """Whether there is room for all that a visit may add."""
     object = np.int64(visits.objects[visit])
     first, stop = visits.hit_starts[visit], visits.hit_starts[visit + 1]
-    if memory.ends[WAITING] + 1 > len(memory.heap_instants):
+    if memory.ends[WAITING] + 1 > len(memory.queue_instants):
         return MORE_WAITING
-    if memory.ends[CELLS] + (stop - first) > len(memory.terms):
+    new = stop - first
+    if memory.ends[CELLS] + new > len(memory.terms) or 3 * (memory.ends[LIVING] + new) > 2 * len(memory.slots):
         return MORE_CELLS
-    if not _has_room(memory, out, object, stop - first):
+    if not _has_room(memory, out, object, new):
         return MORE_OUTPUT
     needed = np.int64(0)
     for hit in range(first, stop):
         term = np.int64(visits.hits[hit])
-        memory.hits[term] = np.int32(hit)
-        needed += width_of(terms.kinds[term])
-    cell = np.int64(memory.first[object])
-    while cell != NOBODY:
-        term = np.int64(memory.terms[cell])
-        if memory.hits[term] != NOBODY and memory.counts[cell] == memory.capacities[cell]:
+        cell = find(memory, object, term)
+        if cell == NOBODY:
+            needed += width_of(terms.kinds[term])
+        elif memory.counts[cell] == memory.capacities[cell]:
             needed += width_of(terms.kinds[term]) * larger(np.int64(memory.capacities[cell]))
-        cell = np.int64(memory.following[cell])
     if memory.ends[WORDS] + needed > len(memory.words):
-        for hit in range(first, stop):
-            memory.hits[visits.hits[hit]] = NOBODY
         memory.ends[NEEDED] = needed
         return MORE_WORDS
     return DONE
@@ -192,56 +179,56 @@ def _take(terms: Terms, memory: Memory, visits: Visits, out: Output, visit: int)
     """Process one visit: windows include the event, then values are added to it, then it becomes an earlier one."""
     object, instant = np.int64(visits.objects[visit]), visits.instants[visit]
     memory.latest[object] = visits.events[visit]
-    cell = np.int64(memory.first[object])
-    while cell != NOBODY:
-        term = np.int64(memory.terms[cell])
-        if terms.kinds[term] < PREVIOUS:
-            slide(terms, memory, cell, instant)
-            hit = np.int64(memory.hits[term])
-            if hit != NOBODY:
-                put(terms, memory, cell, instant, visits.hit_payloads[hit])
-                memory.hits[term], memory.due[cell] = NOBODY, instant
-        elif terms.kinds[term] == PREVIOUS:
-            _let_stand(memory, cell)
-        cell = np.int64(memory.following[cell])
-    for hit in range(visits.hit_starts[visit], visits.hit_starts[visit + 1]):
+    _let_all_stand(terms, memory, object)
+    first, stop = visits.hit_starts[visit], visits.hit_starts[visit + 1]
+    for hit in range(first, stop):
         term = np.int64(visits.hits[hit])
-        if memory.hits[term] != NOBODY and terms.kinds[term] < PREVIOUS:
-            cell = new_cell(terms, memory, object, term)
+        if terms.kinds[term] < PREVIOUS:
+            cell = _found(terms, memory, object, term)
+            slide(terms, memory, cell, instant)
             put(terms, memory, cell, instant, visits.hit_payloads[hit])
-            memory.hits[term], memory.due[cell] = NOBODY, instant
+            wait_until(memory, cell, due_of(terms, memory, cell))
+            if terms.emits[term] != NEVER and _is_told(terms, memory, cell, instant):
+                tell(memory, cell)
     row = _new_row(memory, out, object, instant, visit)
     _emit(terms, memory, out, row, object, instant)
-    _remember(terms, memory, visits, visit)
-    _settle(terms, memory, object, instant)
+    for hit in range(first, stop):
+        term = np.int64(visits.hits[hit])
+        if terms.kinds[term] >= PREVIOUS:
+            cell = _found(terms, memory, object, term)
+            _note(terms, memory, visits, cell, hit, instant)
+            wait_until(memory, cell, due_of(terms, memory, cell))
+            tell(memory, cell)
+    queue(memory, object)
 
 
 @inlined
-def _let_stand(memory: Memory, cell: int) -> None:
-    """Make the value of the latest event that of an earlier one, as another event comes."""
-    start, words = memory.starts[cell], memory.words
-    if words[start + 2] != ABSENT:
-        words[start], words[start + 1], words[start + 2] = words[start + 2], words[start + 3], ABSENT
+def _found(terms: Terms, memory: Memory, object: int, term: int) -> int:
+    """The cell of a term and an object, which may be new."""
+    cell = find(memory, object, term)
+    return new_cell(terms, memory, object, term) if cell == NOBODY else cell
+
+
+@inlined
+def _is_told(terms: Terms, memory: Memory, cell: int, instant: int) -> bool:
+    """Whether the value of a cell can make anything TRUE."""
+    term = np.int64(memory.terms[cell])
+    if terms.emits[term] != ABOVE:
+        return True
+    kind, payload = value_of(terms, memory, cell, instant)
+    return kind != ABSENT and place_among(terms, term, payload) > 0
 
 
 @inner
-def _remember(terms: Terms, memory: Memory, visits: Visits, visit: int) -> None:
-    """Make an event the latest one for PREVIOUS and SINCE."""
-    object, instant = np.int64(visits.objects[visit]), visits.instants[visit]
-    cell = np.int64(memory.first[object])
+def _let_all_stand(terms: Terms, memory: Memory, object: int) -> None:
+    """Make the values of the latest event those of an earlier one, as another event comes."""
+    words, cell = memory.words, np.int64(memory.first_told[object])
     while cell != NOBODY:
-        term = np.int64(memory.terms[cell])
-        hit = np.int64(memory.hits[term])
-        if hit != NOBODY:
-            _note(terms, memory, visits, cell, hit, instant)
-            memory.hits[term] = NOBODY
-        cell = np.int64(memory.following[cell])
-    for hit in range(visits.hit_starts[visit], visits.hit_starts[visit + 1]):
-        term = np.int64(visits.hits[hit])
-        if memory.hits[term] != NOBODY:
-            cell = new_cell(terms, memory, object, term)
-            _note(terms, memory, visits, cell, hit, instant)
-            memory.hits[term] = NOBODY
+        if terms.kinds[memory.terms[cell]] == PREVIOUS:
+            start = memory.starts[cell]
+            if words[start + 2] != ABSENT:
+                words[start], words[start + 1], words[start + 2] = words[start + 2], words[start + 3], ABSENT
+        cell = np.int64(memory.told[cell])
 
 
 @inner
@@ -256,28 +243,22 @@ def _note(terms: Terms, memory: Memory, visits: Visits, cell: int, hit: int, ins
         return
     kind, payload = value_of(terms, memory, cell, instant)
     memory.counts[cell] = 1
-    memory.words[start] = instant
+    memory.words[start], memory.words[start + 1] = instant, ENDLESS
     if terms.moves[term] == NOTHING:
         return
-    soon = key_of_number(1e-6)
-    if has_moved(terms, term, kind, payload, np.int64(codes.NUMBER), soon):
-        memory.due[cell] = instant + 1
+    if has_moved(terms, term, kind, payload, np.int64(codes.NUMBER), key_of_number(1e-6)):
+        memory.words[start + 1] = instant + 1
     else:
-        memory.due[cell] = due_of(terms, memory, cell, instant + 1)
+        memory.words[start + 1] = next_meeting(terms, memory, cell, instant + 1)
 
 
 @inlined
 def _has_room(memory: Memory, out: Output, object: int, more: int) -> bool:
-    """Whether there is room for a row with all values of an object, and some more."""
+    """Whether there is room for a row with all values of an object that are told, and some more."""
     rows = out.used[0]
     if rows >= len(out.objects):
         return False
-    values = more
-    cell = np.int64(memory.first[object])
-    while cell != NOBODY:
-        values += 1
-        cell = np.int64(memory.following[cell])
-    return out.starts[rows] + values <= len(out.terms)
+    return out.starts[rows] + np.int64(memory.told_count[object]) + more <= len(out.terms)
 
 
 @inlined
@@ -291,99 +272,36 @@ def _new_row(memory: Memory, out: Output, object: int, instant: int, visit: int)
 
 @inner
 def _emit(terms: Terms, memory: Memory, out: Output, row: int, object: int, instant: int) -> None:
-    """Add the values of an object's terms to a row."""
+    """Add the values of an object's terms to a row. Counts that are too low to be told are told no more."""
     at = out.starts[row]
-    cell = np.int64(memory.first[object])
+    cell, before = np.int64(memory.first_told[object]), np.int64(NOBODY)
     while cell != NOBODY:
-        term = np.int64(memory.terms[cell])
-        if terms.emits[term] != NEVER:
-            if terms.kinds[term] < PREVIOUS:
-                slide(terms, memory, cell, instant)
-            kind, payload = value_of(terms, memory, cell, instant)
-            is_told = terms.emits[term] != ABOVE or place_among(terms, term, payload) > 0
-            if kind != np.int64(ABSENT) and is_told:
+        after, term = np.int64(memory.told[cell]), np.int64(memory.terms[cell])
+        if terms.kinds[term] < PREVIOUS:
+            slide(terms, memory, cell, instant)
+        kind, payload = value_of(terms, memory, cell, instant)
+        if terms.emits[term] == ABOVE and (kind == ABSENT or place_among(terms, term, payload) == 0):
+            unlink(memory, object, before, cell)
+        else:
+            if kind != ABSENT:
                 out.terms[at], out.types[at], out.payloads[at] = np.int32(term), np.uint8(kind), payload
                 at += 1
-        cell = np.int64(memory.following[cell])
+            before = cell
+        cell = after
     out.starts[row + 1] = at
-
-
-# ---- the heap of objects, by when they are due
-
-
-@inner
-def _wait(memory: Memory, object: int) -> None:
-    """Enter an object into the heap if it is due before its entry there. There is room: see `_room_for`."""
-    due = memory.next_due[object]
-    if due >= memory.queued[object] or due == ENDLESS:
-        return
-    instants, objects = memory.heap_instants, memory.heap_objects
-    at = memory.ends[WAITING]
-    memory.ends[WAITING] = at + 1
-    memory.queued[object] = due
-    while at > 0:
-        above = (at - 1) // 2
-        if instants[above] <= due:
-            break
-        instants[at], objects[at] = instants[above], objects[above]
-        at = above
-    instants[at], objects[at] = due, np.int32(object)
-
-
-@inner
-def _pop(memory: Memory) -> None:
-    """Remove the first entry of the heap."""
-    instants, objects = memory.heap_instants, memory.heap_objects
-    last = memory.ends[WAITING] - 1
-    memory.ends[WAITING] = last
-    instant, object = instants[last], objects[last]
-    at = np.int64(0)
-    while 2 * at + 1 < last:
-        below = 2 * at + 1
-        if below + 1 < last and instants[below + 1] < instants[below]:
-            below += 1
-        if instants[below] >= instant:
-            break
-        instants[at], objects[at] = instants[below], objects[below]
-        at = below
-    instants[at], objects[at] = instant, object
-
-
-@kernel
-def queue_all(memory: Memory, objects: int) -> None:
-    """Fill an empty heap with all objects that are due."""
-    view = viewed(memory)
-    for object in range(objects):
-        view.queued[object] = ENDLESS
-        _wait(view, object)
 
 
 @kernel
 def forget(memory: Memory, object: int) -> None:
     """Return all cells of an object."""
     view = viewed(memory)
-    cell = np.int64(view.first[object])
+    while view.root[object] != NOBODY:
+        cell = take_first(view, object)
+        if view.told[cell] == COLD:
+            free(view, cell)
+    cell = np.int64(view.first_told[object])
     while cell != NOBODY:
-        after = np.int64(view.following[cell])
-        view.following[cell] = np.int32(view.ends[FREE])
-        view.ends[FREE] = cell
+        after = np.int64(view.told[cell])
+        free(view, cell)
         cell = after
-    view.first[object], view.next_due[object], view.queued[object] = NOBODY, ENDLESS, ENDLESS
-
-
-@kernel
-def repack(terms: Terms, memory: Memory, packed: Memory, objects: int) -> None:
-    """Copy the rings of all cells into the words of `packed`, one behind the other."""
-    terms_view, view, target = viewed(terms), viewed(memory), viewed(packed)
-    end = np.int64(0)
-    for object in range(objects):
-        cell = np.int64(view.first[object])
-        while cell != NOBODY:
-            length = width_of(terms_view.kinds[view.terms[cell]]) * np.int64(view.capacities[cell])
-            start = view.starts[cell]
-            for i in range(length):
-                target.words[end + i] = view.words[start + i]
-            target.starts[cell] = end
-            end += length
-            cell = np.int64(view.following[cell])
-    target.ends[WORDS] = end
+    view.first_told[object], view.told_count[object], view.queued[object] = NOBODY, 0, ENDLESS

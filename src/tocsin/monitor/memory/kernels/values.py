@@ -81,14 +81,14 @@ def has_moved(terms: Terms, term: int, kind: int, payload: int, new_kind: int, n
 
 
 @inner
-def due_of(terms: Terms, memory: Memory, cell: int, instant: int) -> int:
-    """The first instant after this one at which time may change what matters, or empties the cell."""
+def due_of(terms: Terms, memory: Memory, cell: int) -> int:
+    """The next instant at which time may change what matters, or empties the cell."""
     term = memory.terms[cell]
     kind, count, moves = terms.kinds[term], np.int64(memory.counts[cell]), terms.moves[term]
     if kind == PREVIOUS or count == 0:
         return ENDLESS
     if kind == SINCE:
-        return ENDLESS if moves == NOTHING else _next_meeting(terms, memory, cell, instant)
+        return ENDLESS if moves == NOTHING else memory.words[memory.starts[cell] + 1]
     width, leaves = width_of(kind), terms.spans[term] + 1
     last = memory.words[place_of(memory, cell, width, count - 1)] + leaves
     if moves == NOTHING:
@@ -107,8 +107,8 @@ def due_of(terms: Terms, memory: Memory, cell: int, instant: int) -> int:
 
 
 @inner
-def _next_meeting(terms: Terms, memory: Memory, cell: int, instant: int) -> int:
-    """When the time since an event reaches the next step."""
+def next_meeting(terms: Terms, memory: Memory, cell: int, instant: int) -> int:
+    """When the time since an event reaches the next step, after an instant."""
     term = memory.terms[cell]
     begun = memory.words[memory.starts[cell]]
     reached = place_among(terms, term, key_of_number((instant - begun) / _SECOND))
