@@ -41,6 +41,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], tuple[Any, ...]]] = {
     "durable": lambda given: (given.subscriptions,),
     "paths": lambda given: (min(given.subscriptions, 100_000),),
     "saved_searches": lambda given: (min(given.subscriptions, 100_000),),
+    "monitor": lambda given: (given.subscriptions, given.size),
     "rules": lambda given: (),
     "bulk": lambda given: (given.subscriptions,),
     "service": lambda given: (given.subscriptions,),
@@ -67,7 +68,7 @@ def _given() -> argparse.Namespace:
     counts: list[tuple[str, int, str]] = [
         ("--subscriptions", 1_000_000, "the number of subscriptions"),
         ("--events", 16_384, "the events in a batch, 64 to 16384"),
-        ("--size", 100_000, "b5, b5_long, b5_policies, window_spark: the messages in the window"),
+        ("--size", 100_000, "b5, b5_long, b5_policies, window_spark: the messages in the window; monitor: the events"),
         ("--times", 3, "--against: the turns of each version"),
     ]
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")

@@ -16,6 +16,7 @@ from benchmarks.rows import Row
 
 QUICK = ("b1", "b2", "b5", "patterns", "public", "ranked")
 LONG = (
+    "monitor",
     *("b1_ranked", "b4", "b4_large", "b5_long", "b5_policies", "bulk", "changes", "dense", "durable"),
     *("ir_tree", "paths", "placement", "rules", "threads"),
 )
