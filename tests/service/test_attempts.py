@@ -14,7 +14,7 @@ import tocsin
 from tests.service.receivers import Clock, Reply, dead_letters, hook, letters, publish, receiver, shown
 from tests.service.served import Served, served
 from tests.waiting import HANG_S, awaited
-from tocsin.service.webhooks import attempts as log
+from tocsin.service.deliver import attempts as log
 
 PATH = "/v1/destinations/w"
 
@@ -154,7 +154,7 @@ def test_only_webhooks_have_them(server: Served) -> None:
         server.client.post("/v1/destinations/d/test"),
         server.client.get("/v1/destinations/d/attempts"),
     ):
-        assert answer.status_code == 409 and "only a webhook" in answer.json()["detail"]
+        assert answer.status_code == 409 and "clients read it" in answer.json()["detail"]
     assert server.client.get("/v1/destinations/none/attempts").status_code == 404
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from tocsin.client.streams import Following
 from tocsin.service.clock import Moment
+from tocsin.service.deliver.schedule import TRIES, Health, asked_ms, delay_ms
 from tocsin.service.directory import Route
 from tocsin.service.limits import Limits
 from tocsin.service.problems import Problem
 from tocsin.service.quotas import Quotas, require_cheap, require_small
 from tocsin.service.throttles import SCHEMA, put_told, read_told
-from tocsin.service.webhooks.schedule import TRIES, Health, asked_ms, delay_ms
 
 DAY_MS: Final = 86_400_000
 NOW: Final = 1_700_000_000_000

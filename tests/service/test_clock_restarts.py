@@ -110,7 +110,7 @@ def test_an_endpoint_is_not_given_up_for_a_wrong_clock(
     tmp_path: Path, ahead_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An endpoint fails for a while, and is not disabled because clocks say that it was days."""
-    monkeypatch.setattr("tocsin.service.webhooks.schedule._DELAYS_S", (0.1,))
+    monkeypatch.setattr("tocsin.service.deliver.schedule._DELAYS_S", (0.1,))
     with receiver(lambda posted: Reply(503)) as endpoint:
         with served(tmp_path) as server:
             hook(server, endpoint.url, max_attempts=100)

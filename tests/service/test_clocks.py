@@ -20,10 +20,10 @@ from tests.service.windowed import BOUNDS
 from tests.waiting import awaited
 from tocsin.service import retention
 from tocsin.service.clock import JUMP_MS, Clock, Moment
+from tocsin.service.deliver.letters import Letter
+from tocsin.service.deliver.schedule import Health
 from tocsin.service.limits import Limits
 from tocsin.service.times import time_text
-from tocsin.service.webhooks.letters import Letter
-from tocsin.service.webhooks.schedule import Health
 
 HOUR, DAY = 3600.0, 86_400.0
 TIMES = st.integers(0, 1 << 42)
@@ -187,7 +187,7 @@ def test_a_throttle_goes_on_after_a_clock_that_was_ahead(tmp_path: Path, made: C
 def test_a_webhook_that_failed_while_the_clock_was_ahead_is_tried_again(
     tmp_path: Path, order: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tocsin.service.webhooks.schedule._DELAYS_S", (0.3,))
+    monkeypatch.setattr("tocsin.service.deliver.schedule._DELAYS_S", (0.3,))
     with receiver(lambda posted: Reply(500)) as one:
         with served(tmp_path) as server:
             wall = Wall(server)
@@ -231,7 +231,7 @@ def test_an_old_secret_does_not_outlive_the_longest_rotation(tmp_path: Path) -> 
             wall.set(400 * DAY)
             assert server.client.post("/v1/destinations/w/rotate-secret", json={}).status_code == 200
         with served(tmp_path) as server:
-            old = server.service.webhooks.known[1].secrets[1].until
+            old = server.service.outlets.known[1].secrets[1].until
             assert old is not None and old <= (time.time() + 30 * DAY) * 1000
 
 

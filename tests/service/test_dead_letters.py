@@ -14,9 +14,9 @@ from tests.service.served import Served, served
 from tests.waiting import awaited
 from tocsin.errors import StoreError
 from tocsin.service import retention
+from tocsin.service.deliver import sender
+from tocsin.service.deliver.recording import Record
 from tocsin.service.service import Limits
-from tocsin.service.webhooks import sender
-from tocsin.service.webhooks.recording import Record
 
 PATH = "/v1/destinations/w"
 PAUSED = "2999-01-01T00:00:00Z"

@@ -17,8 +17,8 @@ from tests.service.receivers import hook, publish, receiver
 from tests.service.served import served
 from tests.waiting import HANG_S
 from tocsin.errors import InvalidInput, StoreError
-from tocsin.service.webhooks.encryption import Keys, read_keys
-from tocsin.service.webhooks.signing import Secret, new_secret
+from tocsin.service.deliver.encryption import Keys, read_keys
+from tocsin.service.deliver.webhook.signing import Secret, new_secret
 
 pytest.importorskip("cryptography", reason="it is of the extra `service`, and encrypts")
 
@@ -65,7 +65,7 @@ def test_keys_are_rotated_when_the_server_starts(tmp_path: Path) -> None:
     seen = []
     for keys in (KEYS[:1], [KEYS[1], KEYS[0]], [KEYS[1]], [KEYS[2], KEYS[1], KEYS[0]], [KEYS[2]]):
         with served(tmp_path, options=options(*keys)) as server:
-            (webhook,) = server.service.webhooks.known.values()
+            (webhook,) = server.service.outlets.known.values()
             assert webhook.secrets == (Secret(SECRET),)
         seen.append(stored(tmp_path)[0])
 

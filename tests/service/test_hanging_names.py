@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.waiting import HANG_S
-from tocsin.service.webhooks.resolver import Resolver, Unreachable
-from tocsin.service.webhooks.urls import parsed_url
+from tocsin.service.deliver.resolver import Resolver, Unreachable
+from tocsin.service.deliver.webhook.urls import parsed_url
 
 ADDRESS = [(2, 1, 6, "", ("93.184.216.34", 0))]
 GOOD = parsed_url("http://good.example/")
@@ -124,8 +124,8 @@ def test_a_failure_is_told_to_all_and_not_remembered() -> None:
 def test_a_process_ends_while_look_ups_hang() -> None:
     program = """
 import asyncio, threading, time
-from tocsin.service.webhooks.resolver import Resolver
-from tocsin.service.webhooks.urls import parsed_url
+from tocsin.service.deliver.resolver import Resolver
+from tocsin.service.deliver.webhook.urls import parsed_url
 
 begun = threading.Semaphore(0)
 

@@ -84,7 +84,7 @@ def test_no_part_of_a_service_keeps_an_old_limit(server: Served) -> None:
     service.limit(limits)
     used = {
         "bodies_bytes": service.room.most, "answers_bytes": service.answer_room.most,
-        "outbox": service.webhooks.most, "outbox_bytes": service.webhooks.most_bytes,
+        "outbox": service.outlets.most, "outbox_bytes": service.outlets.most_bytes,
         "window_bytes": service.windows.most_bytes, "window_messages": service.windows._host.most_messages(),
     }  # fmt: skip
     assert service.limits == service.quotas._limits == limits

@@ -34,7 +34,7 @@ def failing() -> Iterator[Receiver]:
 
 
 def waiting(server: Served) -> tuple[int, int]:
-    (webhook,) = server.service.webhooks.known.values()
+    (webhook,) = server.service.outlets.known.values()
     return webhook.waiting, webhook.waiting_bytes
 
 

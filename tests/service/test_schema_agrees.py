@@ -24,10 +24,10 @@ from tests.service.test_stored_values import fill
 from tests.sizes import sized
 from tocsin.service import openapi
 from tocsin.service.app import CALLS
+from tocsin.service.deliver.webhook.signing import SECRET_PATTERN, checked_secret
+from tocsin.service.deliver.webhook.urls import URL_LENGTH, URL_PATTERN, parsed_url
 from tocsin.service.limits import Limits
 from tocsin.service.problems import Problem
-from tocsin.service.webhooks.signing import SECRET_PATTERN, checked_secret
-from tocsin.service.webhooks.urls import URL_LENGTH, URL_PATTERN, parsed_url
 
 DOCUMENT: Final = openapi.document(CALLS)
 VALUES: Final = (

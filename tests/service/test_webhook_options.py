@@ -11,7 +11,7 @@ from standardwebhooks import Webhook
 from tests.service.receivers import Clock, Reply, hook, publish, receiver, shown
 from tests.service.served import Served
 from tests.waiting import awaited
-from tocsin.service.kinds import checked_options
+from tocsin.service.deliver.kinds import checked_options
 from tocsin.service.problems import Problem
 
 PATH = "/v1/destinations/w"

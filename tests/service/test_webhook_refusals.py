@@ -23,7 +23,7 @@ from tests.service.receivers import (
 )
 from tests.service.served import Served, served
 from tests.waiting import awaited
-from tocsin.service.webhooks.schedule import TRIES
+from tocsin.service.deliver.schedule import TRIES
 
 
 def poisoned(reply: Reply | None, *numbers: int) -> Any:

@@ -12,12 +12,12 @@ import certifi
 import pytest
 
 from tests.service.receivers import receiver
+from tocsin.service.deliver.addresses import refusal
+from tocsin.service.deliver.resolver import Resolver, Unreachable
+from tocsin.service.deliver.webhook import endpoint
+from tocsin.service.deliver.webhook.endpoint import Endpoint
+from tocsin.service.deliver.webhook.urls import checked_url, parsed_url
 from tocsin.service.problems import Problem
-from tocsin.service.webhooks import endpoint
-from tocsin.service.webhooks.addresses import refusal
-from tocsin.service.webhooks.endpoint import Endpoint
-from tocsin.service.webhooks.resolver import Resolver, Unreachable
-from tocsin.service.webhooks.urls import checked_url, parsed_url
 
 CERTIFICATE = Path(__file__).parent / "data" / "hook.example.pem"
 

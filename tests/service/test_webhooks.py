@@ -211,7 +211,7 @@ def test_one_that_fails_for_five_days_is_disabled(server: Served) -> None:
 
 
 def test_a_slow_endpoint_is_given_up(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tocsin.service.webhooks.endpoint.TIMEOUT_S", 0.3)
+    monkeypatch.setattr("tocsin.service.deliver.webhook.endpoint.TIMEOUT_S", 0.3)
     with receiver(lambda posted: Reply(after_s=1)) as one:
         hook(server, one.url)
         publish(server, 1)

@@ -126,8 +126,8 @@ def run(given: argparse.Namespace) -> int:
 def _serve(given: argparse.Namespace) -> int:
     with needing("service"):
         from tocsin.service import logs
+        from tocsin.service.deliver.encryption import read_keys
         from tocsin.service.serving import Options, Server, serve
-        from tocsin.service.webhooks.encryption import read_keys
     logs.configure(given.log_format, access=bool(given.access_log))
     set_here = {one.key: value for one in SETTINGS if (value := getattr(given, one.key)) is not None}
     limits = read_limits(None, set_here) if given.limits is None else LiveLimits(Path(given.limits), set_here)

@@ -24,10 +24,10 @@ from tocsin.service.calls import (
     operations,
     regions,
     removing,
+    sending,
     sessions,
     streams,
     subscriptions,
-    webhooks,
     windows,
 )
 from tocsin.service.console import files
@@ -45,7 +45,7 @@ _OF_RESOURCES: Final[Sequence[Call]] = (
     *destinations.CALLS,
     *deliveries.CALLS,
     *streams.CALLS,
-    *webhooks.CALLS,
+    *sending.CALLS,
     *windows.CALLS,
     *interests.CALLS,
     *fences.CALLS,

@@ -15,13 +15,13 @@ from urllib.parse import unquote
 
 from tocsin.client.calls import path_part
 from tocsin.model.subscription import SubscriptionId
+from tocsin.service.deliver.attempts import Attempt, attempts_before
+from tocsin.service.deliver.letters import Letter
+from tocsin.service.deliver.registry import Outlet
+from tocsin.service.deliver.verdict import DELIVERED
 from tocsin.service.directory import Destination, Route
 from tocsin.service.fragments import quoted_id
 from tocsin.service.times import milliseconds_of, now_ms, time_text
-from tocsin.service.webhooks.attempts import Attempt, attempts_before
-from tocsin.service.webhooks.letters import Letter
-from tocsin.service.webhooks.registry import Webhook
-from tocsin.service.webhooks.verdict import DELIVERED
 
 DEAD, WAITING, GONE = "dead-letter", "waiting", "destination-deleted"
 NO_MATCH, NO_CHANGE, NOWHERE = "no-match", "no-change", "no-destination"
@@ -202,20 +202,20 @@ def _deleted(connection: sqlite3.Connection, id: SubscriptionId) -> Changed | No
     return None
 
 
-def of_delivery(sent: Sent, target: Destination | None, webhook: Webhook | None) -> Outcome:
+def of_delivery(sent: Sent, target: Destination | None, outlet: Outlet | None) -> Outcome:
     """What became of a delivery. `target` is None if the destination was deleted."""
     if target is None:
         return Outcome(GONE, "it was delivered to a destination that was deleted since")
     name = f"delivery {sent.sequence} of {target.id}"
-    if webhook is not None:
-        return _posted(sent, target, webhook, name)
+    if outlet is not None:
+        return _posted(sent, target, outlet, name)
     if sent.sequence <= target.acknowledged:
         return Outcome(DELIVERED, f"a client acknowledged {name}")
     return Outcome(WAITING, f"no client acknowledged {name} so far; the cursor is {target.acknowledged}")
 
 
-def _posted(sent: Sent, target: Destination, webhook: Webhook, name: str) -> Outcome:
-    """The outcome of a delivery of a webhook."""
+def _posted(sent: Sent, target: Destination, outlet: Outlet, name: str) -> Outcome:
+    """The outcome of a delivery that the service sends."""
     letter, attempt = sent.letter, sent.attempt
     if letter is not None and letter.dead:
         tries = f"after {_attempts(letter)}" if letter.attempts else "without an attempt"
@@ -224,15 +224,15 @@ def _posted(sent: Sent, target: Destination, webhook: Webhook, name: str) -> Out
         return Outcome(DELIVERED, f"the endpoint took {name} at {time_text(attempt.time)} with HTTP {attempt.status}")
     if letter is None and sent.sequence <= target.acknowledged:
         return Outcome(DELIVERED, f"the endpoint took {name}; the attempt is not in the log any more")
-    if webhook.health.disabled is not None:
-        return Outcome(WAITING, f"{name} waits: the webhook is disabled since {time_text(webhook.health.disabled)}")
+    if outlet.health.disabled is not None:
+        return Outcome(WAITING, f"{name} waits: the outlet is disabled since {time_text(outlet.health.disabled)}")
     if letter is not None:
         again = f"and is sent again at {time_text(letter.due)}"
         return Outcome(WAITING, f"{name} failed after {_attempts(letter)} ({letter.reason}), {again}")
     paused = target.options.get("paused_until")
     if paused is not None and milliseconds_of(paused) > now_ms():
         return Outcome(WAITING, f"{name} waits: the destination is paused until {paused}")
-    next_try = "" if webhook.next_try is None else f"; the next request is due at {time_text(webhook.next_try)}"
+    next_try = "" if outlet.next_try is None else f"; the next request is due at {time_text(outlet.next_try)}"
     return Outcome(WAITING, f"{name} waits for {sent.sequence - 1 - target.acknowledged} before it{next_try}")
 
 

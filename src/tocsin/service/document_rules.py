@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tocsin.model.fence import SPAN_PATTERN
-from tocsin.service.webhooks.signing import SECRET_PATTERN
-from tocsin.service.webhooks.urls import URL_LENGTH, URL_PATTERN
+from tocsin.service.deliver.webhook.signing import SECRET_PATTERN
+from tocsin.service.deliver.webhook.urls import URL_LENGTH, URL_PATTERN
 
 Schema = Mapping[str, Any]
 _YEAR_S: Final = 366 * 86_400

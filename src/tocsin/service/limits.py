@@ -53,7 +53,7 @@ class Limits(NamedTuple):
     window_bytes: float = 2 << 30  # in memory: of the subscriptions of all windows, and as many of their messages
     fences: float = 20
     fence_objects: float = 1_000_000
-    outbox: float = 1_000_000  # deliveries that wait for a webhook
+    outbox: float = 1_000_000  # deliveries that wait for a destination
     outbox_bytes: float = 1 << 30
 
 
@@ -107,7 +107,7 @@ SETTINGS: Final = (
     ),
     Setting("fences", "fences", 1, "how many fences there are", 0),
     Setting("fence_objects", "fence_objects", 1, "how many objects one fence follows"),
-    Setting("outbox", "outbox", 1, "how many deliveries wait for a webhook, before further ones are dead letters"),
+    Setting("outbox", "outbox", 1, "how many deliveries wait for a destination, before further ones are dead letters"),
     Setting("outbox_mb", "outbox_bytes", 1 << 20, "the same in megabytes", 0.001),
     Setting("store_gb", "store_bytes", 1 << 30, "the size of the store from which nothing more is taken", 0.001),
 )

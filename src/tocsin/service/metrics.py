@@ -111,7 +111,7 @@ class Metrics:
             refused.add_metric([limit], count)
         yield refused
         yield from self._service.readiness.collect()
-        yield from self._service.webhooks.collect()
+        yield from self._service.outlets.collect()
         yield from self._service.windows.collect()
         yield from self._service.fences.collect()
 

@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 from tocsin.model.subscription import SubscriptionId
 from tocsin.model.values import size_of
 from tocsin.service.clock import Clock, Moment, put_misdated
+from tocsin.service.deliver.letters import OVERFLOW, Letter, put_letters
+from tocsin.service.deliver.registry import Filling, Outlets
 from tocsin.service.directory import Directory
 from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.problems import Problem, invalid
 from tocsin.service.throttles import put_told
 from tocsin.service.units import Event, Key, Published, Unit
-from tocsin.service.webhooks.letters import OVERFLOW, Letter, put_letters
-from tocsin.service.webhooks.registry import Filling, Webhooks
 from tocsin.store import Database
 
 MOST_SUBSCRIPTIONS: Final = 1000
@@ -69,13 +69,13 @@ class _Pending:
 class Outbox:
     """Assigns the numbers of events and deliveries. Only the committing thread uses it."""
 
-    def __init__(self, directory: Directory, webhooks: Webhooks, fences: HostedFences, clock: Clock) -> None:
-        self.directory, self.webhooks, self.fences, self.clock = directory, webhooks, fences, clock
+    def __init__(self, directory: Directory, outlets: Outlets, fences: HostedFences, clock: Clock) -> None:
+        self.directory, self.outlets, self.fences, self.clock = directory, outlets, fences, clock
         self._pending = self._nothing(None)
 
     def _nothing(self, transaction: object) -> _Pending:
         last, size = self.directory.last_event, self.directory.published_bytes
-        return _Pending(transaction, last, size, Filling(self.webhooks))
+        return _Pending(transaction, last, size, Filling(self.outlets))
 
     def pending(self, transaction: object) -> _Pending:
         """What is assigned in a transaction, which its set of touched ids tells."""

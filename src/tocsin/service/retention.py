@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, Final
 from tocsin.errors import StoreError
 from tocsin.service import audit
 from tocsin.service.clock import TOLERANCE_MS, misdated, put_misdated
+from tocsin.service.deliver.letters import KEPT_MS, Expired, expire, forget_letters, redate_letters
+from tocsin.service.deliver.registry import Outlets
 from tocsin.service.directory import Directory
 from tocsin.service.expiry import remove_expired, remove_expired_of_windows
 from tocsin.service.limits import Limits
 from tocsin.service.problems import is_full
 from tocsin.service.readers import used_bytes
 from tocsin.service.times import now_ms
-from tocsin.service.webhooks.letters import KEPT_MS, Expired, expire, forget_letters, redate_letters
-from tocsin.service.webhooks.registry import Webhooks
 from tocsin.store import Database
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Trim:
     """Delete events beyond the limits. Returns how many acknowledged and other deliveries, and if that is all."""
 
     directory: Directory
-    webhooks: Webhooks
+    outlets: Outlets
     limits: Limits
     now: int  # milliseconds
     is_clock_right: bool  # if it is not, nothing is deleted by its age
@@ -105,7 +105,7 @@ class Trim:
         known = self.directory.destinations
         acknowledged = sum(number <= known[one].acknowledged for one, number in pairs if one in known)
         self._counts = acknowledged, len(pairs) - acknowledged
-        self._expired = expire(database.connection, self.webhooks.targets(), deleted, self.now)
+        self._expired = expire(database.connection, self.outlets.targets(), deleted, self.now)
         for destination, number in pairs:
             self._earliest[destination] = max(self._earliest.get(destination, 0), number + 1)
         run = database.connection.executemany
@@ -123,7 +123,7 @@ class Trim:
             if destination in self.directory.destinations:
                 self.directory.destinations[destination].earliest = number
         if self._expired is not None:
-            self.webhooks.expired(self._expired)
+            self.outlets.expired(self._expired)
         if self._floor:
             self.directory.first_event = self._floor + 1
         return self._counts, not self._floor
@@ -143,7 +143,7 @@ class Probe:
 
 
 async def keep(service: Service, turn: asyncio.Lock) -> None:
-    """Send what webhooks are due. Trim once a second, and again at once while there is more.
+    """Send what is due to outlets. Trim once a second, and again at once while there is more.
 
     Stores are checked meanwhile, by one service at a time: which has the `turn`.
     """
@@ -179,7 +179,7 @@ async def _trim(service: Service) -> bool:
     clock, returns = service.clock, service.clock.returns
     has_returned = returns > service.clock_returns
     most = _LITTLE if service.quotas.is_disk_full else math.inf
-    change = Trim(service.directory, service.webhooks, service.limits, now.wall, clock.is_right, has_returned, most)
+    change = Trim(service.directory, service.outlets, service.limits, now.wall, clock.is_right, has_returned, most)
     (acknowledged, unacknowledged), is_done = await service.commit(change)
     service.clock_returns = returns
     service.metrics.expired(acknowledged, unacknowledged)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tocsin.language.dialects import DIALECTS
+from tocsin.service.deliver.schedule import SET_ASIDE_TRIES, TRIES
 from tocsin.service.diagnosis import SCHEMA as DIAGNOSIS
-from tocsin.service.webhooks.schedule import SET_ASIDE_TRIES, TRIES
 from tocsin.window.frequencies import BOOLEAN, TERM_FREQUENCIES
 
 _TEXT: Final = {"type": "string"}

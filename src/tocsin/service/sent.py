@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tocsin.service.deliver.schedule import TRIES
 from tocsin.service.examples import EXAMPLES
-from tocsin.service.webhooks.schedule import TRIES
 
 _TEXT: Final = {"type": "string"}
 _COUNT: Final = {"type": "integer", "minimum": 0}

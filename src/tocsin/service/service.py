@@ -14,6 +14,9 @@ from tocsin.errors import StoreError
 from tocsin.service.addressing import Addressing
 from tocsin.service.bodies import Room
 from tocsin.service.clock import Clock
+from tocsin.service.deliver.encryption import EncryptSecrets, Keys
+from tocsin.service.deliver.registry import Outlets
+from tocsin.service.deliver.senders import Senders
 from tocsin.service.directory import BeginHistory, Destination, Directory, read_directory
 from tocsin.service.fences.hosted import HostedFences
 from tocsin.service.hub import Hub
@@ -28,9 +31,6 @@ from tocsin.service.quotas import Quotas
 from tocsin.service.readers import Readers
 from tocsin.service.readiness import Readiness
 from tocsin.service.tables import Prepare
-from tocsin.service.webhooks.encryption import EncryptSecrets, Keys
-from tocsin.service.webhooks.registry import Webhooks
-from tocsin.service.webhooks.senders import Senders
 from tocsin.service.windows.hosted import Hosting
 from tocsin.service.windows.registry import Windows
 from tocsin.store import Change
@@ -63,9 +63,9 @@ class Service:
         self.directory: Directory = self.transactions.read(
             lambda database: read_directory(database.connection, identity, now)
         )
-        self.webhooks = Webhooks(self.directory, limits.outbox, limits.outbox_bytes, keys)
+        self.outlets = Outlets(self.directory, limits.outbox, limits.outbox_bytes, keys)
         try:
-            self.transactions.read(lambda database: self.webhooks.read(database.connection, self.clock.now_ms()))
+            self.transactions.read(lambda database: self.outlets.read(database.connection, self.clock.now_ms()))
         except StoreError as error:
             raise StoreError(f"{engine.folder} cannot be served: {error}") from None
         if keys:
@@ -75,7 +75,7 @@ class Service:
         self.hub = Hub(self.directory, self.readers)
         self.fences = HostedFences(self.directory, self.transactions.read(lambda database: database.texts))
         self.transactions.read(self.fences.read)
-        self.outbox = Outbox(self.directory, self.webhooks, self.fences, self.clock)
+        self.outbox = Outbox(self.directory, self.outlets, self.fences, self.clock)
         addressing = Addressing(engine, self.directory, self.clock)
         addressing.prepare()
         loop = asyncio.get_running_loop() if loop is None else loop
@@ -108,7 +108,7 @@ class Service:
         self.limits = limits
         self.quotas.limit(limits)
         self.room.most, self.answer_room.most = limits.bodies_bytes, limits.answers_bytes
-        self.webhooks.most, self.webhooks.most_bytes = limits.outbox, limits.outbox_bytes
+        self.outlets.most, self.outlets.most_bytes = limits.outbox, limits.outbox_bytes
         self.windows.most_bytes = limits.window_bytes
 
     async def in_thread(self, call: Callable[..., Result], *arguments: Any) -> Result:

@@ -27,6 +27,7 @@ from tocsin.service.api import Shared
 from tocsin.service.app import make_app
 from tocsin.service.clock import Mark, RememberClock
 from tocsin.service.connections import Connections, room_for
+from tocsin.service.deliver.encryption import Keys
 from tocsin.service.guard import LOOPBACK
 from tocsin.service.limits import CONNECTIONS, CONNECTIONS_PER_ADDRESS, LiveLimits, TenantLimits
 from tocsin.service.problems import Problem
@@ -35,7 +36,6 @@ from tocsin.service.reserve import Reserve
 from tocsin.service.service import Service
 from tocsin.service.tables import RememberTokens, had_tokens
 from tocsin.service.tenants import Tenants
-from tocsin.service.webhooks.encryption import Keys
 from tocsin.store import InUse
 
 PORT: Final = 8470
@@ -63,7 +63,7 @@ class Options(NamedTuple):
     connections: int = CONNECTIONS  # that are open at once
     connections_per_address: int = CONNECTIONS_PER_ADDRESS
     no_tokens: bool = False  # everybody on this machine may make every call, although there were tokens once
-    secret_keys: Keys = Keys()  # that encrypt the secrets of webhooks
+    secret_keys: Keys = Keys()  # that encrypt the secrets of destinations
 
     @property
     def is_loopback(self) -> bool:

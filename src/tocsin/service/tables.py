@@ -8,9 +8,9 @@
     service_more          the further parts: at most 1,000 subscriptions, and 1 MB, each
     service_answers       answers to requests with an idempotency key
     service_audit         who changed what, when and from where: `audit`
-    service_webhooks      secrets and health of a destination of kind webhook (JSON)
+    service_webhooks      secrets and health of a destination to which the service sends (JSON)
     service_told          when a subscription with a throttle was last told
-    service_attempts      the last requests of a webhook, and what became of them: `webhooks.attempts`
+    service_attempts      the last requests of a destination, and what became of them: `deliver.attempts`
     service_letters       its deliveries that failed: dead (why; empty if it is tried again), attempts, due and more
 
 `docs/format.md` describes them.

@@ -3,8 +3,8 @@
     FOLDER/                  the default tenant, whose name is empty
     FOLDER/tenants/NAME/     every other one
 
-Tenants are opened when the server starts, one after the other, because their webhooks have work; one that is new, by
-its first request. They stay open. Nothing below this module knows of tenants.
+Tenants are opened when the server starts, one after the other, because their destinations have work. One that is new is
+opened by its first request. They stay open. Nothing below this module knows of tenants.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tocsin.errors import StoreError, TocsinError
 from tocsin.service.access.tokens import other_tenants, tenant_folder
 from tocsin.service.bodies import MOST_AT_ONCE, Room
 from tocsin.service.clock import Clock, stored_mark
+from tocsin.service.deliver.encryption import Keys
 from tocsin.service.limits import Limits, LiveLimits, TenantLimits
 from tocsin.service.problems import Problem, disk_full, is_full
 from tocsin.service.reserve import Reserve
 from tocsin.service.retention import keep
 from tocsin.service.service import Service
-from tocsin.service.webhooks.encryption import Keys
 from tocsin.store import is_damage
 
 _RESERVE_S: Final = 0.5

@@ -100,8 +100,8 @@ def _dense(target: Destination, found: list[Told], after: int) -> list[Told]:
 async def acknowledge(exchange: Exchange) -> Response:
     service = exchange.service
     target = service.destination(exchange.principal, exchange.part("id"))
-    if service.webhooks.of(target) is not None:
-        raise conflict("the sender of a webhook moves its cursor; a replay moves it back")
+    if service.outlets.of(target) is not None:
+        raise conflict("the service sends to this destination, and moves its cursor; a replay moves it back")
     record = await exchange.document()
     only(record, frozenset(("sequence", "epoch")), "acknowledgement")
     record = present(record)

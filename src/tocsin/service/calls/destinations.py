@@ -9,15 +9,15 @@ from starlette.responses import Response
 from tocsin.service.api import IF_MATCH, LIMIT, Call, Exchange, Option, answered, empty, named_page
 from tocsin.service.calls.subscriptions import merged
 from tocsin.service.changes import Guard, PutDestination, RemoveDestination
+from tocsin.service.deliver.changes import PutOutlet
+from tocsin.service.deliver.kinds import checked_options
+from tocsin.service.deliver.registry import KIND, state_of
+from tocsin.service.deliver.webhook.signing import checked_secret
 from tocsin.service.directory import Destination
-from tocsin.service.kinds import checked_options
 from tocsin.service.names import checked_name
 from tocsin.service.principals import ADMIN, OPERATE, READ, SUBSCRIBE
 from tocsin.service.problems import invalid
 from tocsin.service.times import time_text
-from tocsin.service.webhooks.changes import PutWebhook
-from tocsin.service.webhooks.registry import KIND, state_of
-from tocsin.service.webhooks.signing import checked_secret
 
 PATH: Final = "/v1/destinations"
 _SHOWN: Final = frozenset(
@@ -46,7 +46,7 @@ def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
 
 def _health_of(exchange: Exchange, one: Destination, *, is_operator: bool) -> dict[str, Any]:
     """How a webhook does. The reason may quote what the endpoint answered."""
-    found = exchange.service.webhooks.of(one)
+    found = exchange.service.outlets.of(one)
     if found is None:
         return {}
     health = found.health
@@ -76,7 +76,7 @@ async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Gua
     service, made = exchange.service, None
     change = PutDestination(service.directory, exchange.principal.tenant, name, kind, options, guard)
     if kind == KIND:
-        is_new, target, made = await exchange.commit(PutWebhook(change, service.webhooks, secret))
+        is_new, target, made = await exchange.commit(PutOutlet(change, service.outlets, secret))
         service.senders.changed(target)
     else:
         is_new, target = await exchange.commit(change)

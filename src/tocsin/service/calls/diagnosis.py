@@ -109,8 +109,8 @@ def _outcome(
     service = exchange.service
     if stored.sent is not None:
         target = service.directory.destinations.get(stored.sent.destination)
-        webhook = None if target is None else service.webhooks.of(target)
-        return diagnosis.of_delivery(stored.sent, target, webhook)
+        outlet = None if target is None else service.outlets.of(target)
+        return diagnosis.of_delivery(stored.sent, target, outlet)
     if not is_there:
         return Outcome(diagnosis.DELETED, "no delivery of the event has it, and it was deleted since")
     route = service.directory.routes.get(id, NOWHERE)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
+from tocsin.service.deliver.schedule import SET_ASIDE_TRIES, TRIES
+from tocsin.service.deliver.webhook.urls import checked_url
 from tocsin.service.names import amount, checked_name, flag, instant, whole
 from tocsin.service.problems import Problem, invalid
-from tocsin.service.webhooks.schedule import SET_ASIDE_TRIES, TRIES
-from tocsin.service.webhooks.urls import checked_url
 
 STRICT, ANY = "strict", "any"
 DEAD_LETTER, REJECT = "dead-letter", "reject"

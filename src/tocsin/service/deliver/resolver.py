@@ -10,7 +10,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Final
 
-from tocsin.service.webhooks.urls import Url
+from tocsin.service.deliver.webhook.urls import Url
 
 _QUICK: Final = 16
 _SLOW: Final = 112

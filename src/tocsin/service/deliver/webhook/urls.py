@@ -6,8 +6,8 @@ import ipaddress
 import re
 from typing import Final, NamedTuple
 
+from tocsin.service.deliver.addresses import refusal
 from tocsin.service.problems import Problem, invalid
-from tocsin.service.webhooks.addresses import refusal
 
 URL_LENGTH: Final = 2048
 """The most characters of a URL."""

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from tocsin.service.deliver.letters import Letter
 from tocsin.service.hub import Told
-from tocsin.service.webhooks.letters import Letter
 
 
 @dataclass(slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""What memory has of webhooks: secrets, health, and how full each outbox is.
+"""Outlets, the destinations that the service sends to: their secrets, their health, and how full each outbox is.
 
 As with the directory, only the committing thread changes it, once a change is durable.
 """
@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
+from tocsin.service.deliver.encryption import Keys
+from tocsin.service.deliver.letters import OVERFLOW, SIZE, Expired
+from tocsin.service.deliver.options import REJECT
+from tocsin.service.deliver.schedule import WELL, Health
+from tocsin.service.deliver.webhook.signing import MOST_KEPT_MS, Secret
 from tocsin.service.directory import Destination, Directory
-from tocsin.service.webhooks.encryption import Keys
-from tocsin.service.webhooks.letters import OVERFLOW, SIZE, Expired
-from tocsin.service.webhooks.options import REJECT
-from tocsin.service.webhooks.schedule import WELL, Health
-from tocsin.service.webhooks.signing import MOST_KEPT_MS, Secret
 
 KIND: Final = "webhook"
 _OUTBOX: Final = f"""
@@ -37,7 +37,7 @@ WHERE l.destination = ? AND l.sequence <= ? AND l.dead = ''
 
 
 @dataclass(slots=True, eq=False)
-class Webhook:
+class Outlet:
     """A destination of this kind."""
 
     target: Destination
@@ -56,14 +56,14 @@ class Webhook:
 
 
 @dataclass(slots=True, eq=False)
-class Webhooks:
+class Outlets:
     """All of them by number, the bounds of their outboxes, and what is counted."""
 
     directory: Directory
     most: float  # deliveries in an outbox
     most_bytes: float
     keys: Keys = field(default_factory=Keys)  # of secrets
-    known: dict[int, Webhook] = field(default_factory=dict)
+    known: dict[int, Outlet] = field(default_factory=dict)
     attempts: Counter[str] = field(default_factory=Counter)  # by outcome
     dead: Counter[str] = field(default_factory=Counter)  # letters, by cause
     refused: int = 0  # events, for a full outbox
@@ -74,7 +74,7 @@ class Webhooks:
         statement = "SELECT destination, secrets, health FROM service_webhooks"
         for number, secrets, health in connection.execute(statement).fetchall():
             target = self.directory.destinations[number]
-            one = Webhook(target, self.secrets_of(number, secrets, now), Health(*json.loads(health)))
+            one = Outlet(target, self.secrets_of(number, secrets, now), Health(*json.loads(health)))
             one.waiting, one.waiting_bytes = outbox_size(connection, number, target.acknowledged)
             newest = "SELECT coalesce(max(sequence), 0) FROM service_letters WHERE destination = ?"
             one.letters_to = connection.execute(newest, (number,)).fetchone()[0]
@@ -86,8 +86,8 @@ class Webhooks:
         secrets = self.keys.opened(number, text)
         return tuple(one if one.until is None else one._replace(until=min(one.until, latest)) for one in secrets)
 
-    def of(self, target: Destination) -> Webhook | None:
-        """The webhook of a destination; None if it is of another kind."""
+    def of(self, target: Destination) -> Outlet | None:
+        """The outlet of a destination; None if the service does not send to it."""
         return self.known.get(target.number)
 
     def targets(self) -> dict[int, Destination]:
@@ -140,32 +140,32 @@ def outbox_size(connection: sqlite3.Connection, number: int, after: int) -> tupl
 class Filling:
     """What a transaction adds to outboxes, and what they have no room for."""
 
-    def __init__(self, webhooks: Webhooks) -> None:
-        self._webhooks = webhooks
+    def __init__(self, outlets: Outlets) -> None:
+        self._outlets = outlets
         self._added: dict[int, tuple[int, int]] = {}
         self._overflowed: dict[int, list[int]] = {}
 
     @property
     def has_limits(self) -> bool:
         """Whether any outbox may be full."""
-        return bool(self._webhooks.known)
+        return bool(self._outlets.known)
 
-    def _is_full(self, one: Webhook) -> bool:
+    def _is_full(self, one: Outlet) -> bool:
         count, size = self._added.get(one.target.number, (0, 0))
-        return one.waiting + count >= self._webhooks.most or one.waiting_bytes + size >= self._webhooks.most_bytes
+        return one.waiting + count >= self._outlets.most or one.waiting_bytes + size >= self._outlets.most_bytes
 
     def refusing(self, destinations: Iterable[int]) -> str | None:
         """The id of a destination whose full outbox refuses an event, if there is one."""
         for number in destinations:
-            one = self._webhooks.known.get(number)
+            one = self._outlets.known.get(number)
             if one is not None and one.target.options["on_full"] == REJECT and self._is_full(one):
-                self._webhooks.refused += 1
+                self._outlets.refused += 1
                 return one.target.id
         return None
 
     def overflows(self, destination: int, sequence: int, size: int) -> bool:
         """Whether there is no room for a delivery; otherwise it is counted."""
-        one = self._webhooks.known.get(destination)
+        one = self._outlets.known.get(destination)
         if one is None:
             return False
         if self._is_full(one):
@@ -178,13 +178,13 @@ class Filling:
     def apply(self) -> None:
         """Bring memory to the same state."""
         for number, (count, size) in self._added.items():
-            one = self._webhooks.known.get(number)
+            one = self._outlets.known.get(number)
             if one is not None:
                 one.waiting += count
                 one.waiting_bytes += size
         for number, sequences in self._overflowed.items():
-            one = self._webhooks.known.get(number)
+            one = self._outlets.known.get(number)
             if one is not None:
                 one.letters_to = max(one.letters_to, sequences[-1])
-            self._webhooks.dead[OVERFLOW] += len(sequences)
+            self._outlets.dead[OVERFLOW] += len(sequences)
         self._added, self._overflowed = {}, {}

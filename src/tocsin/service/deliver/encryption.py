@@ -1,4 +1,4 @@
-"""The secrets of webhooks as they are stored: as JSON, or encrypted with a key that is not in the store.
+"""The secrets of destinations as they are stored: as JSON, or encrypted with a key that is not in the store.
 
 The encryption is Fernet: AES-128 in CBC mode with an HMAC, from the library `cryptography`. What is encrypted also has
 the number of the destination, so that the secrets of one cannot be put in the row of another.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tocsin.errors import InvalidInput, StoreError, needing
-from tocsin.service.webhooks.signing import Secret
+from tocsin.service.deliver.webhook.signing import Secret
 from tocsin.store import Database, overwriting
 
 _ENCRYPTED: Final = "fernet:"
@@ -56,12 +56,12 @@ class Keys:
             return [Secret(*one) for one in json.loads(text)]
         if self._fernet is None:
             raise StoreError(
-                "the secrets of its webhooks are encrypted; give their key with --secrets-key-file, or in the "
+                "the secrets of its destinations are encrypted; give their key with --secrets-key-file, or in the "
                 "variable TOCSIN_SERVE_SECRETS_KEY"
             )
         owner, secrets = self._decrypted(text, self._fernet)
         if owner != number:
-            raise StoreError(f"the secrets of the webhook {number} are those of {owner}; restore a backup")
+            raise StoreError(f"the secrets of the destination {number} are those of {owner}; restore a backup")
         return [Secret(*one) for one in secrets]
 
     def _decrypted(self, text: str, fernet: Any) -> Any:
@@ -71,7 +71,7 @@ class Keys:
             return json.loads(fernet.decrypt(text.removeprefix(_ENCRYPTED).encode()))
         except InvalidToken:
             raise StoreError(
-                "the secrets of its webhooks are encrypted with a key that is not among those given; add it as a "
+                "the secrets of its destinations are encrypted with a key that is not among those given; add it as a "
                 "further line"
             ) from None
 

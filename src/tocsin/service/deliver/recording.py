@@ -1,4 +1,4 @@
-"""What senders found out, made durable: many deliveries of all webhooks in one change.
+"""What senders found out, made durable: many deliveries of all outlets in one change.
 
 A change is not made for each delivery, so that a fast endpoint does not wait for the disk. What a crash takes back
 comes again: the cursor only moves past a delivery with what became of it.
@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tocsin.service.deliver.attempts import MOST, Attempt, put_attempts
+from tocsin.service.deliver.letters import FURTHER, Letter, drop_letters, put_letters
+from tocsin.service.deliver.options import options_of
+from tocsin.service.deliver.registry import Outlet, outbox_size
+from tocsin.service.deliver.schedule import Health
 from tocsin.service.outbox import Outbox, Publish, Stored
 from tocsin.service.times import time_text
 from tocsin.service.units import NOTICE, Event, Unit
-from tocsin.service.webhooks.attempts import MOST, Attempt, put_attempts
-from tocsin.service.webhooks.letters import FURTHER, Letter, drop_letters, put_letters
-from tocsin.service.webhooks.options import options_of
-from tocsin.service.webhooks.registry import Webhook, outbox_size
-from tocsin.service.webhooks.schedule import Health
 from tocsin.store import Database
 
 
@@ -27,7 +27,7 @@ from tocsin.store import Database
 class Results:
     """What a sender found out since it last told."""
 
-    webhook: Webhook
+    outlet: Outlet
     generation: int
     cursor: int  # all up to it are delivered, or have letters
     letters: dict[int, Letter | None] = field(default_factory=dict)  # None: delivered
@@ -50,7 +50,7 @@ class Results:
         if later.generation != self.generation:
             return replace(later, attempts=attempts)
         return Results(
-            self.webhook,
+            self.outlet,
             self.generation,
             max(self.cursor, later.cursor),
             {**self.letters, **later.letters},
@@ -79,16 +79,16 @@ class Record:
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         self._valid, self._told, self._sizes, self._further = [], [], {}, Counter()
         for one in self.results:
-            number = one.webhook.target.number
+            number = one.outlet.target.number
             if number not in self.outbox.directory.destinations:
                 continue
             if one.attempts:
                 put_attempts(database.connection, number, one.attempts)
-            if one.generation == one.webhook.generation:
+            if one.generation == one.outlet.generation:
                 self._write(database, one, number)
                 self._valid.append(one)
-                if one.health is not None and one.health.disabled and not one.webhook.health.disabled:
-                    self._tell(database, one.webhook, one.health, sequence, touched)
+                if one.health is not None and one.health.disabled and not one.outlet.health.disabled:
+                    self._tell(database, one.outlet, one.health, sequence, touched)
         return sequence
 
     def _write(self, database: Database, one: Results, number: int) -> None:
@@ -105,9 +105,9 @@ class Record:
         if one.is_idle:
             self._sizes[number] = outbox_size(connection, number, one.cursor)
 
-    def _tell(self, database: Database, webhook: Webhook, health: Health, sequence: int, touched: set[Any]) -> None:
+    def _tell(self, database: Database, outlet: Outlet, health: Health, sequence: int, touched: set[Any]) -> None:
         """Deliver the news that an endpoint is disabled to the destination that shall know."""
-        target, directory = webhook.target, self.outbox.directory
+        target, directory = outlet.target, self.outbox.directory
         other = directory.named.get((target.tenant, options_of(target.options).failures_to or ""))
         if other is None or other is target:
             return
@@ -126,15 +126,15 @@ class Record:
 
     def apply(self) -> list[Stored]:
         for one in self._valid:
-            webhook, number = one.webhook, one.webhook.target.number
-            webhook.target.acknowledged = max(webhook.target.acknowledged, one.cursor)
-            webhook.letters_to = max(webhook.letters_to, *one.letters, 0)
-            webhook.waiting = max(0, webhook.waiting - one.done)
-            webhook.waiting_bytes = max(0, webhook.waiting_bytes - one.done_bytes - self._further.pop(number, 0))
+            outlet, number = one.outlet, one.outlet.target.number
+            outlet.target.acknowledged = max(outlet.target.acknowledged, one.cursor)
+            outlet.letters_to = max(outlet.letters_to, *one.letters, 0)
+            outlet.waiting = max(0, outlet.waiting - one.done)
+            outlet.waiting_bytes = max(0, outlet.waiting_bytes - one.done_bytes - self._further.pop(number, 0))
             if number in self._sizes:
-                webhook.waiting, webhook.waiting_bytes = self._sizes[number]
+                outlet.waiting, outlet.waiting_bytes = self._sizes[number]
             if one.health is not None:
-                webhook.health = one.health
+                outlet.health = one.health
         return [stored for told in self._told for stored in told.apply()[1]]
 
     def dead(self) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""Webhooks: secrets, endpoints that failed, dead letters, and deliveries that come again."""
+"""Destinations to which the service sends: secrets, failures, dead letters, and deliveries that come again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from tocsin.service import bodies
 from tocsin.service.api import LIMIT, MOST_PAGE, Call, Exchange, Option, answered, raw
 from tocsin.service.calls.deliveries import delivery_number
 from tocsin.service.calls.destinations import PATH, document_of
+from tocsin.service.deliver.attempts import Attempt, attempts_before
+from tocsin.service.deliver.changes import Enable, Replay, RetryLetter, Rotate
+from tocsin.service.deliver.letters import Letter
+from tocsin.service.deliver.registry import Outlet
+from tocsin.service.deliver.webhook.signing import MOST_KEPT_MS, checked_secret, new_secret
 from tocsin.service.directory import Destination
 from tocsin.service.names import MOST_NUMBER, amount, instant, only, present, whole
 from tocsin.service.outbox import Stored
@@ -19,11 +24,6 @@ from tocsin.service.principals import READ, SUBSCRIBE
 from tocsin.service.problems import conflict, invalid
 from tocsin.service.readers import Readers
 from tocsin.service.times import time_text
-from tocsin.service.webhooks.attempts import Attempt, attempts_before
-from tocsin.service.webhooks.changes import Enable, Replay, RetryLetter, Rotate
-from tocsin.service.webhooks.letters import Letter
-from tocsin.service.webhooks.registry import Webhook
-from tocsin.service.webhooks.signing import MOST_KEPT_MS, checked_secret, new_secret
 from tocsin.store import bounded
 
 _KEPT_S: Final = 86_400.0
@@ -40,11 +40,11 @@ WHERE d.destination = ? AND d.sequence >= ? AND d.sequence < ? AND e.published >
 """
 
 
-def _webhook(exchange: Exchange) -> Webhook:
+def _outlet(exchange: Exchange) -> Outlet:
     target = exchange.service.destination(exchange.principal, exchange.part("id"))
-    found = exchange.service.webhooks.of(target)
+    found = exchange.service.outlets.of(target)
     if found is None:
-        raise conflict(f"it is of kind {target.kind}; only a webhook has this")
+        raise conflict(f"it is of kind {target.kind}, to which nothing is sent: clients read it")
     return found
 
 
@@ -58,12 +58,12 @@ async def _document(exchange: Exchange, *known: str) -> dict[str, Any]:
 
 
 async def rotate(exchange: Exchange) -> Response:
-    service, found = exchange.service, _webhook(exchange)
+    service, found = exchange.service, _outlet(exchange)
     record = await _document(exchange, "secret", "keep_s")
     kept_s = amount(record.get("keep_s", _KEPT_S), "keep_s", 0, MOST_KEPT_MS / 1000)
     secret = checked_secret(record["secret"]) if "secret" in record else new_secret()
     known = await exchange.commit(
-        Rotate(service.webhooks, found, secret, service.senders.clock.now_ms(), int(kept_s * 1000))
+        Rotate(service.outlets, found, secret, service.senders.clock.now_ms(), int(kept_s * 1000))
     )
     document: dict[str, Any] = {"secrets": len(known)}
     if len(known) > 1 and known[1].until is not None:
@@ -72,7 +72,7 @@ async def rotate(exchange: Exchange) -> Response:
 
 
 async def enable(exchange: Exchange) -> Response:
-    found = _webhook(exchange)
+    found = _outlet(exchange)
     await exchange.service.senders.flush()  # what failed before does not count any more
     await exchange.commit(Enable(found))
     exchange.service.senders.changed(found.target)
@@ -92,8 +92,8 @@ async def replay(exchange: Exchange) -> Response:
         if since is None:
             raise invalid("since is a time such as 2026-01-31T12:00:00Z", field="since")
         first = min(await _since(service.readers, target, since), target.acknowledged + 1)
-    webhook = service.webhooks.of(target)
-    done: int = await exchange.commit(Replay(service.directory, target, first, webhook))
+    outlet = service.outlets.of(target)
+    done: int = await exchange.commit(Replay(service.directory, target, first, outlet))
     service.senders.changed(target)
     return answered({"acknowledged": done, "newest": target.newest})
 
@@ -110,7 +110,7 @@ async def _since(readers: Readers, target: Destination, since: int) -> int:
 
 
 async def dead_letters(exchange: Exchange) -> Response:
-    target = _webhook(exchange).target
+    target = _outlet(exchange).target
     limit, after = exchange.asked.number("limit", 100, 1, MOST_PAGE), exchange.asked.number("after", 0, 0, MOST_NUMBER)
     values = (target.number, after, limit + 1)
     rows, has_more = await exchange.service.readers.read(lambda one: bounded(one.execute(_LETTERS, values), limit))
@@ -139,7 +139,7 @@ def _letter(exchange: Exchange, target: Destination, row: Sequence[Any]) -> byte
 
 
 async def retry(exchange: Exchange) -> Response:
-    found, number = _webhook(exchange), delivery_number(exchange, "dead letter")
+    found, number = _outlet(exchange), delivery_number(exchange, "dead letter")
     await exchange.commit(RetryLetter(found, number))
     exchange.service.senders.changed(found.target)
     return answered({"sequence": number}, 202)
@@ -147,7 +147,7 @@ async def retry(exchange: Exchange) -> Response:
 
 async def test(exchange: Exchange) -> Response:
     """A test answers 200 whatever the endpoint answered: the attempt says it."""
-    found = _webhook(exchange)
+    found = _outlet(exchange)
     event = (await _document(exchange, "event")).get("event", {"type": "tocsin.test"})
     if not isinstance(event, dict):
         raise invalid("event is the JSON object that is sent; it may be left out", field="event")
@@ -155,7 +155,7 @@ async def test(exchange: Exchange) -> Response:
 
 
 async def attempts(exchange: Exchange) -> Response:
-    number, asked = _webhook(exchange).target.number, exchange.asked
+    number, asked = _outlet(exchange).target.number, exchange.asked
     limit, before = asked.number("limit", 100, 1, MOST_PAGE), asked.number("before", MOST_NUMBER, 1, MOST_NUMBER)
     delivery, failed = asked.number("sequence", 0, 1, MOST_NUMBER) or None, asked.flag("failed")
     rows, has_more = await exchange.service.readers.read(
@@ -177,7 +177,7 @@ _NUMBER: Final = {"type": "integer", "minimum": 0}
 _PROBLEMS: Final = (400, 404, 409, 413, 415, 422, 507)
 CALLS: Final = (
     Call(
-        "POST", f"{PATH}/{{id}}/enable", enable, SUBSCRIBE, "Send again to a webhook that was disabled, or failed",
+        "POST", f"{PATH}/{{id}}/enable", enable, SUBSCRIBE, "Send again to a destination that was disabled, or failed",
         gives="Destination", problems=(404, 409, 507),
     ),
     Call(
@@ -191,7 +191,7 @@ CALLS: Final = (
         takes={"application/json": "Replay"}, gives="Acknowledged", problems=(*_PROBLEMS, 410),
     ),
     Call(
-        "GET", f"{PATH}/{{id}}/dead-letters", dead_letters, READ, "Deliveries of a webhook that were given up",
+        "GET", f"{PATH}/{{id}}/dead-letters", dead_letters, READ, "Deliveries to a destination that were given up",
         (
             Option("after", "the number before the first one", _NUMBER),
             LIMIT,
@@ -200,12 +200,12 @@ CALLS: Final = (
     ),
     Call(
         "POST", f"{PATH}/{{id}}/test", test, SUBSCRIBE,
-        "Post an event to a webhook now, and answer what came of it; it has no number, and is not tried again",
+        "Send an event to a destination now, and answer what came of it; it has no number, and is not tried again",
         takes={"application/json": "Test"}, gives="Attempt", problems=_PROBLEMS, may_be_empty=True,
     ),
     Call(
         "GET", f"{PATH}/{{id}}/attempts", attempts, READ,
-        "The last requests of a webhook, the latest first: the last thousand that were delivered, and as many others",
+        "The last requests, the latest first: the last thousand that were delivered, and as many others",
         (
             Option("before", "the number after the first one", _NUMBER),
             LIMIT,

@@ -1,7 +1,7 @@
-"""The log of attempts: each request of a webhook, and what became of it.
+"""The log of attempts: each request of a destination, and what became of it.
 
-Of each webhook it has the last thousand that were delivered, and the last thousand that were not. So a fast endpoint
-does not push out why one delivery failed.
+Of each destination it has the last thousand that were delivered, and the last thousand that were not. So a fast
+endpoint does not push out why one delivery failed.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from tocsin.service.deliver.resolver import Unreachable
+from tocsin.service.deliver.verdict import DELIVERED, Verdict, unreached, verdict_on
+from tocsin.service.deliver.webhook.endpoint import Endpoint
+from tocsin.service.deliver.webhook.signing import Secret, signed
 from tocsin.service.directory import Destination, Directory
-from tocsin.service.webhooks.endpoint import Endpoint
-from tocsin.service.webhooks.resolver import Unreachable
-from tocsin.service.webhooks.signing import Secret, signed
-from tocsin.service.webhooks.verdict import DELIVERED, Verdict, unreached, verdict_on
 from tocsin.store import Database, bounded
 
 MOST: Final = 1000
-"""Attempts of a webhook that are kept, of those that were delivered and of the others."""
+"""Attempts of a destination that are kept, of those that were delivered and of the others."""
 _AGENT: Final = "tocsin"
 _NEWEST: Final = "SELECT coalesce(max(number), 0) FROM service_attempts WHERE destination = ? AND is_failure = ?"
 _PUT: Final = "INSERT INTO service_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

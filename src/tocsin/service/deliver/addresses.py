@@ -1,4 +1,4 @@
-"""Which addresses a webhook may reach: public ones, and private ones if the destination allows them.
+"""Which addresses a destination may reach: public ones, and private ones if the destination allows them.
 
 `ipaddress.is_global` says True of several addresses that lead elsewhere: those with an IPv4 address inside, and
 multicast. So the rules stand here: an IPv4 address inside an IPv6 address is judged by itself, and of IPv6 only what

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tocsin.service.webhooks.endpoint import Answer
-from tocsin.service.webhooks.schedule import asked_ms
+from tocsin.service.deliver.schedule import asked_ms
+from tocsin.service.deliver.webhook.endpoint import Answer
 from tocsin.spelling import printable
 
 DELIVERED, FAILED, REFUSED, GONE = "delivered", "failed", "refused", "gone"

@@ -20,9 +20,9 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from tocsin.newest import Newest, mark_of
-from tocsin.service.webhooks.addresses import refusal
-from tocsin.service.webhooks.resolver import Resolver, Unreachable
-from tocsin.service.webhooks.urls import parsed_url
+from tocsin.service.deliver.addresses import refusal
+from tocsin.service.deliver.resolver import Resolver, Unreachable
+from tocsin.service.deliver.webhook.urls import parsed_url
 
 _LOG: Final = logging.getLogger("tocsin.service")
 TIMEOUT_S: Final = 15.0

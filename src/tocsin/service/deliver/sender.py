@@ -1,4 +1,4 @@
-"""The sender of one webhook: reads the outbox after its number, posts, and decides what follows.
+"""The sender of one outlet: reads the outbox after its number, sends, and decides what follows.
 
 It has no queue. The hub wakes it, as it wakes streams, and the cursor tells where it goes on.
 """
@@ -10,22 +10,22 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from tocsin.service.clock import Moment
+from tocsin.service.deliver.attempts import send
+from tocsin.service.deliver.letters import ATTEMPTS, EXPIRED, REFUSED, SET_ASIDE, Letter, lettered, waiting_letters
+from tocsin.service.deliver.options import AT_ONCE, options_of
+from tocsin.service.deliver.position import Batch, Position
+from tocsin.service.deliver.recording import Results
+from tocsin.service.deliver.registry import Outlet
+from tocsin.service.deliver.schedule import WELL, Health, delay_ms
+from tocsin.service.deliver.verdict import DELIVERED, FAILED, GONE, Verdict
+from tocsin.service.deliver.verdict import REFUSED as OF_REFUSAL
+from tocsin.service.deliver.webhook.endpoint import Endpoint
 from tocsin.service.directory import Destination
 from tocsin.service.hub import Told
 from tocsin.service.times import time_text
-from tocsin.service.webhooks.attempts import send
-from tocsin.service.webhooks.endpoint import Endpoint
-from tocsin.service.webhooks.letters import ATTEMPTS, EXPIRED, REFUSED, SET_ASIDE, Letter, lettered, waiting_letters
-from tocsin.service.webhooks.options import AT_ONCE, options_of
-from tocsin.service.webhooks.position import Batch, Position
-from tocsin.service.webhooks.recording import Results
-from tocsin.service.webhooks.registry import Webhook
-from tocsin.service.webhooks.schedule import WELL, Health, delay_ms
-from tocsin.service.webhooks.verdict import DELIVERED, FAILED, GONE, Verdict
-from tocsin.service.webhooks.verdict import REFUSED as OF_REFUSAL
 
 if TYPE_CHECKING:
-    from tocsin.service.webhooks.senders import Senders
+    from tocsin.service.deliver.senders import Senders
 
 _LOG: Final = logging.getLogger("tocsin.service")
 _IDLE_S: Final = 30.0
@@ -40,15 +40,15 @@ _MOST_UNTOLD: Final = 1000
 class Sender:
     """Sends the deliveries of a destination, until the server stops or the destination is deleted."""
 
-    def __init__(self, senders: Senders, webhook: Webhook) -> None:
-        self._senders, self._webhook, self._service = senders, webhook, senders.service
-        self.target: Destination = webhook.target
+    def __init__(self, senders: Senders, outlet: Outlet) -> None:
+        self._senders, self._outlet, self._service = senders, outlet, senders.service
+        self.target: Destination = outlet.target
         self.woken = asyncio.Event()
         self._place = Position()
         self._seen = (-1, -1)  # generation and revision that were read
         self._tasks: set[asyncio.Task[None]] = set()
         self._untold: Results | None = None
-        self._health = webhook.health
+        self._health = outlet.health
         self._version, self._options = -1, options_of(self.target.options)
         self._endpoint: Endpoint | None = None
         self._next_at, self._resume_at = 0.0, 0  # steady
@@ -93,7 +93,7 @@ class Sender:
 
     async def _step(self) -> float | None:
         """Begin the requests that are due. Returns the seconds until something else is; None: until it is woken."""
-        is_stale = self._seen != (self._webhook.generation, self._webhook.revision)
+        is_stale = self._seen != (self._outlet.generation, self._outlet.revision)
         if is_stale or self._version != self.target.version:
             if self._tasks:  # they end first
                 return None
@@ -114,7 +114,7 @@ class Sender:
     async def _begin(self) -> None:
         """Read from the database where to go on."""
         await self._senders.flush()
-        seen, number = (self._webhook.generation, self._webhook.revision), self.target.number
+        seen, number = (self._outlet.generation, self._outlet.revision), self.target.number
         statement = "SELECT acknowledged FROM service_destinations WHERE number = ?"
         found, letters = await self._service.readers.read(
             lambda one: (one.execute(statement, (number,)).fetchone(), waiting_letters(one, number))
@@ -123,7 +123,7 @@ class Sender:
             now = self._senders.expected()
             waiting = {number: letter._replace(due=letter.due_from(now)) for number, letter in letters.items()}
             self._place.begin(found[0], waiting, is_strict=self._options.is_strict)
-            self._seen, self._health = seen, self._webhook.health
+            self._seen, self._health = seen, self._outlet.health
             self._resume_at, self._digest = 0, (0, 0)
 
     async def _read_options(self) -> None:
@@ -143,13 +143,13 @@ class Sender:
         return max(self._options.paused_until - now.wall, self._resume_at - now.steady, self._next_at - now.steady, 0)
 
     def _note_next_try(self) -> None:
-        """Tell when what failed is sent again, unless it is on its way or the webhook is disabled."""
+        """Tell when what failed is sent again, unless it is on its way or the destination is disabled."""
         now, letter = self._senders.clock.moment(), self._place.due()
         held = self._held_ms(now)
         if letter is None or held is None:
-            self._webhook.next_try = None
+            self._outlet.next_try = None
         else:
-            self._webhook.next_try = now.wall + int(max(letter[1].due - now.steady, held))
+            self._outlet.next_try = now.wall + int(max(letter[1].due - now.steady, held))
 
     # What comes next
 
@@ -215,7 +215,7 @@ class Sender:
             self._place.keep([], (), expired)
             return is_some
         first, last, known = found[0].sequence, found[-1].sequence, set[int]()
-        if first <= self._webhook.letters_to:
+        if first <= self._outlet.letters_to:
             known = await self._service.readers.read(lambda one: lettered(one, self.target.number, first, last))
         self._place.keep(found, known, last)
         return True
@@ -246,7 +246,7 @@ class Sender:
     async def _send(self, batch: Batch) -> None:
         assert self._endpoint is not None
         id, body = _request(batch, is_digest=self._options.digest_ms > 0)
-        verdict, attempt = await send(self._endpoint, self._webhook.secrets, id, body, self._senders.clock.now_ms)
+        verdict, attempt = await send(self._endpoint, self._outlet.secrets, id, body, self._senders.clock.now_ms)
         numbers = batch.numbers
         self._results().add(
             attempt._replace(sequence=numbers[0], last=numbers[-1], deliveries=len(numbers), attempt=batch.attempts + 1)
@@ -256,7 +256,7 @@ class Sender:
     def _settle(self, batch: Batch, verdict: Verdict) -> None:
         """Decide what follows from a verdict."""
         now, numbers = self._senders.expected(), batch.numbers
-        self._service.webhooks.attempts[verdict.outcome] += 1
+        self._service.outlets.attempts[verdict.outcome] += 1
         self._place.arrive(numbers)
         if verdict.outcome == DELIVERED:
             health, self._failures_before = WELL, 0
@@ -301,7 +301,7 @@ class Sender:
 
     def _results(self) -> Results:
         if self._untold is None:
-            self._untold = Results(self._webhook, self._seen[0], self._place.cursor)
+            self._untold = Results(self._outlet, self._seen[0], self._place.cursor)
             self._senders.has_results(self)
         return self._untold
 
@@ -325,15 +325,15 @@ class Sender:
         if health != self._health:
             if health.disabled is not None and self._health.disabled is None:
                 _LOG.warning("the webhook %s is disabled: %s", self.target.id, health.reason)
-                self._service.webhooks.disabled += 1
+                self._service.outlets.disabled += 1
             self._health = self._results().health = health
 
     def _tell_cursor(self) -> None:
         before, cursor = self._place.cursor, self._place.advance()
         is_idle = cursor >= self.target.newest and not self._place.letters
-        if cursor > before or (is_idle and self._webhook.waiting and self._untold is None):
+        if cursor > before or (is_idle and self._outlet.waiting and self._untold is None):
             results = self._results()
-            results.cursor, results.is_idle = cursor, is_idle and bool(self._webhook.waiting > results.done)
+            results.cursor, results.is_idle = cursor, is_idle and bool(self._outlet.waiting > results.done)
 
     def take(self) -> Results | None:
         """What is to be made durable."""

@@ -1,4 +1,4 @@
-"""The senders of all webhooks, and the loop that makes what they found out durable."""
+"""The senders of all outlets, and the loop that makes what they found out durable."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import StoreError
 from tocsin.service.clock import Moment
+from tocsin.service.deliver.attempts import Attempt, RecordTest, send
+from tocsin.service.deliver.options import options_of
+from tocsin.service.deliver.recording import Record
+from tocsin.service.deliver.registry import Outlet
+from tocsin.service.deliver.resolver import Resolver
+from tocsin.service.deliver.sender import Sender
+from tocsin.service.deliver.webhook.endpoint import Endpoint
 from tocsin.service.directory import Destination
 from tocsin.service.problems import conflict
 from tocsin.service.times import time_text
-from tocsin.service.webhooks.attempts import Attempt, RecordTest, send
-from tocsin.service.webhooks.endpoint import Endpoint
-from tocsin.service.webhooks.options import options_of
-from tocsin.service.webhooks.recording import Record
-from tocsin.service.webhooks.registry import Webhook
-from tocsin.service.webhooks.resolver import Resolver
-from tocsin.service.webhooks.sender import Sender
 
 if TYPE_CHECKING:
     from tocsin.service.service import Service
@@ -33,7 +33,7 @@ _GRACE_S: Final = 2.0
 
 
 class Senders:
-    """A task for each webhook. Tests move the `clock`."""
+    """A task for each outlet. Tests move the `clock`."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -45,7 +45,7 @@ class Senders:
         self._dirty: set[Sender] = set()
         self._wanted = asyncio.Event()
         self._recording = asyncio.Lock()
-        self._testing: set[int] = set()  # webhooks that are being tested
+        self._testing: set[int] = set()  # outlets that are being tested
         self._is_running = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -54,7 +54,7 @@ class Senders:
         """Send, until the end of the block."""
         self._is_running, self._loop = True, asyncio.get_running_loop()
         recording = asyncio.create_task(self._record())
-        for target in self.service.webhooks.targets().values():
+        for target in self.service.outlets.targets().values():
             self.changed(target)
         try:
             yield
@@ -75,12 +75,12 @@ class Senders:
         self.resolver.close()
 
     def changed(self, target: Destination) -> None:
-        """A webhook is new, or something of it changed."""
-        webhook = self.service.webhooks.of(target)
-        if webhook is None or not self._is_running:
+        """An outlet is new, or something of it changed."""
+        outlet = self.service.outlets.of(target)
+        if outlet is None or not self._is_running:
             return
         if target.number not in self._senders:
-            sender = Sender(self, webhook)
+            sender = Sender(self, outlet)
             task = asyncio.create_task(sender.run())
             task.add_done_callback(lambda _: self._ended(target))
             self._senders[target.number] = sender, task
@@ -89,7 +89,7 @@ class Senders:
     def _ended(self, target: Destination) -> None:
         self._senders.pop(target.number, None)
         if target.number not in self.service.directory.destinations:
-            self.service.webhooks.known.pop(target.number, None)
+            self.service.outlets.known.pop(target.number, None)
 
     def expected(self) -> Moment:
         """This moment, for times that are stored."""
@@ -108,21 +108,21 @@ class Senders:
         """An endpoint that uses the resolver of all."""
         return Endpoint(url, self.resolver, allow_private=allow_private, context=self.context)
 
-    async def test(self, webhook: Webhook, event: Mapping[str, Any]) -> Attempt:
-        """Post an event to a webhook now, whatever its state is, and record the attempt; raises a `Problem`.
+    async def test(self, outlet: Outlet, event: Mapping[str, Any]) -> Attempt:
+        """Send an event to an outlet now, whatever its state is, and record the attempt; raises a `Problem`.
 
         It has no number, and nothing follows from what the endpoint answers.
         """
-        target, options = webhook.target, options_of(webhook.target.options)
+        target, options = outlet.target, options_of(outlet.target.options)
         if target.number in self._testing:
-            raise conflict("another test of this webhook waits for its answer", headers={"Retry-After": "1"})
+            raise conflict("another test of this destination waits for its answer", headers={"Retry-After": "1"})
         self._testing.add(target.number)
         endpoint = self.endpoint(options.url, allow_private=options.allow_private)
         try:
             id, now = f"test-{secrets.token_hex(12)}", time_text(self.clock.now_ms())
             delivery = {"sequence": 0, "key": id, "event": event, "subscriptions": [], "destination": target.id}
             document = {"type": "test", "timestamp": now, "data": delivery | {"published": now}}
-            _, attempt = await send(endpoint, webhook.secrets, id, json.dumps(document).encode(), self.clock.now_ms)
+            _, attempt = await send(endpoint, outlet.secrets, id, json.dumps(document).encode(), self.clock.now_ms)
         finally:
             self._testing.discard(target.number)
             await endpoint.close()
@@ -159,7 +159,7 @@ class Senders:
                     sender.give_back(results)
                     self.has_results(sender)
                 raise
-            self.service.webhooks.dead.update(record.dead())
+            self.service.outlets.dead.update(record.dead())
             if stored:
                 self.service.hub.told(stored)
             for sender, _ in taken:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from tocsin.service.deliver import options as webhook
 from tocsin.service.directory import NAMED
 from tocsin.service.names import flag, only, present
 from tocsin.service.problems import invalid
-from tocsin.service.webhooks import options as webhook
 
 
 class Kind(NamedTuple):

@@ -1,4 +1,4 @@
-"""Changes of webhooks by their owners: made, rotated, enabled, and deliveries that are sent again."""
+"""Changes of outlets by their owners: made, rotated, enabled, and deliveries that are sent again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tocsin.service.changes import PutDestination
+from tocsin.service.deliver.letters import delivery_size
+from tocsin.service.deliver.registry import Outlet, Outlets, outbox_size
+from tocsin.service.deliver.schedule import WELL
+from tocsin.service.deliver.webhook.signing import MOST_SECRETS, Secret, new_secret, valid
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.problems import Problem, conflict, unknown
 from tocsin.service.times import now_ms
-from tocsin.service.webhooks.letters import delivery_size
-from tocsin.service.webhooks.registry import Webhook, Webhooks, outbox_size
-from tocsin.service.webhooks.schedule import WELL
-from tocsin.service.webhooks.signing import MOST_SECRETS, Secret, new_secret, valid
 from tocsin.store import Database
 
 _SECRETS: Final = "SELECT secrets FROM service_webhooks WHERE destination = ?"
@@ -23,10 +23,10 @@ _PUT_SECRETS: Final = "UPDATE service_webhooks SET secrets = ? WHERE destination
 
 
 def _stored_secrets(
-    webhooks: Webhooks, connection: sqlite3.Connection, number: int, now: int
+    outlets: Outlets, connection: sqlite3.Connection, number: int, now: int
 ) -> tuple[Secret, ...] | None:
     found = connection.execute(_SECRETS, (number,)).fetchone()
-    return None if found is None else webhooks.secrets_of(number, found[0], now)
+    return None if found is None else outlets.secrets_of(number, found[0], now)
 
 
 def _require(connection: sqlite3.Connection, target: Destination) -> None:
@@ -37,11 +37,11 @@ def _require(connection: sqlite3.Connection, target: Destination) -> None:
 
 
 @dataclass(slots=True)
-class PutWebhook:
-    """Add a webhook, or change its options. Returns whether it is new, the destination, and a secret that was made."""
+class PutOutlet:
+    """Add an outlet, or change its options. Returns whether it is new, the destination, and a secret that was made."""
 
     put: PutDestination
-    webhooks: Webhooks
+    outlets: Outlets
     secret: str | None
     is_alone = False
     _secrets: tuple[Secret, ...] = ()
@@ -50,24 +50,24 @@ class PutWebhook:
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
         last = self.put.write(database, sequence, touched)
         number, connection = self.put.number, database.connection
-        known = _stored_secrets(self.webhooks, connection, number, now_ms())
+        known = _stored_secrets(self.outlets, connection, number, now_ms())
         if known is None:
             self._made = None if self.secret else new_secret()
             self._secrets = (Secret(self.secret or self._made or ""),)
-            row = (number, self.webhooks.keys.closed(number, self._secrets), json.dumps(WELL))
+            row = (number, self.outlets.keys.closed(number, self._secrets), json.dumps(WELL))
             connection.execute("INSERT INTO service_webhooks VALUES (?, ?, ?)", row)
         elif self.secret and known[0].text != self.secret:
             self._secrets = (Secret(self.secret),)
-            connection.execute(_PUT_SECRETS, (self.webhooks.keys.closed(number, self._secrets), number))
+            connection.execute(_PUT_SECRETS, (self.outlets.keys.closed(number, self._secrets), number))
         else:
             self._secrets = known
         return last
 
     def apply(self) -> tuple[bool, Destination, str | None]:
         is_new, target = self.put.apply()
-        one = self.webhooks.known.get(target.number)
+        one = self.outlets.known.get(target.number)
         if one is None:
-            self.webhooks.known[target.number] = Webhook(target, self._secrets)
+            self.outlets.known[target.number] = Outlet(target, self._secrets)
         else:
             one.secrets = self._secrets
         return is_new, target, self._made
@@ -77,8 +77,8 @@ class PutWebhook:
 class Rotate:
     """Sign with a new secret, and for some time with those before, too."""
 
-    webhooks: Webhooks
-    webhook: Webhook
+    outlets: Outlets
+    outlet: Outlet
     secret: str
     now: int
     kept_ms: int
@@ -86,18 +86,18 @@ class Rotate:
     _secrets: tuple[Secret, ...] = ()
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        target, number = self.webhook.target, self.webhook.target.number
-        known = _stored_secrets(self.webhooks, database.connection, number, self.now)
+        target, number = self.outlet.target, self.outlet.target.number
+        known = _stored_secrets(self.outlets, database.connection, number, self.now)
         if known is None:
             raise unknown("destination", target.id)
         until = self.now + self.kept_ms
         old = [Secret(one.text, min(until, one.until or until)) for one in known if one.text != self.secret]
         self._secrets = (Secret(self.secret), *valid(old, self.now))[:MOST_SECRETS]
-        database.connection.execute(_PUT_SECRETS, (self.webhooks.keys.closed(number, self._secrets), number))
+        database.connection.execute(_PUT_SECRETS, (self.outlets.keys.closed(number, self._secrets), number))
         return sequence
 
     def apply(self) -> Sequence[Secret]:
-        self.webhook.secrets = self._secrets
+        self.outlet.secrets = self._secrets
         return self._secrets
 
 
@@ -105,11 +105,11 @@ class Rotate:
 class Enable:
     """Send again at once to an endpoint that failed."""
 
-    webhook: Webhook
+    outlet: Outlet
     is_alone = False
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        target, connection = self.webhook.target, database.connection
+        target, connection = self.outlet.target, database.connection
         _require(connection, target)
         health = "UPDATE service_webhooks SET health = ? WHERE destination = ?"
         connection.execute(health, (json.dumps(WELL), target.number))
@@ -118,8 +118,8 @@ class Enable:
         return sequence
 
     def apply(self) -> None:
-        self.webhook.health = WELL
-        self.webhook.revision += 1
+        self.outlet.health = WELL
+        self.outlet.revision += 1
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class Replay:
     directory: Directory
     target: Destination
     first: int
-    webhook: Webhook | None
+    outlet: Outlet | None
     is_alone = True
     _size: tuple[int, int] = (0, 0)
 
@@ -145,8 +145,8 @@ class Replay:
         after = self.first - 1
         statement = "UPDATE service_destinations SET acknowledged = ? WHERE number = ?"
         connection.execute(statement, (after, target.number))
-        if self.webhook is not None:
-            self.webhook.begin_anew()
+        if self.outlet is not None:
+            self.outlet.begin_anew()
             statement = "DELETE FROM service_letters WHERE destination = ? AND sequence > ?"
             connection.execute(statement, (target.number, after))
             self._size = outbox_size(connection, target.number, after)
@@ -154,9 +154,9 @@ class Replay:
 
     def apply(self) -> int:
         self.target.acknowledged = self.first - 1
-        if self.webhook is not None:
-            self.webhook.waiting, self.webhook.waiting_bytes = self._size
-            self.webhook.begin_anew()
+        if self.outlet is not None:
+            self.outlet.waiting, self.outlet.waiting_bytes = self._size
+            self.outlet.begin_anew()
         return self.target.acknowledged
 
 
@@ -164,13 +164,13 @@ class Replay:
 class RetryLetter:
     """Send a dead letter again."""
 
-    webhook: Webhook
+    outlet: Outlet
     number: int
     is_alone = False
     _waiting: tuple[int, int] = (0, 0)
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
-        target, connection = self.webhook.target, database.connection
+        target, connection = self.outlet.target, database.connection
         place = (target.number, self.number)
         statement = "SELECT dead FROM service_letters WHERE destination = ? AND sequence = ?"
         row = connection.execute(statement, place).fetchone()
@@ -185,6 +185,6 @@ class RetryLetter:
 
     def apply(self) -> None:
         count, size = self._waiting
-        self.webhook.waiting += count
-        self.webhook.waiting_bytes += size
-        self.webhook.revision += 1
+        self.outlet.waiting += count
+        self.outlet.waiting_bytes += size
+        self.outlet.revision += 1

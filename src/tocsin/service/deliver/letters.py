@@ -1,4 +1,4 @@
-"""Letters: deliveries of a webhook that failed. They are tried again, or dead.
+"""Letters: deliveries to a destination that failed. They are tried again, or dead.
 
 A letter has the number of its delivery, which stays in the outbox until retention deletes it. A letter that is dead
 stays longer, as the record of what was not delivered.
@@ -113,7 +113,7 @@ class Expired(NamedTuple):
 
 def expire(
     connection: sqlite3.Connection,
-    webhooks: Mapping[int, Destination],
+    outlets: Mapping[int, Destination],
     deleted: Sequence[tuple[int, int, int]],  # destination, number, event
     now: int,
 ) -> Expired:
@@ -121,7 +121,7 @@ def expire(
     expired = Expired(Counter(), Counter())
     of: dict[int, dict[int, int]] = {}
     for destination, sequence, event in deleted:
-        if destination in webhooks:
+        if destination in outlets:
             of.setdefault(destination, {})[sequence] = event
     for number, own in of.items():
         waiting = waiting_letters(connection, number)
@@ -130,7 +130,7 @@ def expire(
         for sequence, event in own.items():
             if sequence in waiting:
                 lost[sequence] = waiting[sequence]._replace(dead=EXPIRED, since=now)
-            elif sequence > webhooks[number].acknowledged and sequence not in known:
+            elif sequence > outlets[number].acknowledged and sequence not in known:
                 lost[sequence] = Letter(event, EXPIRED, 0, 0, "retention deleted it", None, now)
         put_letters(connection, number, lost.items())
         expired.counts[number] = len(lost)
