@@ -14,7 +14,8 @@ import pytest
 
 from tocsin.client.streams import Following
 from tocsin.service.clock import Moment
-from tocsin.service.deliver.schedule import TRIES, Health, asked_ms, delay_ms
+from tocsin.service.deliver.schedule import TRIES, Health, delay_ms
+from tocsin.service.deliver.webhook.answers import asked_ms
 from tocsin.service.directory import Route
 from tocsin.service.limits import Limits
 from tocsin.service.problems import Problem

@@ -11,7 +11,7 @@ from standardwebhooks import Webhook
 from tests.service.receivers import Clock, Reply, hook, publish, receiver, shown
 from tests.service.served import Served
 from tests.waiting import awaited
-from tocsin.service.deliver.kinds import checked_options
+from tocsin.service.deliver.kinds import checked_document
 from tocsin.service.problems import Problem
 
 PATH = "/v1/destinations/w"
@@ -105,9 +105,9 @@ def test_calls_of_webhooks_need_one(server: Served) -> None:
 def test_only_admins_allow_private_addresses() -> None:
     record = {"kind": "webhook", "url": "http://10.0.0.1/", "allow_private": True}
     with pytest.raises(Problem) as raised:
-        checked_options(record, is_admin=False)
+        checked_document(record, is_admin=False)
     assert raised.value.status == 403
-    assert checked_options(record, is_admin=True)[1]["allow_private"] is True
+    assert checked_document(record, is_admin=True).options["allow_private"] is True
 
 
 def test_a_server_refuses_what_rebinds(server: Served) -> None:

@@ -17,7 +17,7 @@ def add_command(commands: Commands) -> None:
         "backup",
         help="copy a folder of subscriptions while it is served",
         description="Copies the store of a durable engine or window, or all that `tocsin serve` has in a folder: "
-        "tenants, windows, events, webhooks and the hashes of tokens. A server may run meanwhile. Keys of secrets "
+        "tenants, windows, events, deliveries and the hashes of tokens. A server may run meanwhile. Keys of secrets "
         "and the file of --limits are not in the folder, and not in the backup.",
         examples=("tocsin backup alerts/ backups/monday", "tocsin backup /var/lib/tocsin/alerts /backups/monday"),
     )

@@ -51,7 +51,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--secrets-key-file",
         metavar="FILE",
-        help="a file with a key a line, which encrypts the secrets of webhooks in the store; the variable "
+        help="a file with a key a line, which encrypts the secrets of destinations in the store; the variable "
         f"{_PREFIX}{_KEY} has the keys themselves instead",
     )
     assert isinstance(parser, Parser)

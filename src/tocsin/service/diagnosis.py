@@ -221,11 +221,12 @@ def _posted(sent: Sent, target: Destination, outlet: Outlet, name: str) -> Outco
         tries = f"after {_attempts(letter)}" if letter.attempts else "without an attempt"
         return Outcome(DEAD, f"{name} is a dead letter since {time_text(letter.since)}, {tries}: {letter.reason}")
     if attempt is not None and attempt.outcome == DELIVERED:
-        return Outcome(DELIVERED, f"the endpoint took {name} at {time_text(attempt.time)} with HTTP {attempt.status}")
+        status = outlet.kind.status_text(attempt.status)
+        return Outcome(DELIVERED, f"the endpoint took {name} at {time_text(attempt.time)} {status}")
     if letter is None and sent.sequence <= target.acknowledged:
         return Outcome(DELIVERED, f"the endpoint took {name}; the attempt is not in the log any more")
     if outlet.health.disabled is not None:
-        return Outcome(WAITING, f"{name} waits: the outlet is disabled since {time_text(outlet.health.disabled)}")
+        return Outcome(WAITING, f"{name} waits: the destination is disabled since {time_text(outlet.health.disabled)}")
     if letter is not None:
         again = f"and is sent again at {time_text(letter.due)}"
         return Outcome(WAITING, f"{name} failed after {_attempts(letter)} ({letter.reason}), {again}")

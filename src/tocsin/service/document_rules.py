@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tocsin.model.fence import SPAN_PATTERN
-from tocsin.service.deliver.webhook.signing import SECRET_PATTERN
-from tocsin.service.deliver.webhook.urls import URL_LENGTH, URL_PATTERN
 
 Schema = Mapping[str, Any]
 _YEAR_S: Final = 366 * 86_400
@@ -33,13 +31,7 @@ MEMBERS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "Advance": {},
     "CloudEvent": {"id": _SENTENCE, "source": _SENTENCE, "type": _SENTENCE},
     "Condition": {},
-    "Destination": {
-        "url": {"pattern": URL_PATTERN, "maxLength": URL_LENGTH},
-        "secret": {"pattern": SECRET_PATTERN},
-        "rate_per_s": {"minimum": 1 / _DAY_S, "maximum": 10_000},
-        "digest_s": {"minimum": 0, "maximum": _DAY_S},
-        "failures_to": _NAME,
-    },
+    "Destination": {},
     "DryRun": {"since_s": {"maximum": _YEAR_S}},
     "Explain": {},
     "Fence": {
@@ -62,7 +54,7 @@ MEMBERS: Final[Mapping[str, Mapping[str, Schema]]] = {
     },
     "Message": {"location": _PLACE},
     "Replay": {"from": {"minimum": 1, "maximum": _MOST_NUMBER}},
-    "Rotation": {"secret": {"pattern": SECRET_PATTERN}, "keep_s": {"minimum": 0, "maximum": 30 * _DAY_S}},
+    "Rotation": {"keep_s": {"minimum": 0, "maximum": 30 * _DAY_S}},
     "Subscription": {**_ROUTE, "weights": {"additionalProperties": {"type": "number", "minimum": 0}}},
     "Window": {
         "time": {"exclusiveMinimum": 0},
@@ -87,20 +79,11 @@ def _needs_time(name: str, *kinds: str) -> dict[str, Any]:
     return {"if": {**_given(name), "properties": {name: {"type": list(kinds)}}}, "then": _given("time")}
 
 
-_OF_STREAMS: Final = (
-    *("kind", "named", "id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"),
-    *("state", "reason", "failing_since", "disabled_at", "waiting"),
-)
 WHOLE: Final[Mapping[str, Schema]] = {
     "CloudEvent": {
         "properties": {name: {} for name in ("specversion", "id", "source", "type", "data")},
         "additionalProperties": {"type": ["string", "integer", "boolean", "null"], "maxLength": 1024},
         "propertyNames": {"pattern": "^[a-z0-9]{1,64}$"},
-    },
-    "Destination": {
-        "if": {"properties": {"kind": {"const": "stream"}}},
-        "then": {"propertyNames": {"enum": list(_OF_STREAMS)}},
-        "else": _given("url"),
     },
     "Explain": _either("id", "where"),
     "Fence": {

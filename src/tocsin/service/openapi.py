@@ -11,12 +11,14 @@ from typing import Any, Final
 
 import tocsin
 from tocsin.service.api import Call
+from tocsin.service.deliver import documents
+from tocsin.service.deliver.kinds import sending_kinds
 from tocsin.service.document_rules import WHOLE, with_rules
 from tocsin.service.examples import EXAMPLES, LINES, OF_ANSWERS
 from tocsin.service.problems import MEDIA_TYPE
 from tocsin.service.schemas import SCHEMAS
 from tocsin.service.sent import SCHEMAS as SENT
-from tocsin.service.sent import STREAM, STREAM_EXAMPLE, WEBHOOKS
+from tocsin.service.sent import STREAM, STREAM_EXAMPLE
 
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif } body { max-width: 60rem; margin: 2rem auto;
@@ -33,7 +35,7 @@ TAGS: Final = {
     "subscriptions": ("Standing conditions on events", r"/v1/(subscriptions|activity|regions)"),
     "matching": ("Questions that store nothing", r"/v1/(match|check|explain|dry-run)"),
     "webhooks": (
-        "Destinations that post to a URL",
+        "Destinations to which the service sends",
         r"/v1/destinations/{id}/(enable|rotate-secret|replay|dead-letters|attempts|test)",
     ),
     "deliveries": ("What destinations got", r"/v1/(destinations/{id}/(deliveries|ack|stream)|stream)"),
@@ -61,6 +63,7 @@ def document(calls: Sequence[Call]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for call in calls:
         paths.setdefault(call.path, {})[call.method.lower()] = _operation(call)
+    schemas = {**SCHEMAS, "Destination": documents.destination(), "Rotation": documents.rotation()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -71,9 +74,9 @@ def document(calls: Sequence[Call]) -> dict[str, Any]:
         "servers": [{"url": "/", "description": "The server that this document is from"}],
         "tags": [{"name": name, "description": about} for name, (about, _) in TAGS.items()],
         "paths": paths,
-        "webhooks": WEBHOOKS,
+        "webhooks": {name: item for kind in sending_kinds() for name, item in kind.requests().items()},
         "components": {
-            "schemas": {name: with_rules(name, schema) for name, schema in SCHEMAS.items()} | SENT,
+            "schemas": {name: with_rules(name, schema) for name, schema in schemas.items()} | SENT,
             "headers": {name: {"description": about, "schema": {"type": "string"}} for name, about in _HEADERS.items()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": _TOKEN}},
         },
@@ -103,9 +106,10 @@ def _operation(call: Call) -> dict[str, Any]:
         operation["security"] = [{"token": [scope]} for scope in call.scopes] + [{}]
     if call.takes:
         content = {kind: _content(name, _request_example(call, name)) for kind, name in call.takes.items()}
+        whole = {**WHOLE, "Destination": documents.rules()}
         for kind, name in call.takes.items():
-            if name in WHOLE and call.method != "PATCH":
-                content[kind]["schema"] = {"allOf": [_reference(name), WHOLE[name]]}
+            if name in whole and call.method != "PATCH":
+                content[kind]["schema"] = {"allOf": [_reference(name), whole[name]]}
         operation["requestBody"] = {"required": not call.may_be_empty, "content": content}
     return operation
 

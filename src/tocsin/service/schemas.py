@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tocsin.language.dialects import DIALECTS
-from tocsin.service.deliver.schedule import SET_ASIDE_TRIES, TRIES
 from tocsin.service.diagnosis import SCHEMA as DIAGNOSIS
 from tocsin.window.frequencies import BOOLEAN, TERM_FREQUENCIES
 
@@ -55,32 +54,6 @@ _ERRORS: Final = {
     "items": _object(
         {"row": _COUNT, "id": _ANY, "field": {"type": ["string", "null"]}, "reason": _TEXT}, "row", "reason"
     ),
-}
-_WEBHOOK: Final[dict[str, Any]] = {
-    "url": {**_TEXT, "description": "Where deliveries are posted: http or https"},
-    "secret": {**_TEXT, "description": "whsec_ and base64; one is made, and shown once, if there is none"},
-    "order": {"enum": ["strict", "any"], "default": "strict"},
-    "allow_private": {"type": "boolean", "description": "Whether the URL may lead to a private address; for admins"},
-    "rate_per_s": {**_NUMBER, "description": "The most requests in a second"},
-    "digest_s": {**_NUMBER, "description": "Deliveries of so many seconds come in one request"},
-    "max_attempts": {"type": "integer", "minimum": 1, "maximum": 100, "default": TRIES},
-    "set_aside_after": {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": 100,
-        "default": SET_ASIDE_TRIES,
-        "description": "With order strict: a delivery that the endpoint refused so often is a dead letter, and the "
-        "next ones come",
-    },
-    "on_full": {"enum": ["dead-letter", "reject"], "default": "dead-letter"},
-    "paused_until": {**_TIME, "description": "Until then, nothing is sent"},
-    "failures_to": {**_TEXT, "description": "The destination that is told when this one is disabled"},
-    "state": {"enum": ["well", "failing", "disabled"], "readOnly": True},
-    "reason": {**_TEXT, "readOnly": True, "description": "Why the last request failed"},
-    "failing_since": {**_TIME, "readOnly": True},
-    "disabled_at": {**_TIME, "readOnly": True},
-    "next_try": {**_TIME, "readOnly": True, "description": "When what failed is sent again"},
-    "waiting": {**_COUNT, "readOnly": True, "description": "Deliveries that wait to be sent"},
 }
 _CHECK: Final = _object(
     {
@@ -169,20 +142,6 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "epoch", "earliest", "newest", "acknowledged", "deliveries",
     ),
-    "Destination": _object(
-        {
-            "kind": {"enum": ["stream", "webhook"]},
-            "named": {"type": "boolean", "description": "Whether deliveries tell which named parts held"},
-            **_WEBHOOK,
-            "id": {**_TEXT, "readOnly": True},
-            "epoch": {**_TEXT, "readOnly": True},
-            "newest": {**_COUNT, "readOnly": True},
-            "acknowledged": {**_COUNT, "readOnly": True},
-            "earliest": {**_COUNT, "readOnly": True},
-            "subscriptions": {**_COUNT, "readOnly": True},
-        },
-        "kind", additionalProperties=False,
-    ),
     "Checked": _object(
         {
             "valid": {"type": "boolean"}, "text": _TEXT, "attributes": _TEXTS,
@@ -232,7 +191,7 @@ SCHEMAS: Final[dict[str, Any]] = {
                     {
                         "sequence": _COUNT, "key": _TEXT, "reason": _TEXT, "attempts": _COUNT, "since": _TIME,
                         "cause": {"enum": ["overflow", "refused", "attempts", "set-aside", "expired"]},
-                        "status": {"type": ["integer", "null"], "description": "The HTTP status, if there was one"},
+                        "status": {"type": ["integer", "null"], "description": "Of the answer, if there was one"},
                         "delivery": {"description": "null once retention has deleted it"},
                     },
                     "sequence", "key", "cause", "delivery",
@@ -356,7 +315,6 @@ SCHEMAS: Final[dict[str, Any]] = {
     "Results": _object({"results": _list("Result")}, "results"),
     "Retried": _object({"sequence": _COUNT}, "sequence"),
     "Rotated": _object({"secret": _TEXT, "secrets": _COUNT, "old_until": _TIME}, "secrets"),
-    "Rotation": _object({"secret": _TEXT, "keep_s": _NUMBER}, additionalProperties=False),
     "Session": _object(
         {
             "tenant": _TEXT, "scopes": _TEXTS, "name": _TEXT,

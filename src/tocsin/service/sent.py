@@ -1,11 +1,8 @@
-"""Schemas of what the service sends by itself: events of streams, requests of webhooks, and the log of these."""
+"""Schemas of what the service sends by itself: events of streams, the documents that it sends, and the log of these."""
 
 from __future__ import annotations
 
 from typing import Any, Final
-
-from tocsin.service.deliver.schedule import TRIES
-from tocsin.service.examples import EXAMPLES
 
 _TEXT: Final = {"type": "string"}
 _COUNT: Final = {"type": "integer", "minimum": 0}
@@ -47,13 +44,13 @@ SCHEMAS: Final[dict[str, Any]] = {
         "properties": {
             "number": {**_COUNT, "description": "Its place in the log"},
             "time": {**_TIME, "description": "When it began"},
-            "webhook_id": {**_TEXT, "description": "The header webhook-id"},
+            "webhook_id": {**_TEXT, "description": "The key of what was sent; of a webhook, the header webhook-id"},
             "sequence": {**_COUNT, "description": "The number of the first delivery; a test has none"},
             "last": {**_COUNT, "description": "That of the last one"},
             "deliveries": {**_COUNT, "description": "How many there were"},
             "attempt": {"type": "integer", "minimum": 1, "description": "1 for the first one"},
             "outcome": {"enum": ["delivered", "failed", "refused", "gone"]},
-            "status": {"type": "integer", "description": "The HTTP status, if there was one"},
+            "status": {"type": "integer", "description": "The status of the answer, if there was one"},
             "reason": {**_TEXT, "description": "Why it failed; it may quote the endpoint"},
             "duration_ms": _COUNT,
         },
@@ -86,35 +83,3 @@ STREAM_EXAMPLE: Final = (
     'id: 4c1d0e5b7a9f4a3c.1-1\ndata: {"sequence":1,"key":"4c1d0e5b7a9f4a3c-1-1","event":{"price":550},'
     '"subscriptions":[],"destination":"mobile","published":"2026-11-26T08:00:00.000Z"}\n\n'
 )
-_SIGNED: Final = {
-    "webhook-id": "The key of the delivery: the same each time that it comes",
-    "webhook-timestamp": "When it was sent, in seconds since 1970",
-    "webhook-signature": "v1 signatures, one for each secret, with spaces between",
-}
-
-
-def _webhook(summary: str, schema: str, data: Any) -> dict[str, Any]:
-    example = {"type": schema.lower() if schema == "Digest" else "delivery", "timestamp": data["published"]}
-    body = example | {"data": {"deliveries": [data]} if schema == "Digest" else data}
-    answers = {
-        "2XX": {"description": "It is done"},
-        "410": {"description": "The webhook is disabled"},
-        "default": {"description": f"It is tried again, up to {TRIES} times unless max_attempts says otherwise"},
-    }
-    headers = [
-        {"name": name, "in": "header", "required": True, "description": about, "schema": _TEXT}
-        for name, about in _SIGNED.items()
-    ]
-    content = {"application/json": {"schema": _reference(schema), "example": body}}
-    return {
-        "post": {
-            "summary": summary, "tags": ["webhooks"], "parameters": headers,
-            "requestBody": {"required": True, "content": content}, "responses": answers,
-        }
-    }  # fmt: skip
-
-
-WEBHOOKS: Final = {
-    "delivery": _webhook("A delivery, or a test, that a destination posts", "Posted", EXAMPLES["Delivery"]),
-    "digest": _webhook("Deliveries of a destination with digest_s", "Digest", EXAMPLES["Delivery"]),
-}

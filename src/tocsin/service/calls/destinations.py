@@ -10,9 +10,10 @@ from tocsin.service.api import IF_MATCH, LIMIT, Call, Exchange, Option, answered
 from tocsin.service.calls.subscriptions import merged
 from tocsin.service.changes import Guard, PutDestination, RemoveDestination
 from tocsin.service.deliver.changes import PutOutlet
-from tocsin.service.deliver.kinds import checked_options
-from tocsin.service.deliver.registry import KIND, state_of
-from tocsin.service.deliver.webhook.signing import checked_secret
+from tocsin.service.deliver.documents import SHOWN
+from tocsin.service.deliver.kinds import checked_document
+from tocsin.service.deliver.protocols import Sending
+from tocsin.service.deliver.registry import state_of
 from tocsin.service.directory import Destination
 from tocsin.service.names import checked_name
 from tocsin.service.principals import ADMIN, OPERATE, READ, SUBSCRIBE
@@ -20,12 +21,6 @@ from tocsin.service.problems import invalid
 from tocsin.service.times import time_text
 
 PATH: Final = "/v1/destinations"
-_SHOWN: Final = frozenset(
-    (
-        *("id", "epoch", "newest", "acknowledged", "earliest", "subscriptions"),
-        *("state", "reason", "failing_since", "disabled_at", "next_try", "waiting"),
-    )
-)
 
 
 def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
@@ -45,7 +40,7 @@ def document_of(exchange: Exchange, one: Destination) -> dict[str, Any]:
 
 
 def _health_of(exchange: Exchange, one: Destination, *, is_operator: bool) -> dict[str, Any]:
-    """How a webhook does. The reason may quote what the endpoint answered."""
+    """How a destination does to which the service sends. The reason may quote what the endpoint answered."""
     found = exchange.service.outlets.of(one)
     if found is None:
         return {}
@@ -68,20 +63,20 @@ async def put(exchange: Exchange) -> Response:
 
 
 async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Guard) -> Response:
-    record = {field: value for field, value in record.items() if field not in _SHOWN}
-    given = record.pop("secret", None) if record.get("kind") == KIND else None
-    secret = None if given is None else checked_secret(given)
-    kind, options = checked_options(record, is_admin=ADMIN in exchange.principal.scopes)
+    record = {field: value for field, value in record.items() if field not in SHOWN}
+    kind, options, secret, drops_secret = checked_document(record, is_admin=ADMIN in exchange.principal.scopes)
     _require_other(exchange, name, options.get("failures_to"))
-    service, made = exchange.service, None
-    change = PutDestination(service.directory, exchange.principal.tenant, name, kind, options, guard)
-    if kind == KIND:
-        is_new, target, made = await exchange.commit(PutOutlet(change, service.outlets, secret))
+    service = exchange.service
+    change = PutDestination(service.directory, exchange.principal.tenant, name, kind.name, options, guard)
+    if isinstance(kind, Sending):
+        put_outlet = PutOutlet(change, service.outlets, kind, secret, drops_secret)
+        is_new, target, made = await exchange.commit(put_outlet)
         service.senders.changed(target)
+        secrets = {} if made is None or kind.secret is None else {kind.secret: made}
     else:
         is_new, target = await exchange.commit(change)
-    document = document_of(exchange, target) | ({} if made is None else {"secret": made})
-    return answered(document, 201 if is_new else 200, {"ETag": target.etag})
+        secrets = {}
+    return answered(document_of(exchange, target) | secrets, 201 if is_new else 200, {"ETag": target.etag})
 
 
 def _require_other(exchange: Exchange, name: str, other: str | None) -> None:
@@ -95,7 +90,12 @@ async def patch(exchange: Exchange) -> Response:
     found = exchange.service.destination(exchange.principal, exchange.part("id"))
     exchange.guard.check(found.etag)
     guard = Guard(frozenset((found.etag,)))
-    record = merged({"kind": found.kind, **found.options}, await exchange.document())
+    document = await exchange.document()
+    outlet = exchange.service.outlets.of(found)
+    member = None if outlet is None else outlet.kind.secret
+    record = merged({"kind": found.kind, **found.options}, document)
+    if member is not None and member in document:  # null for no secret
+        record[member] = document[member]
     return await _put(exchange, found.id, record, guard)
 
 

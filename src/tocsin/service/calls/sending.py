@@ -14,9 +14,9 @@ from tocsin.service.calls.deliveries import delivery_number
 from tocsin.service.calls.destinations import PATH, document_of
 from tocsin.service.deliver.attempts import Attempt, attempts_before
 from tocsin.service.deliver.changes import Enable, Replay, RetryLetter, Rotate
+from tocsin.service.deliver.encryption import MOST_KEPT_MS
 from tocsin.service.deliver.letters import Letter
 from tocsin.service.deliver.registry import Outlet
-from tocsin.service.deliver.webhook.signing import MOST_KEPT_MS, checked_secret, new_secret
 from tocsin.service.directory import Destination
 from tocsin.service.names import MOST_NUMBER, amount, instant, only, present, whole
 from tocsin.service.outbox import Stored
@@ -60,10 +60,12 @@ async def _document(exchange: Exchange, *known: str) -> dict[str, Any]:
 async def rotate(exchange: Exchange) -> Response:
     service, found = exchange.service, _outlet(exchange)
     record = await _document(exchange, "secret", "keep_s")
+    if not found.kind.rotates:
+        raise conflict(f"the secret of a destination of kind {found.kind.name} is not rotated: PUT or PATCH changes it")
     kept_s = amount(record.get("keep_s", _KEPT_S), "keep_s", 0, MOST_KEPT_MS / 1000)
-    secret = checked_secret(record["secret"]) if "secret" in record else new_secret()
+    secret = found.kind.checked_secret(record["secret"]) if "secret" in record else found.kind.new_secret()
     known = await exchange.commit(
-        Rotate(service.outlets, found, secret, service.senders.clock.now_ms(), int(kept_s * 1000))
+        Rotate(service.outlets, found, secret or "", service.senders.clock.now_ms(), int(kept_s * 1000))
     )
     document: dict[str, Any] = {"secrets": len(known)}
     if len(known) > 1 and known[1].until is not None:

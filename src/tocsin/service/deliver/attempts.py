@@ -6,22 +6,26 @@ endpoint does not push out why one delivery failed.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from tocsin.service.deliver.encryption import Secret
+from tocsin.service.deliver.protocols import Channel, Message
 from tocsin.service.deliver.resolver import Unreachable
-from tocsin.service.deliver.verdict import DELIVERED, Verdict, unreached, verdict_on
-from tocsin.service.deliver.webhook.endpoint import Endpoint
-from tocsin.service.deliver.webhook.signing import Secret, signed
+from tocsin.service.deliver.verdict import DELIVERED, Verdict, unreached
 from tocsin.service.directory import Destination, Directory
 from tocsin.store import Database, bounded
 
 MOST: Final = 1000
 """Attempts of a destination that are kept, of those that were delivered and of the others."""
-_AGENT: Final = "tocsin"
+_TIMEOUT_S: Final = 30.0
+"""The most time of an attempt. Channels give up earlier, and say why."""
+_LOG: Final = logging.getLogger("tocsin.service")
 _NEWEST: Final = "SELECT coalesce(max(number), 0) FROM service_attempts WHERE destination = ? AND is_failure = ?"
 _PUT: Final = "INSERT INTO service_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _TRIM: Final = """
@@ -53,17 +57,27 @@ class Attempt(NamedTuple):
 
 
 async def send(
-    endpoint: Endpoint, secrets: Sequence[Secret], id: str, body: bytes, clock: Callable[[], int]
+    channel: Channel, secrets: Sequence[Secret], message: Message, clock: Callable[[], int]
 ) -> tuple[Verdict, Attempt]:
-    """The verdict on a signed request, and its attempt without deliveries. `clock` gives the time in milliseconds."""
+    """The verdict on a message, and its attempt without deliveries. `clock` gives the time in milliseconds."""
     begun, now = time.perf_counter(), clock()
-    headers = signed(id, now, body, secrets) | {"content-type": "application/json", "user-agent": _AGENT}
-    try:
-        verdict = verdict_on(await endpoint.post(headers, body), clock())
-    except Unreachable as error:
-        verdict = unreached(str(error))
+    verdict = await _verdict(channel, secrets, message)
     took = round((time.perf_counter() - begun) * 1000)
-    return verdict, Attempt(now, id, None, None, 0, 1, verdict.outcome, verdict.status, verdict.reason, took)
+    return verdict, Attempt(now, message.key, None, None, 0, 1, verdict.outcome, verdict.status, verdict.reason, took)
+
+
+async def _verdict(channel: Channel, secrets: Sequence[Secret], message: Message) -> Verdict:
+    """The verdict of a channel. Whatever a channel raises, the message is tried again."""
+    try:
+        async with asyncio.timeout(_TIMEOUT_S):
+            return await channel.send(message, secrets)
+    except Unreachable as error:
+        return unreached(str(error))
+    except TimeoutError:
+        return unreached(f"there was no answer within {_TIMEOUT_S:g} s")
+    except Exception as error:  # of a package's kind  # noqa: BLE001
+        _LOG.exception("sending to %s failed with an error of its kind", message.destination)
+        return unreached(f"the kind of the destination failed: {type(error).__name__}: {error}")
 
 
 def put_attempts(connection: sqlite3.Connection, destination: int, attempts: Sequence[Attempt]) -> None:

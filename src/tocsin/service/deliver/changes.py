@@ -9,16 +9,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tocsin.service.changes import PutDestination
+from tocsin.service.deliver.encryption import MOST_SECRETS, Secret, valid
+from tocsin.service.deliver.kinds import secret_problem
 from tocsin.service.deliver.letters import delivery_size
+from tocsin.service.deliver.protocols import Sending
 from tocsin.service.deliver.registry import Outlet, Outlets, outbox_size
 from tocsin.service.deliver.schedule import WELL
-from tocsin.service.deliver.webhook.signing import MOST_SECRETS, Secret, new_secret, valid
 from tocsin.service.directory import Destination, Directory
 from tocsin.service.problems import Problem, conflict, unknown
 from tocsin.service.times import now_ms
 from tocsin.store import Database
 
 _SECRETS: Final = "SELECT secrets FROM service_webhooks WHERE destination = ?"
+_OPTIONS: Final = "SELECT number, options FROM service_destinations WHERE tenant = ? AND id = ? AND kind = ?"
 _PUT_SECRETS: Final = "UPDATE service_webhooks SET secrets = ? WHERE destination = ?"
 
 
@@ -42,34 +45,48 @@ class PutOutlet:
 
     put: PutDestination
     outlets: Outlets
+    kind: Sending
     secret: str | None
+    drops_secret: bool = False
     is_alone = False
     _secrets: tuple[Secret, ...] = ()
     _made: str | None = None
 
     def write(self, database: Database, sequence: int, touched: set[Any]) -> int:
+        connection = database.connection
+        self._require_secret(connection)  # nothing may be written before a refusal
         last = self.put.write(database, sequence, touched)
-        number, connection = self.put.number, database.connection
+        number = self.put.number
         known = _stored_secrets(self.outlets, connection, number, now_ms())
+        self._made, self._secrets = None, () if self.secret is None else (Secret(self.secret),)
+        if known is None or (self.drops_secret and not self.secret):
+            if not self.secret and (made := self.kind.new_secret()) is not None:
+                self._made, self._secrets = made, (Secret(made),)
+        elif not self.secret or (known and known[0].text == self.secret):
+            self._secrets = known
         if known is None:
-            self._made = None if self.secret else new_secret()
-            self._secrets = (Secret(self.secret or self._made or ""),)
             row = (number, self.outlets.keys.closed(number, self._secrets), json.dumps(WELL))
             connection.execute("INSERT INTO service_webhooks VALUES (?, ?, ?)", row)
-        elif self.secret and known[0].text != self.secret:
-            self._secrets = (Secret(self.secret),)
+        elif self._secrets != known:
             connection.execute(_PUT_SECRETS, (self.outlets.keys.closed(number, self._secrets), number))
-        else:
-            self._secrets = known
         return last
+
+    def _require_secret(self, connection: sqlite3.Connection) -> None:
+        """Raise a `Problem` if the secret that is there would be sent elsewhere than before."""
+        before = connection.execute(_OPTIONS, (self.put.tenant, self.put.id, self.kind.name)).fetchone()
+        if before is None or self.secret or self.drops_secret:
+            return
+        has_moved = self.kind.secret_goes_to(json.loads(before[1])) != self.kind.secret_goes_to(self.put.options)
+        if has_moved and _stored_secrets(self.outlets, connection, before[0], now_ms()):
+            raise secret_problem(self.kind)
 
     def apply(self) -> tuple[bool, Destination, str | None]:
         is_new, target = self.put.apply()
-        one = self.outlets.known.get(target.number)
-        if one is None:
-            self.outlets.known[target.number] = Outlet(target, self._secrets)
+        outlet = self.outlets.known.get(target.number)
+        if outlet is None:
+            self.outlets.known[target.number] = Outlet(target, self.kind, self._secrets)
         else:
-            one.secrets = self._secrets
+            outlet.secrets = self._secrets
         return is_new, target, self._made
 
 

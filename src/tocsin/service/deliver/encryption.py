@@ -11,10 +11,9 @@ import binascii
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tocsin.errors import InvalidInput, StoreError, needing
-from tocsin.service.deliver.webhook.signing import Secret
 from tocsin.store import Database, overwriting
 
 _ENCRYPTED: Final = "fernet:"
@@ -22,6 +21,24 @@ _KEY_BYTES: Final = 32
 _MOST_KEYS: Final = 100
 _MOST_FILE: Final = 1 << 16
 _HOW: Final = "32 bytes in base64, as `openssl rand -base64 32` makes them"
+
+
+MOST_SECRETS: Final = 5
+"""Secrets that sign at the same time."""
+MOST_KEPT_MS: Final = 30 * 86_400_000
+"""How long a secret may sign after it was rotated."""
+
+
+class Secret(NamedTuple):
+    """A secret, and until when it signs, in milliseconds; None: until it is rotated."""
+
+    text: str
+    until: int | None = None
+
+
+def valid(known: Sequence[Secret], now: int) -> list[Secret]:
+    """The secrets that sign now."""
+    return [one for one in known if one.until is None or one.until > now]
 
 
 class Keys:

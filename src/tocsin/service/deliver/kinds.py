@@ -1,45 +1,120 @@
-"""The kinds of destinations: a row each, with the options that such a destination has."""
+"""The kinds of destinations: a table with those of tocsin, and those that other packages publish."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
 
-from tocsin.service.deliver import options as webhook
+from tocsin.service.deliver import options as shared
+from tocsin.service.deliver.encryption import Secret
+from tocsin.service.deliver.protocols import GROUP, Channel, Kind, Message, Sending, Surroundings
+from tocsin.service.deliver.resolver import Unreachable
+from tocsin.service.deliver.stream.kind import Stream
+from tocsin.service.deliver.verdict import Verdict
+from tocsin.service.deliver.webhook.kind import Webhook
 from tocsin.service.directory import NAMED
 from tocsin.service.names import flag, only, present
-from tocsin.service.problems import invalid
+from tocsin.service.problems import Problem, invalid
+
+_LOG: Final = logging.getLogger("tocsin.service")
+OWN: Final[tuple[Kind, ...]] = (Stream(), Webhook())
+"""The kinds of tocsin: a line each."""
 
 
-class Kind(NamedTuple):
-    """A kind of destination. `check` gives the options of a record as they are stored, or raises a `Problem`.
-
-    Every kind has the option `named`, too.
-    Its second argument says whether the sender of the request is an admin.
-    """
-
-    name: str
-    fields: frozenset[str]
-    check: Callable[[Mapping[str, Any], bool], dict[str, Any]]
-
-
-KINDS: Final = {
-    one.name: one
-    for one in (
-        Kind("stream", frozenset(), lambda record, is_admin: {}),  # read by streams and pulls alone
-        Kind("webhook", webhook.FIELDS, lambda record, is_admin: webhook.checked(record, is_admin=is_admin)),
-    )
-}
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """All kinds by name. A published kind that cannot be loaded, or whose name is taken, is logged and left out."""
+    known = {kind.name: kind for kind in OWN}
+    for point in entry_points(group=GROUP):
+        try:
+            kind = point.load()
+        except Exception:  # a package's import may raise anything  # noqa: BLE001
+            _LOG.exception("the kind of destinations %s of %s cannot be loaded", point.name, point.value)
+            continue
+        if not isinstance(kind, Kind) or kind.name != point.name or kind.name in known:
+            _LOG.error("%s is not a new kind of destinations with the name %s", point.value, point.name)
+            continue
+        known[kind.name] = kind
+    return known
 
 
-def checked_options(record: Mapping[str, Any], *, is_admin: bool) -> tuple[str, dict[str, Any]]:
-    """The kind and the options of a destination's record."""
+def sending_kinds() -> Iterator[Sending]:
+    """The kinds to whose destinations the service sends."""
+    return (kind for kind in kinds().values() if isinstance(kind, Sending))
+
+
+def sending_kind(name: str) -> Sending:
+    """The kind of a destination that has an outbox. If nobody publishes it any more, its deliveries wait."""
+    kind = kinds().get(name)
+    return kind if isinstance(kind, Sending) else _Missing(name)
+
+
+class Checked(NamedTuple):
+    """A destination's document: its kind, its options as they are stored, and its secret."""
+
+    kind: Kind
+    options: dict[str, Any]
+    secret: str | None = None  # that came
+    drops_secret: bool = False  # null came instead
+
+
+def checked_document(record: Mapping[str, Any], *, is_admin: bool) -> Checked:
+    """The parts of a document; raises a `Problem`."""
     name = record.get("kind")
-    kind = KINDS.get(name) if isinstance(name, str) else None
+    kind = kinds().get(name) if isinstance(name, str) else None
     if kind is None:
-        known = " or ".join(KINDS)
-        raise invalid(f"kind is {str(name)!r:.40}; it is {known}", field="kind")
-    only(record, kind.fields | {"kind", NAMED}, f"destination of kind {kind.name}")
-    record = present(record)
-    named = {NAMED: True} if flag(record, NAMED) else {}
-    return kind.name, kind.check(record, is_admin) | named
+        raise invalid(f"kind is {str(name)!r:.40}; it is {' or '.join(kinds())}", field="kind")
+    member = kind.secret if isinstance(kind, Sending) else None
+    given = {field: value for field, value in record.items() if field != member}
+    common = shared.FIELDS if isinstance(kind, Sending) else frozenset()
+    own = frozenset(kind.members)
+    only(given, (own | common | {"kind", NAMED}) - {member}, f"destination of kind {kind.name}")
+    given = present(given)
+    named = {NAMED: True} if flag(given, NAMED) else {}
+    of_all = shared.checked(given, is_admin=is_admin) if isinstance(kind, Sending) else {}
+    is_private = bool(of_all.get("allow_private"))
+    of_kind = kind.checked({name: given[name] for name in own if name in given}, allow_private=is_private)
+    options = of_kind | of_all | named
+    if not isinstance(kind, Sending) or member is None or member not in record:
+        return Checked(kind, options)
+    if record[member] is None:
+        return Checked(kind, options, drops_secret=not kind.rotates)
+    return Checked(kind, options, kind.checked_secret(record[member]))
+
+
+def own_options(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a destination that are of its kind alone."""
+    return {name: value for name, value in stored.items() if name not in shared.FIELDS and name != NAMED}
+
+
+class _Missing(Sending):
+    """A kind that was published when a destination was made, and is not now."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name  # type: ignore[misc]
+
+    def channel(self, options: Mapping[str, Any], around: Surroundings) -> Channel:
+        return _Nowhere(self.name)
+
+
+class _Nowhere:
+    """A channel that reaches nobody."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    async def send(self, message: Message, secrets: Sequence[Secret]) -> Verdict:
+        """Always `Unreachable`."""
+        raise Unreachable(f"this server has no destinations of kind {self._kind}; install the package that has them")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def secret_problem(kind: Sending) -> Problem:
+    """The problem if the secret of a destination would be sent elsewhere than before."""
+    detail = f"{kind.secret} is missing: the change sends it elsewhere, so give it again, or null for none"
+    return invalid(detail, field=kind.secret)

@@ -1,4 +1,4 @@
-"""The options of a webhook: checked when a destination is made, and read by its sender."""
+"""The options of all destinations to which the service sends: checked when one is made, and read by its sender."""
 
 from __future__ import annotations
 
@@ -7,29 +7,65 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from tocsin.service.deliver.schedule import SET_ASIDE_TRIES, TRIES
-from tocsin.service.deliver.webhook.urls import checked_url
 from tocsin.service.names import amount, checked_name, flag, instant, whole
 from tocsin.service.problems import Problem, invalid
 
 STRICT, ANY = "strict", "any"
 DEAD_LETTER, REJECT = "dead-letter", "reject"
-FIELDS: Final = frozenset(
-    (
-        *("url", "order", "allow_private", "rate_per_s", "digest_s", "max_attempts", "on_full", "paused_until"),
-        *("failures_to", "set_aside_after"),
-    )
-)
 AT_ONCE: Final = 16
 """Requests that an endpoint with `order: any` gets at once."""
 _MOST_ATTEMPTS: Final = 100
 _MOST_RATE: Final = 10_000.0
 _DAY_S: Final = 86_400.0
+_TIME: Final = {"type": "string", "format": "date-time"}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_TRIES: Final = {"type": "integer", "minimum": 1, "maximum": _MOST_ATTEMPTS}
+MEMBERS: Final[Mapping[str, Any]] = {
+    "order": {"enum": [STRICT, ANY], "default": STRICT},
+    "allow_private": {"type": "boolean", "description": "Whether it may lead to a private address; for admins"},
+    "rate_per_s": {
+        "type": "number",
+        "minimum": 1 / _DAY_S,
+        "maximum": _MOST_RATE,
+        "description": "The most requests in a second",
+    },
+    "digest_s": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": _DAY_S,
+        "description": "Deliveries of so many seconds come in one request",
+    },
+    "max_attempts": {**_TRIES, "default": TRIES},
+    "set_aside_after": {
+        **_TRIES,
+        "default": SET_ASIDE_TRIES,
+        "description": "With order strict: a delivery that the endpoint refused so often is a dead letter, and the "
+        "next ones come",
+    },
+    "on_full": {"enum": [DEAD_LETTER, REJECT], "default": DEAD_LETTER},
+    "paused_until": {**_TIME, "description": "Until then, nothing is sent"},
+    "failures_to": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The destination that is told when this one is disabled",
+    },
+}
+"""The members of their documents, with JSON Schemas."""
+STATE: Final[Mapping[str, Any]] = {
+    "state": {"enum": ["well", "failing", "disabled"], "readOnly": True},
+    "reason": {"type": "string", "readOnly": True, "description": "Why the last request failed"},
+    "failing_since": {**_TIME, "readOnly": True},
+    "disabled_at": {**_TIME, "readOnly": True},
+    "next_try": {**_TIME, "readOnly": True, "description": "When what failed is sent again"},
+    "waiting": {**_COUNT, "readOnly": True, "description": "Deliveries that wait to be sent"},
+}
+"""The members that tell how they do."""
+FIELDS: Final = frozenset(MEMBERS)
 
 
 class Options(NamedTuple):
     """What the sender reads of a destination's options."""
 
-    url: str
     is_strict: bool
     allow_private: bool
     gap_ms: float  # between the beginnings of two requests
@@ -49,7 +85,6 @@ def options_of(stored: Mapping[str, Any]) -> Options:
     """The options of a destination."""
     rate, paused = stored.get("rate_per_s"), stored.get("paused_until")
     return Options(
-        stored["url"],
         stored["order"] == STRICT,
         stored.get("allow_private", False),
         1000 / rate if rate else 0.0,
@@ -62,14 +97,11 @@ def options_of(stored: Mapping[str, Any]) -> Options:
 
 
 def checked(record: Mapping[str, Any], *, is_admin: bool) -> dict[str, Any]:
-    """The options of a record as they are stored; raises a `Problem`."""
-    if "url" not in record:
-        raise invalid("url is missing; it is where deliveries are posted", field="url")
+    """The options of a record as they are stored; raises a `Problem`. Other members do not matter."""
     allow_private = flag(record, "allow_private")
     if allow_private and not is_admin:
         raise Problem(403, "forbidden", "allow_private needs the scope admin")
     options: dict[str, Any] = {
-        "url": checked_url(record["url"], allow_private=allow_private),
         "order": _one_of(record, "order", STRICT, ANY),
         "max_attempts": whole(record.get("max_attempts", TRIES), "max_attempts", 1, _MOST_ATTEMPTS),
         "on_full": _one_of(record, "on_full", DEAD_LETTER, REJECT),

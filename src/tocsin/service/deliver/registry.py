@@ -14,14 +14,15 @@ from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from tocsin.service.deliver.encryption import Keys
+from tocsin.service.deliver.encryption import MOST_KEPT_MS, Keys, Secret
+from tocsin.service.deliver.kinds import sending_kind, sending_kinds
 from tocsin.service.deliver.letters import OVERFLOW, SIZE, Expired
 from tocsin.service.deliver.options import REJECT
+from tocsin.service.deliver.protocols import Sending, counts_of
 from tocsin.service.deliver.schedule import WELL, Health
-from tocsin.service.deliver.webhook.signing import MOST_KEPT_MS, Secret
 from tocsin.service.directory import Destination, Directory
 
-KIND: Final = "webhook"
+STATES: Final = ("well", "failing", "disabled")
 _OUTBOX: Final = f"""
 SELECT count(*), coalesce(sum({SIZE}), 0)
 FROM service_deliveries AS d JOIN service_events AS e ON e.sequence = d.event
@@ -38,9 +39,10 @@ WHERE l.destination = ? AND l.sequence <= ? AND l.dead = ''
 
 @dataclass(slots=True, eq=False)
 class Outlet:
-    """A destination of this kind."""
+    """A destination to which the service sends."""
 
     target: Destination
+    kind: Sending
     secrets: tuple[Secret, ...]
     health: Health = WELL
     waiting: int = 0  # deliveries in the outbox, and those that are tried again
@@ -64,17 +66,19 @@ class Outlets:
     most_bytes: float
     keys: Keys = field(default_factory=Keys)  # of secrets
     known: dict[int, Outlet] = field(default_factory=dict)
-    attempts: Counter[str] = field(default_factory=Counter)  # by outcome
+    attempts: Counter[tuple[str, str]] = field(default_factory=Counter)  # by kind and outcome
     dead: Counter[str] = field(default_factory=Counter)  # letters, by cause
     refused: int = 0  # events, for a full outbox
-    disabled: int = 0  # how often
+    disabled: Counter[str] = field(default_factory=Counter)  # how often, by kind
 
     def read(self, connection: sqlite3.Connection, now: int) -> None:
         """Read all of them from the database."""
         statement = "SELECT destination, secrets, health FROM service_webhooks"
         for number, secrets, health in connection.execute(statement).fetchall():
             target = self.directory.destinations[number]
-            one = Outlet(target, self.secrets_of(number, secrets, now), Health(*json.loads(health)))
+            one = Outlet(
+                target, sending_kind(target.kind), self.secrets_of(number, secrets, now), Health(*json.loads(health))
+            )
             one.waiting, one.waiting_bytes = outbox_size(connection, number, target.acknowledged)
             newest = "SELECT coalesce(max(sequence), 0) FROM service_letters WHERE destination = ?"
             one.letters_to = connection.execute(newest, (number,)).fetchone()[0]
@@ -106,22 +110,28 @@ class Outlets:
 
     def collect(self) -> Iterator[Any]:
         """The metrics, for Prometheus."""
-        about = "Requests of webhooks, by outcome"
-        attempts = CounterMetricFamily("tocsin_webhook_attempts", about, labels=["outcome"])
-        for outcome, count in sorted(self.attempts.items()):
-            attempts.add_metric([outcome], count)
+        about = "Requests to destinations, by kind and outcome"
+        attempts = CounterMetricFamily("tocsin_delivery_attempts", about, labels=["kind", "outcome"])
+        for labels, count in sorted(self.attempts.items()):
+            attempts.add_metric(labels, count)
         dead = CounterMetricFamily("tocsin_dead_letters", "Deliveries that became dead letters", labels=["cause"])
         for cause, count in sorted(self.dead.items()):
             dead.add_metric([cause], count)
         yield from (attempts, dead)
         yield CounterMetricFamily("tocsin_events_refused_full", "Events refused for a full outbox", value=self.refused)
-        about = "How often a webhook was disabled because it failed"
-        yield CounterMetricFamily("tocsin_webhooks_disabled", about, value=self.disabled)
-        states = GaugeMetricFamily("tocsin_webhooks", "Webhooks, by state", labels=["state"])
-        found = Counter(state_of(one.health) for one in list(self.known.values()))
-        for state in ("well", "failing", "disabled"):
-            states.add_metric([state], found[state])
-        yield states
+        about = "How often a destination was disabled because it failed"
+        disabled = CounterMetricFamily("tocsin_destinations_disabled", about, labels=["kind"])
+        about = "Destinations to which the service sends, by kind and state"
+        states = GaugeMetricFamily("tocsin_destination_states", about, labels=["kind", "state"])
+        found = Counter((one.target.kind, state_of(one.health)) for one in list(self.known.values()))
+        for kind in sorted({*self.disabled, *(name for name, _ in found)}):
+            disabled.add_metric([kind], self.disabled[kind])
+            for state in STATES:
+                states.add_metric([kind, state], found[kind, state])
+        yield from (disabled, states)
+        for one in sending_kinds():
+            of_kind = {state: found[one.name, state] for state in STATES}
+            yield from one.metrics(counts_of(self.attempts, self.disabled[one.name], of_kind, one.name))
 
 
 def state_of(health: Health) -> str:

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from tocsin.service.deliver.webhook.urls import Url
+from tocsin.service.deliver.addresses import refusal
 
 _QUICK: Final = 16
 _SLOW: Final = 112
@@ -24,6 +24,22 @@ _Call = tuple[Name, "asyncio.Future[Sequence[Any]]", asyncio.AbstractEventLoop]
 
 class Unreachable(Exception):
     """No answer came; the reason is the message."""
+
+
+class Place(Protocol):
+    """A host and a port, as of a URL."""
+
+    @property
+    def host(self) -> str:
+        """A name, or an address."""
+
+    @property
+    def port(self) -> int:
+        """The port."""
+
+    @property
+    def is_address(self) -> bool:
+        """Whether the host is an address."""
 
 
 class Resolver:
@@ -43,21 +59,32 @@ class Resolver:
         self._calls = SimpleQueue[_Call | None]()
         self._threads = self._idle = 0
 
-    async def addresses(self, url: Url) -> list[str]:
-        """The addresses of a URL's host; raises `Unreachable`."""
-        if url.is_address:
-            return [url.host]
-        name = (url.host, url.port)
+    async def addresses(self, place: Place) -> list[str]:
+        """The addresses of a host; raises `Unreachable`."""
+        if place.is_address:
+            return [place.host]
+        name = (place.host, place.port)
         if (task := self._under_way.get(name)) is None:
             task = self._under_way[name] = asyncio.create_task(self._look_up(name))
             task.add_done_callback(lambda done: self._ended(name, done))
         try:
             answers = await asyncio.shield(task)
         except (OSError, UnicodeError) as error:
-            raise Unreachable(f"the name {url.host} has no address ({error})") from None
+            raise Unreachable(f"the name {place.host} has no address ({error})") from None
         addresses = list(dict.fromkeys(str(answer[4][0]) for answer in answers))
         if not addresses:
-            raise Unreachable(f"the name {url.host} has no address")
+            raise Unreachable(f"the name {place.host} has no address")
+        return addresses
+
+    async def permitted(self, place: Place, *, allow_private: bool) -> list[str]:
+        """The addresses of a host, all of which may be reached; raises `Unreachable`.
+
+        Connect to one of these, and not to the name: a second look-up could lead elsewhere (DNS rebinding).
+        """
+        addresses = await self.addresses(place)
+        for address in addresses:
+            if reason := refusal(address, allow_private=allow_private):
+                raise Unreachable(f"the name {place.host} leads to {reason}")
         return addresses
 
     def _ended(self, name: Name, done: asyncio.Task[Sequence[Any]]) -> None:

@@ -6,8 +6,6 @@ The delays are those of Standard Webhooks, with two more in the first minutes: t
 from __future__ import annotations
 
 import random
-import re
-from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
 _DELAYS_S: Final = (5, 15, 60, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
@@ -16,7 +14,6 @@ TRIES: Final = len(_DELAYS_S) + 1
 """Tries of a delivery, unless the destination says otherwise."""
 SET_ASIDE_TRIES: Final = 7
 """Tries of a delivery that the endpoint refuses, before it makes room for those that wait behind it: 2.6 hours."""
-_MOST_ASKED_MS: Final = 86_400_000
 _HOUR_MS: Final = 3_600_000
 _LASTING_MS, _WITHIN_MS, _APART_MS = 120 * _HOUR_MS, 24 * _HOUR_MS, 12 * _HOUR_MS
 
@@ -25,18 +22,6 @@ def delay_ms(attempts: int) -> int:
     """The time after so many failed attempts until the next one. It varies, so that not all come at once."""
     seconds = _DELAYS_S[min(attempts, len(_DELAYS_S)) - 1]
     return int(seconds * 1000 * random.uniform(1 - _JITTER, 1 + _JITTER))
-
-
-def asked_ms(header: str | None, now: int) -> int:
-    """How long `Retry-After` asks to wait: at most a day, 0 if it cannot be read."""
-    text = (header or "").strip()
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return min(int(text) * 1000, _MOST_ASKED_MS)
-    try:
-        moment = int(parsedate_to_datetime(text).timestamp() * 1000)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return 0
-    return max(0, min(moment - now, _MOST_ASKED_MS))
 
 
 class Health(NamedTuple):
@@ -62,9 +47,9 @@ class Health(NamedTuple):
         disabled = self.disabled or (now if is_lasting and now - since >= _LASTING_MS else None)
         return Health(self.failures + 1, since, is_lasting, disabled, reason)
 
-    def gone(self, now: int) -> Health:
-        """After a 410."""
-        return self.failed(now, "HTTP 410: the endpoint is gone")._replace(disabled=now)
+    def gone(self, now: int, reason: str) -> Health:
+        """After the endpoint said that it takes nothing more."""
+        return self.failed(now, reason)._replace(disabled=now)
 
 
 WELL: Final = Health()

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 from tocsin.service.clock import Moment
 from tocsin.service.deliver.attempts import send
+from tocsin.service.deliver.kinds import own_options
 from tocsin.service.deliver.letters import ATTEMPTS, EXPIRED, REFUSED, SET_ASIDE, Letter, lettered, waiting_letters
 from tocsin.service.deliver.options import AT_ONCE, options_of
 from tocsin.service.deliver.position import Batch, Position
+from tocsin.service.deliver.protocols import DELIVERY, DIGEST, Channel, Message
 from tocsin.service.deliver.recording import Results
 from tocsin.service.deliver.registry import Outlet
 from tocsin.service.deliver.schedule import WELL, Health, delay_ms
 from tocsin.service.deliver.verdict import DELIVERED, FAILED, GONE, Verdict
 from tocsin.service.deliver.verdict import REFUSED as OF_REFUSAL
-from tocsin.service.deliver.webhook.endpoint import Endpoint
 from tocsin.service.directory import Destination
 from tocsin.service.hub import Told
 from tocsin.service.times import time_text
@@ -50,7 +51,8 @@ class Sender:
         self._untold: Results | None = None
         self._health = outlet.health
         self._version, self._options = -1, options_of(self.target.options)
-        self._endpoint: Endpoint | None = None
+        self._channel: Channel | None = None
+        self._channel_of: object = None  # what it was made of
         self._next_at, self._resume_at = 0.0, 0  # steady
         self._digest = (0, 0)  # the first delivery of the next request, and when it is due: steady
         self._failures_before = 0  # failures in a row up to the last delivery that was set aside
@@ -66,7 +68,7 @@ class Sender:
                     wait = await self._step()
                     self._note_next_try()
                 except Exception:  # it goes on later  # noqa: BLE001
-                    _LOG.exception("the webhook %s stumbled, and goes on in %g s", self.target.id, _AGAIN_S)
+                    _LOG.exception("the sender of %s failed, and goes on in %g s", self.target.id, _AGAIN_S)
                     self._seen, wait = (-1, -1), _AGAIN_S
                 await self._wait(wait)
         finally:
@@ -78,8 +80,8 @@ class Sender:
             async with asyncio.timeout(_IDLE_S if seconds is None else min(seconds, _IDLE_S)):
                 await self.woken.wait()
         except TimeoutError:
-            if not self._tasks and self._endpoint is not None and (seconds is None or seconds > _IDLE_S):
-                await self._endpoint.close()
+            if not self._tasks and self._channel is not None and (seconds is None or seconds > _IDLE_S):
+                await self._close()
 
     async def _end(self) -> None:
         """Let requests that are on their way end, for a moment."""
@@ -88,8 +90,15 @@ class Sender:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._endpoint is not None:
-            await self._endpoint.close()
+        await self._close()
+
+    async def _close(self) -> None:
+        """Close the connections of the channel, whatever its kind raises."""
+        if self._channel is not None:
+            try:
+                await self._channel.close()
+            except Exception:  # it goes on without  # noqa: BLE001
+                _LOG.exception("a connection to %s could not be closed", self.target.id)
 
     async def _step(self) -> float | None:
         """Begin the requests that are due. Returns the seconds until something else is; None: until it is woken."""
@@ -128,12 +137,12 @@ class Sender:
 
     async def _read_options(self) -> None:
         self._version, options = self.target.version, options_of(self.target.options)
-        before, self._options = self._options, options
-        self._place.is_strict = options.is_strict
-        if self._endpoint is None or (before.url, before.allow_private) != (options.url, options.allow_private):
-            if self._endpoint is not None:
-                await self._endpoint.close()
-            self._endpoint = self._senders.endpoint(options.url, allow_private=options.allow_private)
+        self._options, self._place.is_strict = options, options.is_strict
+        secret = self._outlet.secrets[0].text if self._outlet.secrets else None
+        made_of = (own_options(self.target.options), options.allow_private, secret)
+        if self._channel is None or made_of != self._channel_of:
+            await self._close()
+            self._channel, self._channel_of = self._senders.channel(self._outlet), made_of
 
     def _held_ms(self, now: Moment) -> float | None:
         """How long nothing may be sent; None: until it is woken."""
@@ -240,13 +249,13 @@ class Sender:
         self._tasks.discard(task)
         self.woken.set()
         if not task.cancelled() and (error := task.exception()) is not None:
-            _LOG.error("a request of the webhook %s stumbled", self.target.id, exc_info=error)
+            _LOG.error("the sender of %s failed with a message", self.target.id, exc_info=error)
             self._seen = (-1, -1)
 
     async def _send(self, batch: Batch) -> None:
-        assert self._endpoint is not None
-        id, body = _request(batch, is_digest=self._options.digest_ms > 0)
-        verdict, attempt = await send(self._endpoint, self._outlet.secrets, id, body, self._senders.clock.now_ms)
+        assert self._channel is not None
+        message = _message(batch, self.target.id, is_digest=self._options.digest_ms > 0)
+        verdict, attempt = await send(self._channel, self._outlet.secrets, message, self._senders.clock.now_ms)
         numbers = batch.numbers
         self._results().add(
             attempt._replace(sequence=numbers[0], last=numbers[-1], deliveries=len(numbers), attempt=batch.attempts + 1)
@@ -256,7 +265,7 @@ class Sender:
     def _settle(self, batch: Batch, verdict: Verdict) -> None:
         """Decide what follows from a verdict."""
         now, numbers = self._senders.expected(), batch.numbers
-        self._service.outlets.attempts[verdict.outcome] += 1
+        self._service.outlets.attempts[self.target.kind, verdict.outcome] += 1
         self._place.arrive(numbers)
         if verdict.outcome == DELIVERED:
             health, self._failures_before = WELL, 0
@@ -265,7 +274,7 @@ class Sender:
         else:
             health = self._health.failed(now.wall, verdict.reason)
             if verdict.outcome == GONE:
-                health = self._health.gone(now.wall)
+                health = self._health.gone(now.wall, verdict.reason)
             letter = self._letter(batch, verdict, now.wall)
             if letter.dead == SET_ASIDE:  # the next one is not slowed by what this one failed
                 self._failures_before = health.failures
@@ -324,8 +333,8 @@ class Sender:
     def _tell_health(self, health: Health) -> None:
         if health != self._health:
             if health.disabled is not None and self._health.disabled is None:
-                _LOG.warning("the webhook %s is disabled: %s", self.target.id, health.reason)
-                self._service.outlets.disabled += 1
+                _LOG.warning("the %s %s is disabled: %s", self.target.kind, self.target.id, health.reason)
+                self._service.outlets.disabled[self.target.kind] += 1
             self._health = self._results().health = health
 
     def _tell_cursor(self) -> None:
@@ -345,12 +354,14 @@ class Sender:
         self._untold = results if self._untold is None else results.then(self._untold)
 
 
-def _request(batch: Batch, *, is_digest: bool) -> tuple[str, bytes]:
-    """The id and the body of a request. They are the same each time that the same deliveries are sent."""
+def _message(batch: Batch, destination: str, *, is_digest: bool) -> Message:
+    """The message of some deliveries. It is the same each time that the same ones are sent."""
     first, last = batch.deliveries[0], batch.deliveries[-1]
     head = b'{"type":"%s","timestamp":"%s","data":%s}'
     if not is_digest:
-        return first.key, head % (b"delivery", time_text(first.published).encode(), first.document)
+        body = head % (b"delivery", time_text(first.published).encode(), first.document)
+        return Message(first.key, DELIVERY, first.published, body, destination)
     data = b'{"deliveries":[%s]}' % b",".join(one.document for one in batch.deliveries)
-    id = f"{first.key}-{len(batch.deliveries)}-{last.sequence}"
-    return id, head % (b"digest", time_text(last.published).encode(), data)
+    key = f"{first.key}-{len(batch.deliveries)}-{last.sequence}"
+    body = head % (b"digest", time_text(last.published).encode(), data)
+    return Message(key, DIGEST, last.published, body, destination)

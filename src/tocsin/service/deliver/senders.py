@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from tocsin.errors import StoreError
 from tocsin.service.clock import Moment
 from tocsin.service.deliver.attempts import Attempt, RecordTest, send
+from tocsin.service.deliver.kinds import own_options
 from tocsin.service.deliver.options import options_of
+from tocsin.service.deliver.protocols import TEST, Channel, Message, Surroundings
 from tocsin.service.deliver.recording import Record
 from tocsin.service.deliver.registry import Outlet
 from tocsin.service.deliver.resolver import Resolver
 from tocsin.service.deliver.sender import Sender
-from tocsin.service.deliver.webhook.endpoint import Endpoint
 from tocsin.service.directory import Destination
 from tocsin.service.problems import conflict
 from tocsin.service.times import time_text
@@ -104,28 +105,37 @@ class Senders:
         for sender, _ in self._senders.values():
             sender.woken.set()
 
-    def endpoint(self, url: str, *, allow_private: bool) -> Endpoint:
-        """An endpoint that uses the resolver of all."""
-        return Endpoint(url, self.resolver, allow_private=allow_private, context=self.context)
+    def _now_ms(self) -> int:
+        """The time by the clock of this moment, which tests replace."""
+        return self.clock.now_ms()
+
+    def channel(self, outlet: Outlet) -> Channel:
+        """A new channel to a destination, which uses the resolver of all."""
+        options = outlet.target.options
+        allow_private = options_of(options).allow_private
+        around = Surroundings(self.resolver, self._now_ms, allow_private, self.context)
+        return outlet.kind.channel(own_options(options), around)
 
     async def test(self, outlet: Outlet, event: Mapping[str, Any]) -> Attempt:
         """Send an event to an outlet now, whatever its state is, and record the attempt; raises a `Problem`.
 
         It has no number, and nothing follows from what the endpoint answers.
         """
-        target, options = outlet.target, options_of(outlet.target.options)
+        target = outlet.target
         if target.number in self._testing:
             raise conflict("another test of this destination waits for its answer", headers={"Retry-After": "1"})
         self._testing.add(target.number)
-        endpoint = self.endpoint(options.url, allow_private=options.allow_private)
+        channel = self.channel(outlet)
         try:
-            id, now = f"test-{secrets.token_hex(12)}", time_text(self.clock.now_ms())
+            id, moment = f"test-{secrets.token_hex(12)}", self.clock.now_ms()
+            now = time_text(moment)
             delivery = {"sequence": 0, "key": id, "event": event, "subscriptions": [], "destination": target.id}
-            document = {"type": "test", "timestamp": now, "data": delivery | {"published": now}}
-            _, attempt = await send(endpoint, outlet.secrets, id, json.dumps(document).encode(), self.clock.now_ms)
+            document = {"type": TEST, "timestamp": now, "data": delivery | {"published": now}}
+            message = Message(id, TEST, moment, json.dumps(document).encode(), target.id)
+            _, attempt = await send(channel, outlet.secrets, message, self.clock.now_ms)
         finally:
             self._testing.discard(target.number)
-            await endpoint.close()
+            await channel.close()
         await self.service.commit(RecordTest(self.service.directory, target, attempt))
         return attempt
 

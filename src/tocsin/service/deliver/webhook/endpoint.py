@@ -20,7 +20,6 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from tocsin.newest import Newest, mark_of
-from tocsin.service.deliver.addresses import refusal
 from tocsin.service.deliver.resolver import Resolver, Unreachable
 from tocsin.service.deliver.webhook.urls import parsed_url
 
@@ -117,10 +116,7 @@ class Endpoint:
             raise Unreachable(f"there was no answer within {TIMEOUT_S:g} s") from None
 
     async def _post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        addresses = await self._resolver.addresses(self._url)
-        for one in addresses:
-            if reason := refusal(one, allow_private=self._allow_private):
-                raise Unreachable(f"the name {self._url.host} leads to {reason}")
+        addresses = await self._resolver.permitted(self._url, allow_private=self._allow_private)
         addresses.sort(key=lambda one: one != self._last)  # its connection may be open still
         for place, address in enumerate(addresses[:_MOST_TRIED], 1):
             try:

@@ -8,8 +8,9 @@ import hmac
 import re
 import secrets
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+from tocsin.service.deliver.encryption import Secret, valid
 from tocsin.service.problems import invalid
 
 _PREFIX: Final = "whsec_"
@@ -21,17 +22,6 @@ _SECRET: Final = re.compile(f"{_PREFIX}(?:{_DIGIT}{{4}}){{{_LEAST // 3},{_MOST /
 """`_LEAST` to `_MOST` bytes in base64, with padding."""
 SECRET_PATTERN: Final = f"^{_SECRET.pattern}$"
 """The syntax of a secret, for schemas."""
-MOST_SECRETS: Final = 5
-"""Secrets that sign at the same time."""
-MOST_KEPT_MS: Final = 30 * 86_400_000
-"""How long a secret may sign after it was rotated."""
-
-
-class Secret(NamedTuple):
-    """A secret, and until when it signs, in milliseconds; None: until it is rotated."""
-
-    text: str
-    until: int | None = None
 
 
 def new_secret() -> str:
@@ -46,11 +36,6 @@ def checked_secret(text: object) -> str:
     # The value is not repeated: it may be a real secret with a slip.
     detail = f"secret is {_PREFIX} and the base64 of {_LEAST} to {_MOST} bytes; without one, a secret is made"
     raise invalid(detail, field="secret")
-
-
-def valid(known: Sequence[Secret], now: int) -> list[Secret]:
-    """The secrets that sign now."""
-    return [one for one in known if one.until is None or one.until > now]
 
 
 def signed(id: str, now: int, body: bytes, known: Sequence[Secret]) -> dict[str, str]:

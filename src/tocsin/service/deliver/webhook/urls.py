@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from typing import Final, NamedTuple
 
 from tocsin.service.deliver.addresses import refusal
+from tocsin.service.deliver.hosts import is_address, parsed_host
 from tocsin.service.problems import Problem, invalid
 
 URL_LENGTH: Final = 2048
@@ -15,8 +15,6 @@ _URL: Final = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<target
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]@]+)(?::(?P<port>[1-9][0-9]{0,4}))?")
 _OF_TARGETS: Final = r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*"
 _TARGET: Final = re.compile(_OF_TARGETS)
-_LABEL: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_NUMERIC: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _IN_NAME: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _BYTE: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _OTHER_END: Final = r"(?![0-9]+(?:[:/?]|$)|0[xX][0-9A-Fa-f]*(?:[:/?]|$))"
@@ -38,7 +36,7 @@ class Url(NamedTuple):
     @property
     def is_address(self) -> bool:
         """Whether the host is an address."""
-        return ":" in self.host or self.host.replace(".", "").isdecimal()
+        return is_address(self.host)
 
     @property
     def authority(self) -> str:
@@ -79,24 +77,7 @@ def parsed_url(text: object) -> Url:
     if port > 65_535:
         raise _wrong(f"has the port {port}; there are 65,535")
     target = found["target"] if found["target"].startswith("/") else f"/{found['target']}"
-    return Url(scheme, _host(place["host"].lower()), port, target)
-
-
-def _host(text: str) -> str:
-    if text.startswith("["):
-        try:
-            return str(ipaddress.IPv6Address(text[1:-1]))
-        except ValueError:
-            raise _wrong(f"has the host {text!r:.80}, which is not an IPv6 address") from None
-    labels = text.split(".")
-    if _NUMERIC.fullmatch(labels[-1]):  # what ends in a number is an IPv4 address, in one of many spellings
-        try:
-            return str(ipaddress.IPv4Address(text))
-        except ValueError:
-            raise _wrong(f"has the host {text!r:.80}; an IPv4 address has four numbers from 0 to 255") from None
-    if len(text) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        raise _wrong(f"has the host {text!r:.80}, which is not a name")
-    return text
+    return Url(scheme, parsed_host(place["host"], "url"), port, target)
 
 
 def checked_url(text: object, *, allow_private: bool) -> str:

@@ -1,0 +1,1 @@
+"""Destinations of kind `stream`: clients read the deliveries, by server-sent events and pulls, and acknowledge them."""
