@@ -16,10 +16,11 @@ import httpx
 import pytest
 
 from tests.pages import ROOT, blocks
-from tests.service.killed import KilledServer, free_port
+from tests.service.killed import free_port
 from tests.service.receivers import Clock, dead_letters, publish, shown
 from tests.service.served import Served, served
-from tests.waiting import HANG_S, awaited
+from tests.service.survival import Got, check_nothing_is_lost
+from tests.waiting import awaited
 from tocsin.service.deliver import kinds
 
 PIN = "a-pin-that-nobody-sees"
@@ -201,29 +202,28 @@ def test_a_server_without_the_package_keeps_deliveries(package: Path, tmp_path: 
         assert "no destinations of kind pager" in attempt["reason"] and shown(server)["waiting"] == 1
 
 
-def test_nothing_is_lost_when_the_server_and_the_receiver_are_killed(package: Path, tmp_path: Path) -> None:
-    """Both are killed in the middle. All deliveries come, in order, and those that come twice have the same key."""
-    count, port = 300, free_port()
-    killed = KilledServer(tmp_path / "alerts")
-    with httpx.Client(base_url=killed.address, timeout=HANG_S, trust_env=False) as client:
-        try:
-            with lines(port) as first:
-                pager(client, port)
-                events = "\n".join(json.dumps({"n": number}) for number in range(count))
-                headers = {"Content-Type": "application/x-ndjson"}
-                assert client.post("/v1/events", content=events, headers=headers).json()["accepted"] == count
-                awaited(lambda: len(first.got) > 20)
-                killed.kill()
-            killed.start()
-            killed.await_ready()
-            with lines(port) as second:
-                client.post("/v1/destinations/w/enable").raise_for_status()
-                awaited(lambda: client.get("/v1/destinations/w").json()["waiting"] == 0)
-                got = [*first.got, *second.got]
-        finally:
-            killed.kill()
+class LinesInTurn:
+    """Receivers of lines at one port, each of which is ended before the next one starts."""
 
-    keys = {data["sequence"]: {key for _, key, each in got if each["sequence"] == data["sequence"]} for *_, data in got}
-    assert sorted(keys) == list(range(1, count + 1)) and all(len(same) == 1 for same in keys.values())
-    numbers = [data["sequence"] for *_, data in second.got]
-    assert numbers == sorted(set(numbers))
+    def __init__(self) -> None:
+        self._port, self._all = free_port(), list[Lines]()
+
+    def start(self) -> None:
+        self._all.append(Lines(self._port))
+
+    def kill(self) -> None:
+        self._all[-1].shutdown()
+        self._all[-1].server_close()
+
+    def got(self) -> list[Got]:
+        return [Got(key, data["sequence"]) for one in self._all for _, key, data in list(one.got)]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return {"kind": "pager", "host": "127.0.0.1", "port": self._port}
+
+
+def test_nothing_is_lost_when_the_server_and_the_receiver_are_killed(package: Path, tmp_path: Path) -> None:
+    """All deliveries come, in order, and those that come twice have the same key."""
+    receiver = LinesInTurn()
+    check_nothing_is_lost(tmp_path, receiver.record, receiver)

@@ -12,9 +12,9 @@ import certifi
 import pytest
 
 from tests.service.receivers import receiver
+from tocsin.service.deliver import certificates
 from tocsin.service.deliver.addresses import refusal
 from tocsin.service.deliver.resolver import Resolver, Unreachable
-from tocsin.service.deliver.webhook import endpoint
 from tocsin.service.deliver.webhook.endpoint import Endpoint
 from tocsin.service.deliver.webhook.urls import checked_url, parsed_url
 from tocsin.service.problems import Problem
@@ -177,7 +177,7 @@ def test_changed_certificates_are_read_again(tmp_path: Path, monkeypatch: pytest
     """Those before stay in use while the file cannot be read, and no failure is remembered."""
     file = tmp_path / "trusted.pem"
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
-    endpoint._trusted.cache_clear()
+    certificates._trusted.cache_clear()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE)
     resolver = Resolver(lambda host, port, **more: found("127.0.0.1"))
@@ -198,7 +198,7 @@ def test_changed_certificates_are_read_again(tmp_path: Path, monkeypatch: pytest
         file.unlink()
         answers.append(answer())
 
-    endpoint._trusted.cache_clear()
+    certificates._trusted.cache_clear()
     assert answers == ["no file", "certificate", 204, 204, 204]
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from tocsin.errors import MissingExtra
 from tocsin.service.deliver.encryption import Secret
 from tocsin.service.deliver.protocols import Channel, Message
 from tocsin.service.deliver.resolver import Unreachable
@@ -71,7 +72,7 @@ async def _verdict(channel: Channel, secrets: Sequence[Secret], message: Message
     try:
         async with asyncio.timeout(_TIMEOUT_S):
             return await channel.send(message, secrets)
-    except Unreachable as error:
+    except (Unreachable, MissingExtra) as error:
         return unreached(str(error))
     except TimeoutError:
         return unreached(f"there was no answer within {_TIMEOUT_S:g} s")

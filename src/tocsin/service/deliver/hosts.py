@@ -14,6 +14,7 @@ from tocsin.service.problems import Problem, invalid
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _NUMERIC: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _MOST_PORT: Final = 65_535
+_LEAST_OTHER_PORT: Final = 1024
 MOST_NAME: Final = 253
 MEMBERS: Final[Mapping[str, Any]] = {
     "host": {
@@ -70,9 +71,10 @@ def parsed_host(text: str, field: str) -> str:
     return text
 
 
-def checked_host(record: Mapping[str, Any], port: int, *, allow_private: bool) -> Host:
+def checked_host(record: Mapping[str, Any], *ports: int, allow_private: bool) -> Host:
     """The host and the port of a document; raises a `Problem` if they cannot be reached.
 
+    `ports` are those that such servers have below 1024, with the default first. Others below 1024 need `allow_private`.
     Names are resolved and checked at each attempt, not here.
     """
     text = record.get("host")
@@ -80,7 +82,10 @@ def checked_host(record: Mapping[str, Any], port: int, *, allow_private: bool) -
         raise invalid("host is missing; it is the name or the address of the server", field="host")
     if ":" in text and not text.startswith("["):
         text = f"[{text}]"
-    found = Host(parsed_host(text, "host"), whole(record.get("port", port), "port", 1, _MOST_PORT))
+    found = Host(parsed_host(text, "host"), whole(record.get("port", ports[0]), "port", 1, _MOST_PORT))
+    if not allow_private and found.port < _LEAST_OTHER_PORT and found.port not in ports:
+        usual = ", ".join(map(str, ports))
+        raise invalid(f"port is {found.port}; it is one of {usual}, or from {_LEAST_OTHER_PORT:,} on", field="port")
     if found.is_address and (reason := refusal(found.host, allow_private=allow_private)):
         raise invalid(f"host leads to {reason}", field="host")
     return found

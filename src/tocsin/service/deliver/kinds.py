@@ -8,7 +8,9 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
 
+from tocsin.errors import MissingExtra
 from tocsin.service.deliver import options as shared
+from tocsin.service.deliver.email.kind import Email
 from tocsin.service.deliver.encryption import Secret
 from tocsin.service.deliver.protocols import GROUP, Channel, Kind, Message, Sending, Surroundings
 from tocsin.service.deliver.resolver import Unreachable
@@ -20,7 +22,7 @@ from tocsin.service.names import flag, only, present
 from tocsin.service.problems import Problem, invalid
 
 _LOG: Final = logging.getLogger("tocsin.service")
-OWN: Final[tuple[Kind, ...]] = (Stream(), Webhook())
+OWN: Final[tuple[Kind, ...]] = (Stream(), Webhook(), Email())
 """The kinds of tocsin: a line each."""
 
 
@@ -76,6 +78,8 @@ def checked_document(record: Mapping[str, Any], *, is_admin: bool) -> Checked:
     named = {NAMED: True} if flag(given, NAMED) else {}
     of_all = shared.checked(given, is_admin=is_admin) if isinstance(kind, Sending) else {}
     is_private = bool(of_all.get("allow_private"))
+    if isinstance(kind, Sending):
+        _require_libraries(kind)
     of_kind = kind.checked({name: given[name] for name in own if name in given}, allow_private=is_private)
     options = of_kind | of_all | named
     if not isinstance(kind, Sending) or member is None or member not in record:
@@ -83,6 +87,13 @@ def checked_document(record: Mapping[str, Any], *, is_admin: bool) -> Checked:
     if record[member] is None:
         return Checked(kind, options, drops_secret=not kind.rotates)
     return Checked(kind, options, kind.checked_secret(record[member]))
+
+
+def _require_libraries(kind: Sending) -> None:
+    try:
+        kind.require_libraries()
+    except MissingExtra as error:
+        raise invalid(f"this server cannot send to destinations of kind {kind.name}: {error}", field="kind") from None
 
 
 def own_options(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
+from tocsin.service.deliver.certificates import trusted
 from tocsin.service.deliver.encryption import Secret
 from tocsin.service.deliver.resolver import Resolver
 from tocsin.service.deliver.verdict import Verdict
@@ -50,7 +51,12 @@ class Surroundings(NamedTuple):
     resolver: Resolver
     now_ms: Callable[[], int]
     allow_private: bool = False
-    context: ssl.SSLContext | None = None  # None: the certificates that httpx trusts
+    context: ssl.SSLContext | None = None  # None: the certificates of `tls`
+
+    @property
+    def tls(self) -> ssl.SSLContext:
+        """Whose certificates are trusted: those of certifi, or of SSL_CERT_FILE."""
+        return trusted() if self.context is None else self.context
 
 
 class Channel(Protocol):
@@ -110,6 +116,9 @@ class Sending(Kind):
     """The member with a secret, which is stored apart and not shown again. It is among `members`."""
     rotates: ClassVar[bool] = False
     """Whether several secrets are in use at a time, as for `rotate-secret`. Such a destination always has one."""
+
+    def require_libraries(self) -> None:
+        """Raise `MissingExtra` if a library that the kind needs is not there."""
 
     @abstractmethod
     def channel(self, options: Mapping[str, Any], around: Surroundings) -> Channel:

@@ -17,6 +17,10 @@ _SLOW: Final = 112
 _SLOW_S: Final = 1.0
 """A look-up that takes longer is slow."""
 _MOST_SLOW_NAMES: Final = 10_000
+CONNECT_S: Final = 5.0
+"""The most time until an address is connected to."""
+_MOST_TRIED: Final = 3
+"""Addresses of a name that are tried."""
 Lookup = Callable[..., Sequence[Any]]
 Name = tuple[str, int]
 _Call = tuple[Name, "asyncio.Future[Sequence[Any]]", asyncio.AbstractEventLoop]
@@ -86,6 +90,25 @@ class Resolver:
             if reason := refusal(address, allow_private=allow_private):
                 raise Unreachable(f"the name {place.host} leads to {reason}")
         return addresses
+
+    async def connected(self, place: Place, *, allow_private: bool) -> socket.socket:
+        """A socket that is connected to one of the permitted addresses of a host; raises `Unreachable`."""
+        failure = ""
+        for address in (await self.permitted(place, allow_private=allow_private))[:_MOST_TRIED]:
+            opened = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+            opened.setblocking(False)
+            try:
+                async with asyncio.timeout(CONNECT_S):
+                    await asyncio.get_running_loop().sock_connect(opened, (address, place.port))
+            except OSError as error:  # TimeoutError is one
+                opened.close()
+                failure = f"{address} cannot be connected to ({error or type(error).__name__})"
+            except BaseException:
+                opened.close()
+                raise
+            else:
+                return opened
+        raise Unreachable(failure)
 
     def _ended(self, name: Name, done: asyncio.Task[Sequence[Any]]) -> None:
         self._under_way.pop(name, None)

@@ -7,23 +7,18 @@ the name, so that a second look-up cannot lead elsewhere (DNS rebinding). `Host`
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import httpx
 
-from tocsin.newest import Newest, mark_of
+from tocsin.service.deliver.certificates import trusted
 from tocsin.service.deliver.resolver import Resolver, Unreachable
 from tocsin.service.deliver.webhook.urls import parsed_url
 
-_LOG: Final = logging.getLogger("tocsin.service")
 TIMEOUT_S: Final = 15.0
 _CONNECT_S: Final = 5.0
 _MOST_ANSWER: Final = 4096
@@ -39,23 +34,6 @@ class Answer(NamedTuple):
     status: int
     retry_after: str | None
     text: str  # the beginning of the body
-
-
-def trusted() -> ssl.SSLContext:
-    """Whose certificates are trusted: those of certifi, or of SSL_CERT_FILE; changes of the file count."""
-    return _trusted()()
-
-
-@lru_cache(1)
-def _trusted() -> Newest[ssl.SSLContext]:
-    def look() -> object:
-        path = os.environ.get("SSL_CERT_FILE")
-        return path and mark_of(Path(path))
-
-    def failed(reason: str) -> None:
-        _LOG.error("the certificates that are trusted cannot be read, and those before stay in use: %s", reason)
-
-    return Newest(look, httpx.create_ssl_context, failed=failed)
 
 
 class Connections:
