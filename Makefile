@@ -41,6 +41,7 @@ demo: $(DEMO)
 test: $(DEV)
 	sh scripts/chromium.sh
 	sh scripts/oracles.sh
+	sh scripts/brokers.sh
 	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m tests.class_archive
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --durations 15 -m "not long" $(ARGS)
@@ -53,6 +54,7 @@ thorough: $(DEV) oldest
 	sh scripts/chromium.sh
 	sh scripts/firefox.sh
 	sh scripts/oracles.sh
+	sh scripts/brokers.sh
 	$(BIN)/tocsin warm --papers
 	$(BIN)/python -m tests.class_archive
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 15 $(ARGS)

@@ -14,8 +14,9 @@ import httpx
 from tests.service.killed import KilledServer
 from tests.waiting import HANG_S, awaited
 
-COUNT = 100
-_BEFORE_KILLS = 10
+COUNT = 40
+_BEFORE_KILLS = 8
+_OPTIONS = {"allow_private": True, "rate_per_s": 40}  # slow enough to be killed in the middle
 
 
 class Got(NamedTuple):
@@ -64,7 +65,7 @@ def check_nothing_is_lost(folder: Path, record: Mapping[str, Any], receiver: Rec
     receiver.start()
     try:
         with httpx.Client(base_url=server.address, timeout=HANG_S, trust_env=False) as client:
-            client.put("/v1/destinations/w", json={**record, "allow_private": True}).raise_for_status()
+            client.put("/v1/destinations/w", json={**record, **_OPTIONS}).raise_for_status()
             client.put("/v1/subscriptions/s", json={"where": "n >= 0", "destination": "w"}).raise_for_status()
             events = "\n".join(json.dumps({"n": number}) for number in range(COUNT))
             headers = {"Content-Type": "application/x-ndjson"}

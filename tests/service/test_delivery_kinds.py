@@ -223,6 +223,7 @@ class LinesInTurn:
         return {"kind": "pager", "host": "127.0.0.1", "port": self._port}
 
 
+@pytest.mark.slow("two servers are killed")
 def test_nothing_is_lost_when_the_server_and_the_receiver_are_killed(package: Path, tmp_path: Path) -> None:
     """All deliveries come, in order, and those that come twice have the same key."""
     receiver = LinesInTurn()

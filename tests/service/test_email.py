@@ -241,6 +241,7 @@ def test_a_mail_is_the_same_each_time_and_has_no_line_of_others() -> None:
     assert parsed(composed(message._replace(type=DIGEST, body=digest), options))["Subject"] == "tocsin: 2 deliveries"
 
 
+@pytest.mark.slow("two servers are killed")
 def test_nothing_is_lost_when_servers_are_killed(tmp_path: Path) -> None:
     port, file = free_port(), tmp_path / "mails"
 

@@ -159,6 +159,13 @@ def amount(value: object, field: str, least: float, most: float) -> float:
     return float(value)
 
 
+def line(value: object, field: str, most: int) -> str:
+    """A text of a JSON document: not empty, not long, and without control characters."""
+    if not isinstance(value, str) or not 0 < len(value) <= most or not value.isprintable():
+        raise invalid(f"{field} is a text of 1 to {most:,} printable characters", field=field)
+    return value
+
+
 def flag(record: Mapping[str, Any], field: str) -> bool:
     """A truth value of a JSON document, false if it is not given."""
     value = record.get(field, False)

@@ -71,6 +71,16 @@ def parsed_host(text: str, field: str) -> str:
     return text
 
 
+def checked_tls(record: Mapping[str, Any], *ways: str, allow_private: bool) -> str:
+    """How the connection to a server is encrypted. The first way is the default, and the last one is not at all."""
+    way = record.get("tls", ways[0])
+    if not isinstance(way, str) or way not in ways:
+        raise invalid(f"tls is {str(way)!r:.40}; it is {' or '.join(ways)}", field="tls")
+    if way == ways[-1] and not allow_private:
+        raise invalid(f"tls is {way}, which only a destination with allow_private may have", field="tls")
+    return way
+
+
 def checked_host(record: Mapping[str, Any], *ports: int, allow_private: bool) -> Host:
     """The host and the port of a document; raises a `Problem` if they cannot be reached.
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Final
 
 from tocsin.errors import needing
 from tocsin.service.deliver.email.channel import NONE, STARTTLS, TLS, Mails
-from tocsin.service.deliver.hosts import MEMBERS, Host, checked_host
+from tocsin.service.deliver.hosts import MEMBERS, Host, checked_host, checked_tls
 from tocsin.service.deliver.protocols import Channel, Schema, Sending, Surroundings
+from tocsin.service.names import line
 from tocsin.service.problems import invalid
 
 _PORTS: Final = {STARTTLS: (587, 25, 465), TLS: (465, 587, 25), NONE: (25, 465, 587)}
@@ -55,20 +56,16 @@ class Email(Sending):
             import aiosmtplib  # noqa: F401
 
     def checked(self, record: Mapping[str, Any], *, allow_private: bool) -> dict[str, Any]:
-        tls = record.get("tls", STARTTLS)
-        if not isinstance(tls, str) or tls not in _PORTS:
-            raise invalid(f"tls is {str(tls)!r:.40}; it is {STARTTLS}, {TLS} or {NONE}", field="tls")
-        if tls == NONE and not allow_private:
-            raise invalid("tls is none, which only a destination with allow_private may have", field="tls")
+        tls = checked_tls(record, STARTTLS, TLS, NONE, allow_private=allow_private)
         host = checked_host(record, *_PORTS[tls], allow_private=allow_private)
         options: dict[str, Any] = {**host._asdict(), "tls": tls}
         if "user" in record:
             if tls == NONE:
                 raise invalid("user needs tls, so that nobody reads the password on its way", field="user")
-            options["user"] = _line(record["user"], "user", _MOST_USER)
+            options["user"] = line(record["user"], "user", _MOST_USER)
         options |= {"from": _address(record.get("from"), "from"), "to": _addresses(record.get("to"))}
         if "subject" in record:
-            options["subject"] = _line(record["subject"], "subject", _MOST_LINE)
+            options["subject"] = line(record["subject"], "subject", _MOST_LINE)
         return options
 
     def secret_goes_to(self, options: Mapping[str, Any]) -> object:
@@ -79,12 +76,6 @@ class Email(Sending):
 
     def status_text(self, status: int | None) -> str:
         return "" if status is None else f" with SMTP {status}"
-
-
-def _line(value: object, field: str, most: int) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= most or not value.isprintable():
-        raise invalid(f"{field} is a text of 1 to {most} printable characters", field=field)
-    return value
 
 
 def _address(value: object, field: str) -> str:

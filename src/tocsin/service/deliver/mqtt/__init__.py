@@ -1,0 +1,1 @@
+"""Destinations of kind `mqtt`: deliveries that the service publishes under a topic of a broker."""
