@@ -82,6 +82,7 @@ def check_nothing_is_lost(folder: Path, record: Mapping[str, Any], receiver: Rec
             server.await_ready()
             client.post("/v1/destinations/w/enable").raise_for_status()
             awaited(lambda: client.get("/v1/destinations/w").json()["waiting"] == 0)
+            awaited(lambda: len(set(receiver.got())) >= COUNT)
     finally:
         server.kill()
         receiver.kill()

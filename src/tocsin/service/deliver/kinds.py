@@ -12,6 +12,7 @@ from tocsin.errors import MissingExtra
 from tocsin.service.deliver import options as shared
 from tocsin.service.deliver.email.kind import Email
 from tocsin.service.deliver.encryption import Secret
+from tocsin.service.deliver.kafka.kind import Kafka
 from tocsin.service.deliver.mqtt.kind import Mqtt
 from tocsin.service.deliver.protocols import GROUP, Channel, Kind, Message, Sending, Surroundings
 from tocsin.service.deliver.resolver import Unreachable
@@ -23,7 +24,7 @@ from tocsin.service.names import flag, only, present
 from tocsin.service.problems import Problem, invalid
 
 _LOG: Final = logging.getLogger("tocsin.service")
-OWN: Final[tuple[Kind, ...]] = (Stream(), Webhook(), Email(), Mqtt())
+OWN: Final[tuple[Kind, ...]] = (Stream(), Webhook(), Email(), Mqtt(), Kafka())
 """The kinds of tocsin: a line each."""
 
 
