@@ -5,7 +5,7 @@ export type EventRecord = { [name: string]: Json };
 
 export interface Destination {
   id: string;
-  kind: "stream" | "webhook";
+  kind: string;
   epoch: string;
   newest: number;
   acknowledged: number;
@@ -29,6 +29,9 @@ export interface Destination {
   allow_private?: boolean;
   named?: boolean;
 }
+
+/** Whether the service sends to a destination, so that it has a state, attempts and dead letters. */
+export const isSent = (one: Destination): boolean => one.state !== undefined;
 
 export interface Match {
   id: Id;

@@ -1,7 +1,7 @@
 /** The panel of a destination: its cursor, its last deliveries, its attempts and its dead letters. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure, get, may, part, post, told } from "../api";
-import { type Delivery, type Destination, backlog } from "../documents";
+import { type Delivery, type Destination, backlog, isSent } from "../documents";
 import { ago, clock, date, duration, moment, plural, since, whole } from "../format";
 import { usePolled } from "../polling";
 import { Badge, Button, Empty, Note } from "../ui/basic";
@@ -64,7 +64,7 @@ function Cursor({ one }: { one: Destination }) {
           <dd>{whole(one.newest)}</dd>
         </div>
         <div>
-          <dt>{one.kind === "webhook" ? "Waiting" : "Lag"}</dt>
+          <dt>{isSent(one) ? "Waiting" : "Lag"}</dt>
           <dd>{whole(backlog(one))}</dd>
         </div>
       </dl>
@@ -148,7 +148,7 @@ function Letters({ one, changed }: { one: Destination; changed: () => void }) {
   if (letters.length === 0)
     return (
       <Empty icon="check" title="No dead letters">
-        <p>What a webhook gave up stands here, with the reason, and can be sent again.</p>
+        <p>What was given up stands here, with the reason, and can be sent again.</p>
       </Empty>
     );
   return (
@@ -318,7 +318,7 @@ export function DestinationPanel({ one, close, changed, pick }: { one: Destinati
             </Button>
           </form>
         )}
-        {one.kind === "webhook" && (
+        {isSent(one) && (
           <div class="tabs" role="group" aria-label="What is shown">
             <button type="button" aria-pressed={tab === "last"} onClick={() => setTab("last")}>
               Last deliveries
@@ -332,9 +332,9 @@ export function DestinationPanel({ one, close, changed, pick }: { one: Destinati
           </div>
         )}
         {!may("read") && <Note>The deliveries themselves need a token with the scope read.</Note>}
-        {may("read") && one.kind === "webhook" && tab === "dead" && <Letters one={one} changed={changed} />}
-        {may("read") && one.kind === "webhook" && tab === "attempts" && <Attempts one={one} />}
-        {may("read") && (one.kind !== "webhook" || tab === "last") && <Last one={one} pick={pick} />}
+        {may("read") && isSent(one) && tab === "dead" && <Letters one={one} changed={changed} />}
+        {may("read") && isSent(one) && tab === "attempts" && <Attempts one={one} />}
+        {may("read") && (!isSent(one) || tab === "last") && <Last one={one} pick={pick} />}
       </div>
     </section>
   );

@@ -1,7 +1,7 @@
 /** Overview: is everything well, what is behind, which subscriptions are busy and which are silent. */
 import { useEffect } from "preact/hooks";
 import { get, may } from "../api";
-import { type Activity, type Destination, backlog } from "../documents";
+import { type Activity, type Destination, backlog, isSent } from "../documents";
 import { ago, duration, plural, rate, short, since, whole } from "../format";
 import { history, now, trouble, watch } from "../metrics";
 import { usePolled } from "../polling";
@@ -78,7 +78,7 @@ export function State({ one }: { one: Destination }) {
   if (one.state === "disabled") return <Badge tone="fail">disabled</Badge>;
   if (one.state === "failing") return <Badge tone="wait">failing</Badge>;
   if (one.paused_until && new Date(one.paused_until) > new Date()) return <Badge tone="wait">paused</Badge>;
-  return one.kind === "webhook" ? <Badge tone="well">healthy</Badge> : <Badge>stream</Badge>;
+  return isSent(one) ? <Badge tone="well">healthy</Badge> : <Badge>stream</Badge>;
 }
 
 function Backlog({ destinations }: { destinations: Destination[] }) {

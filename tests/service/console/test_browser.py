@@ -139,6 +139,34 @@ def test_a_dead_letter_is_retried(page: Page, server: Served) -> None:
         assert len(one.got) == 2 and one.got[0].headers["webhook-id"] == one.got[1].headers["webhook-id"]
 
 
+def test_a_destination_of_every_kind_is_made(page: Page, server: Served) -> None:
+    """The form has what the service says that a kind needs. A secret that was made is shown once."""
+    token = server.token()  # an admin, who may allow private addresses
+    opened(page, server, "deliveries")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="New destination").click()
+    form = page.get_by_label("New destination")
+    form.get_by_label("Id", exact=True).fill("mails")
+    form.get_by_label("Kind").select_option("email")
+    form.get_by_label("Host").fill("127.0.0.1")
+    form.get_by_label("From").fill("alerts@tocsin.example")
+    form.get_by_label("To", exact=True).fill("a@desk.example, b@desk.example")
+    form.get_by_label("Password").fill("hidden")
+    form.get_by_label("Further options").fill('{"allow_private": true, "digest_s": 60}')
+    form.get_by_role("button", name="Make it").click()
+    expect(form).to_have_count(0)
+    made = server.client_of(token).get("/v1/destinations/mails").json()
+    assert made["to"] == ["a@desk.example", "b@desk.example"] and made["digest_s"] == 60 and "password" not in made
+
+    page.get_by_role("button", name="New destination").click()
+    form.get_by_label("Id", exact=True).fill("hook")
+    form.get_by_label("Kind").select_option("webhook")
+    form.get_by_label("URL", exact=True).fill("https://example.org/hook")
+    form.get_by_role("button", name="Make it").click()
+    expect(page.get_by_label("The secret of the destination")).to_contain_text("whsec_")
+
+
 def test_a_login_and_a_logout(page: Page, context: BrowserContext, server: Served) -> None:
     token = server.token("read", "publish", tenant="acme")
     opened(page, server, "overview")

@@ -61,6 +61,7 @@ def _rule(kind: Kind) -> dict[str, Any]:
     common = options.FIELDS if isinstance(kind, Sending) else frozenset()
     names = sorted({"kind", NAMED, *kind.members, *common, *SHOWN})
     then: dict[str, Any] = {"propertyNames": {"enum": names}, "required": list(kind.required)}
+    then["description"] = kind.about
     own = {name: _or_null(schema) for name, schema in kind.members.items() if name not in kind.required}
     then["properties"] = own | {name: dict(kind.members[name]) for name in kind.required}
     return {"if": {"properties": {"kind": {"const": kind.name}}}, "then": then}

@@ -36,7 +36,7 @@ class Kafka(Sending):
         "tls": {"enum": [TLS, NONE], "description": "How the connection is encrypted: tls (default), or none"},
         "mechanism": {"enum": list(_MECHANISMS), "description": f"Of SASL (by default {PLAIN})"},
         "user": {**_TEXT, "description": "The name by which the service logs in"},
-        "password": {**_TEXT, "maxLength": 1024, "description": "It is not shown again"},
+        "password": {**_TEXT, "maxLength": 1024, "writeOnly": True, "description": "It is not shown again"},
     }  # fmt: skip
     required: ClassVar[tuple[str, ...]] = ("brokers", "topic")
     secret: ClassVar[str | None] = "password"

@@ -25,7 +25,7 @@ class Mqtt(Sending):
         **MEMBERS,
         "tls": {"enum": [TLS, NONE], "description": "tls (default), or none, which needs allow_private"},
         "user": {**_TEXT, "maxLength": _MOST_NAME, "description": "The name by which the service logs in"},
-        "password": {**_TEXT, "maxLength": 1024, "description": "It is not shown again"},
+        "password": {**_TEXT, "maxLength": 1024, "writeOnly": True, "description": "It is not shown again"},
         "topic": {**_TEXT, "maxLength": _MOST_TOPIC, "description": "Where messages are published, without wildcards"},
         "retain": {"type": "boolean", "description": "Whether the broker keeps the last message for new clients"},
         "client_id": {**_TEXT, "maxLength": _MOST_NAME, "description": "By default the broker gives one"},
