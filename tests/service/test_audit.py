@@ -16,7 +16,7 @@ from tocsin.service import audit, retention
 from tocsin.service.access.token_file import TokenFile
 from tocsin.service.api import Call
 from tocsin.service.app import CALLS
-from tocsin.service.calls import webhooks
+from tocsin.service.calls import sending
 from tocsin.service.principals import OPERATE, PUBLISH, READ
 
 ACK = "/v1/destinations/{id}/ack"
@@ -37,7 +37,7 @@ def is_change(call: Call) -> bool:
 
 def is_of_webhooks(call: Call) -> bool:
     """Whether a call is for destinations of another kind than the one that the test makes."""
-    return call in webhooks.CALLS
+    return call in sending.CALLS
 
 
 def test_every_call_that_changes_something_leaves_a_record(server: Served) -> None:

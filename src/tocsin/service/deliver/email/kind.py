@@ -37,7 +37,9 @@ class Email(Sending):
             "description": "How the connection is encrypted (by default starttls); none needs allow_private",
         },
         "user": {**_TEXT, "minLength": 1, "maxLength": _MOST_USER, "description": "The name at the mail server"},
-        "password": {**_TEXT, "minLength": 1, "maxLength": 1024, "writeOnly": True, "description": "It is not shown again"},
+        "password": {
+            **_TEXT, "minLength": 1, "maxLength": 1024, "writeOnly": True, "description": "It is not shown again"
+        },
         "from": {**_MAIL_ADDRESS, "description": "The address of the sender"},
         "to": {
             "type": "array", "items": _MAIL_ADDRESS, "minItems": 1, "maxItems": _MOST_RECIPIENTS,
