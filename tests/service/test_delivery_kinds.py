@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.pages import ROOT, blocks
+from tests.pages import ROOT
 from tests.service.killed import free_port
 from tests.service.receivers import Clock, dead_letters, publish, shown
 from tests.service.served import Served, served
@@ -71,7 +71,7 @@ def lines(port: int = 0) -> Iterator[Lines]:
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An installed package with the kind of the guide: one file, and one entry point."""
-    (code,) = [one.code for one in blocks(ROOT / "docs" / "how-to" / "delivery-kinds.md") if one.language == "python"]
+    code = (ROOT / "examples" / "own-delivery" / "pager.py").read_text("utf-8")
     folder = tmp_path / "installed"
     (folder / "pager-1.dist-info").mkdir(parents=True)
     (folder / "pager.py").write_text(code)

@@ -25,7 +25,7 @@ class AsyncReceiver(AsyncSender):
         name : str
             Its id.
         kind : str, default "stream"
-            `"stream"` or `"webhook"`.
+            `"stream"`, `"webhook"`, or another one that the server has.
         settings : mapping, optional
             Those of the kind, such as `{"url": "https://example.org/hook"}`.
 
