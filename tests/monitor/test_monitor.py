@@ -152,6 +152,13 @@ def test_objects_unseen_for_longest_are_dropped_and_told():
     assert monitor.sizes()["values"] == 2
 
 
+def test_one_event_may_satisfy_thousands_of_conditions():
+    monitor = monitor_of(*(f"COUNT(a >= {n}, 'PT10S') >= 2" for n in range(3000)))
+
+    found = [len(monitor.push({"user": 1, "ts": ts, "a": 5000})) for ts in (1, 2)]
+    assert (found, len(monitor.advance(100)), monitor.sizes()["values"]) == ([0, 3000], 3000, 0)
+
+
 def test_a_memory_grows_and_gives_back():
     texts = ("COUNT(TRUE, 'PT1H') >= 50000", "SUM(x, TRUE, 'PT1H') > 1e9", "COUNT_DISTINCT(x, TRUE, 'PT1H') > 900")
     monitor = monitor_of(*texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,8 @@ from tocsin.monitor.visiting import Reading, encoded
 from tocsin.records.chunks import Chunk, LinesChunk, ObjectChunk, TableChunk
 from tocsin.records.json_lines import parse_line
 from tocsin.segment import Snapshots
+
+_NESTED: Final = frozenset((list, dict, tuple, set))
 
 
 class LatestEvents:
@@ -69,8 +71,8 @@ def records_of(chunk: Chunk, rows: NDArray[np.int64]) -> list[Any]:
 
 def _copied(record: Mapping[str, Any]) -> dict[str, Any]:
     """A copy that its owner cannot change."""
-    is_nested = any(isinstance(value, list | dict) for value in record.values())
-    return deepcopy(dict(record)) if is_nested else dict(record)
+    is_flat = _NESTED.isdisjoint(map(type, record.values()))
+    return dict(record) if is_flat else deepcopy(dict(record))
 
 
 def _parsed(record: Any) -> Any:

@@ -9,7 +9,7 @@ changed what matters of a term. The rows are matched as events are.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -77,12 +77,13 @@ class Part(NamedTuple):
 
     rows: Rows
     matches: Sequence[Sequence[SubscriptionId]]
-    witness: Mapping[int, tuple[Witness, int]]  # by row, the witness that knows it, and its row there
+    witnesses: Sequence[Witness]
+    places: NDArray[np.int64]  # (R, 2) of each row, the witness that knows it, and its row there
 
     def truth(self, row: int, id: SubscriptionId) -> bool | None:
         """The truth of a subscription that does not match a row."""
-        witness, place = self.witness[row]
-        return witness.truth(place, id)
+        witness, place = (int(number) for number in self.places[row])
+        return self.witnesses[witness].truth(place, id)
 
 
 class Hits(NamedTuple):
@@ -221,7 +222,7 @@ class Recalling:
         """The matches of some rows: those about events of this batch, and those about earlier events."""
         count = len(rows.objects)
         matches: list[Sequence[SubscriptionId]] = [()] * count
-        witnesses: dict[int, tuple[Witness, int]] = {}
+        witnesses, known = list[Witness](), np.zeros((count, 2), np.int64)
         values = Values.of(rows)
         by_time = rows.visits == NOBODY
         is_stored = by_time & (rows.latest < first) if whole is not None else np.ones(count, bool)
@@ -238,14 +239,16 @@ class Recalling:
             places = np.arange(len(own))
             whole = added(batch, snapshots.wanted, self._asking, keys[own], values.at(own, count), self.codes)
             found = snapshots.find_completed(whole)
-            names, bounds = snapshots.names_of(found.subscriptions), found.starts.tolist()
             witness = self._witness(snapshots, rows, own)
             witness.add([replace(batch, rows=places)])
-            for place, row in enumerate(own.tolist()):
-                witnesses[row] = witness, place
-                if bounds[place] < bounds[place + 1]:
-                    matches[row] = names[bounds[place] : bounds[place + 1]]
-        return Part(rows, matches, witnesses)
+            known[own, 0], known[own, 1] = len(witnesses), places
+            witnesses.append(witness)
+            names, bounds = snapshots.names_of(found.subscriptions), found.starts
+            matching = np.flatnonzero(np.diff(bounds))
+            spans = zip(own[matching].tolist(), bounds[matching].tolist(), bounds[matching + 1].tolist(), strict=True)
+            for row, start, stop in spans:
+                matches[row] = names[start:stop]
+        return Part(rows, matches, witnesses, known)
 
     def _witness(self, snapshots: Snapshots, rows: Rows, own: NDArray[np.int64]) -> Witness:
         """A witness for some of the rows: it tells FALSE from UNKNOWN."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tocsin
 from tests.language.dialects.sigma_correlation_rules import COLUMNS, KINDS, RANKED, documents, stream
 from tests.language.over_time_conditions import holding
 from tests.naive.sigma_correlations import Event, hits
@@ -34,6 +35,18 @@ def test_correlations_agree_with_the_naive_reading(kinds: tuple[str, ...], rando
 
     for rules in [documents(random, kinds) for _ in range(3)]:
         assert ours(rules, events) == hits(rules[0], rules, events), rules[0]
+
+
+@given(st.randoms(use_true_random=True))
+def test_a_monitor_finds_what_the_naive_reading_finds(random: Random) -> None:
+    """The rules as a user subscribes them, and the events in one batch."""
+    events, rules = stream(random), documents(random, KINDS)
+    engine = tocsin.Engine()
+    engine.subscribe("rule", {**rules[0], "rules": rules[1:]}, language="sigma")
+    monitor = tocsin.Monitor(engine, key="nobody", time="second", matches=True)
+    records = [{**event.values, "second": event.time, "nobody": number} for number, event in enumerate(events)]
+
+    assert {row["event"] for row in monitor.push_batch(records)} == hits(rules[0], rules, events), rules[0]
 
 
 @given(st.randoms(use_true_random=True))

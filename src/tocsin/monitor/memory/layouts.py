@@ -43,7 +43,7 @@ CELLS: Final = 0  # cells used so far
 FREE: Final = 1  # the first of the returned cells
 WORDS: Final = 2  # words used so far
 WAITING: Final = 3  # entries of the queue
-NEEDED: Final = 4  # words that the next event needs
+NEEDED: Final = 4  # words, or cells, that the next event needs
 LIVING: Final = 5  # cells in use
 
 # Why a kernel stopped.

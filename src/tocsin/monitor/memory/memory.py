@@ -32,11 +32,9 @@ from tocsin.monitor.memory.layouts import (
 )
 
 _ROWS: Final = 4096
-_VALUES: Final = 1 << 15
+_VALUES: Final = 1 << 18
 _OF_CELLS: Final = tuple(Memory._fields[: Memory._fields.index("slots")])
 """The arrays with an entry for each cell."""
-_MOST_HITS: Final = 1024
-"""Room for so many new cells is made at once."""
 _FEWEST_ROWS: Final = 16
 _FEWEST_VALUES: Final = 512
 
@@ -165,13 +163,12 @@ class TermMemory:
         return output
 
     def _more_cells(self) -> None:
-        """Room for half as many cells again, or a larger table of hashes, whichever is full."""
+        """Room for a quarter more cells, or a larger table of hashes, whichever is full."""
         memory = self._memory
-        length = len(memory.terms)
-        if int(memory.ends[CELLS]) + _MOST_HITS > length:
-            length += length // 2 + _MOST_HITS
-        slots = len(memory.slots)
-        while 2 * slots < 3 * (int(memory.ends[LIVING]) + _MOST_HITS):
+        needed, length, slots = int(memory.ends[NEEDED]), len(memory.terms), len(memory.slots)
+        if int(memory.ends[CELLS]) + needed > length:
+            length += length // 4 + needed
+        while 2 * slots < 3 * (int(memory.ends[LIVING]) + needed):
             slots *= 2
         grown = {name: _longer(getattr(memory, name), length, 0) for name in _OF_CELLS}
         larger = memory._replace(**grown, slots=np.full(slots, NOBODY, np.int32))
@@ -179,12 +176,12 @@ class TermMemory:
         self._memory = larger
 
     def _more_words(self) -> None:
-        """A new pool for all rings without gaps, with room for half as much again, and for what is needed."""
+        """A new pool for all rings without gaps, with room for a quarter more, and for what is needed."""
         memory, used = self._memory, int(self._memory.ends[CELLS])
         living = memory.counts[:used] > 0
         widths = np.array(WIDTHS)[self._terms.kinds[memory.terms[:used]]]
         most = int((widths * memory.capacities[:used])[living].sum())
-        words = most + most // 2 + int(memory.ends[NEEDED]) + 256
+        words = most + most // 4 + int(memory.ends[NEEDED]) + 256
         packed = memory._replace(words=np.zeros(words, np.int64), starts=memory.starts.copy(), ends=memory.ends.copy())
         repack(self._terms, memory, packed)
         self._memory = packed

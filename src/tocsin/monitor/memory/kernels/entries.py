@@ -51,16 +51,16 @@ def slide(terms: Terms, memory: Memory, cell: int, instant: int) -> None:
 
 
 @inlined
-def larger(capacity: int) -> int:
-    """The next capacity of a ring: a fourth more."""
-    return capacity + 1 + capacity // 4
+def larger(capacity: int, most: int) -> int:
+    """The next capacity of a ring: half as much again, but no more than there can be entries."""
+    return min(capacity + 1 + capacity // 2, most)
 
 
 @inner
-def grow(memory: Memory, cell: int, width: int) -> None:
+def grow(memory: Memory, cell: int, width: int, most: int) -> None:
     """Move a ring that is full to a larger one; there must be words for it."""
     words, count = memory.words, np.int64(memory.counts[cell])
-    capacity = larger(np.int64(memory.capacities[cell]))
+    capacity = larger(np.int64(memory.capacities[cell]), most)
     start = memory.ends[WORDS]
     for i in range(count):
         source, target = place_of(memory, cell, width, i), start + width * i
@@ -88,7 +88,7 @@ def put(terms: Terms, memory: Memory, cell: int, instant: int, payload: int) -> 
     if memory.counts[cell] >= terms.most[term]:
         drop_oldest(memory, cell)
     if memory.counts[cell] == memory.capacities[cell]:
-        grow(memory, cell, width)
+        grow(memory, cell, width, terms.most[term])
     at = place_of(memory, cell, width, np.int64(memory.counts[cell]))
     words[at] = instant
     if width == 2:

@@ -157,6 +157,7 @@ def _room_for(terms: Terms, memory: Memory, visits: Visits, out: Output, visit: 
         return MORE_WAITING
     new = stop - first
     if memory.ends[CELLS] + new > len(memory.terms) or 3 * (memory.ends[LIVING] + new) > 2 * len(memory.slots):
+        memory.ends[NEEDED] = new
         return MORE_CELLS
     if not _has_room(memory, out, object, new):
         return MORE_OUTPUT
@@ -167,7 +168,7 @@ def _room_for(terms: Terms, memory: Memory, visits: Visits, out: Output, visit: 
         if cell == NOBODY:
             needed += width_of(terms.kinds[term])
         elif memory.counts[cell] == memory.capacities[cell]:
-            needed += width_of(terms.kinds[term]) * larger(np.int64(memory.capacities[cell]))
+            needed += width_of(terms.kinds[term]) * larger(np.int64(memory.capacities[cell]), terms.most[term])
     if memory.ends[WORDS] + needed > len(memory.words):
         memory.ends[NEEDED] = needed
         return MORE_WORDS
