@@ -49,7 +49,7 @@ from tocsin.model.subscription import Match, Reject, Removal, Report, Subscripti
 from tocsin.model.texts import Text
 from tocsin.model.values import Range
 from tocsin.model.window import Change
-from tocsin.monitor import DurableFences, Fences, Monitor
+from tocsin.monitor import DryRun, DurableFences, Fences, Monitor, MonitorExplanation
 from tocsin.records import Conjunctions, SparseEvents
 from tocsin.window import DurableWindow, Window, WindowAnswer, WindowExplanation, WindowStats
 
@@ -62,6 +62,7 @@ __all__ = [
     "Conjunctions",
     "DeliveredChange",
     "Delivery",
+    "DryRun",
     "DuplicateSubscription",
     "DurableEngine",
     "DurableFences",
@@ -81,6 +82,7 @@ __all__ = [
     "Monitor",
     "MonitorChange",
     "MonitorChanges",
+    "MonitorExplanation",
     "Published",
     "Pushed",
     "Range",

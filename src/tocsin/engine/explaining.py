@@ -85,7 +85,7 @@ def explain(
     types = checked_types(schema)
     texts = texts_in(types)
     tree = settled(read.tree, texts) if texts else read.tree
-    return _explained(tree, _values(tree, event, types, points, now), ranking, read.written)
+    return _explained(tree, event_values(tree, event, types, points, now), ranking, read.written)
 
 
 def explain_stored(
@@ -105,11 +105,11 @@ def explain_stored(
     """
     read = stored_rule(text)
     tree = read.tree
-    values = _values(tree, event, {**(texts or {}), **checked_types(schema)}, points, now, unread)
+    values = event_values(tree, event, {**(texts or {}), **checked_types(schema)}, points, now, unread)
     return _explained(tree, values, ranking, read.written)
 
 
-def _values(
+def event_values(
     tree: Expression,
     event: Mapping[str, Any],
     schema: Mapping[str, ColumnType],

@@ -6,7 +6,7 @@ findings about `NOT (a = 1 AND b IN (2))` are about `NOT a = 1` and `b NOT IN (2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, cast
 
@@ -16,6 +16,7 @@ from tocsin.language.nearest import nearest
 from tocsin.language.needs import needed_for
 from tocsin.language.operators.named import named_part
 from tocsin.language.operators.operator import operator_of
+from tocsin.language.operators.over_time import OverTime
 from tocsin.language.showing import lines_html
 from tocsin.language.truths import EITHER, Truth, negation_of, truth_of
 from tocsin.model.elements import ReadValues, Values
@@ -100,14 +101,21 @@ class Explanation:
 Written: TypeAlias = Mapping[int, tuple[Expression, str]]
 """How conditions are written in the rule that they come from, by the `id` of each condition."""
 
+Progress: TypeAlias = Callable[[Expression, bool, bool | None], Sequence[str]]
+"""Lines to show below a condition, by the condition, whether it is not negated, and its truth."""
+
 
 def explain(
-    expression: Expression, values: Values, written: Written | None = None, tells_all: bool = True
+    expression: Expression,
+    values: Values,
+    written: Written | None = None,
+    tells_all: bool = True,
+    progress: Progress | None = None,
 ) -> Explanation:
     """Explain why an expression is TRUE, FALSE or UNKNOWN for one flattened event.
 
     The conditions in `written` are shown as they are written there, and not taken apart. Without `tells_all`, findings
-    that have no line are left out.
+    that have no line are left out. `progress` gives further lines.
 
     >>> from tocsin.language import parse
     >>> print(explain(parse("model = 'iphone5s' AND price <= 580"), {"model": "iphone5s", "price": 600.0}))
@@ -116,7 +124,7 @@ def explain(
         holds    model = 'iphone5s': model = 'iphone5s'
         fails    price <= 580: price = 600; needed: price <= 580
     """
-    findings = _Findings(values, values_of_parts(expression, values), written or {}, tells_all)
+    findings = _Findings(values, values_of_parts(expression, values), written or {}, tells_all, progress)
     findings.visit(expression, True, 1)
     truth = findings.truth(expression, True)
     return Explanation(truth, tuple(findings.held), tuple(findings.failed), (HEADLINES[truth], *findings.lines))
@@ -136,7 +144,12 @@ class _Findings:
     """The findings and lines of one explanation, collected from the root downwards."""
 
     def __init__(
-        self, values: Values, results: Mapping[int, Value | Truth], written: Written, tells_all: bool = True
+        self,
+        values: Values,
+        results: Mapping[int, Value | Truth],
+        written: Written,
+        tells_all: bool = True,
+        progress: Progress | None = None,
     ) -> None:
         self.held: list[Finding] = []
         self.failed: list[Finding] = []
@@ -145,6 +158,7 @@ class _Findings:
         self._results = results
         self._written = written
         self._tells_all = tells_all
+        self._progress = progress
 
     def truth(self, node: Expression, wanted: bool) -> bool | None:
         """The truth of a node, or of its NOT if FALSE is wanted; True if it can be True."""
@@ -190,6 +204,7 @@ class _Findings:
         if came is None:
             asks_the_type = truth is None and not isinstance(node, IsNull)
             shown = [value_shown(self._values, one, asks_the_type, bool(truth)) for one in attributes(node)]
+            shown += self._over_time(node)
             present = self._values.get(NOW)
             if isinstance(present, Instant) and any(isinstance(one, Call) and one.name == "NOW" for one in walk(node)):
                 shown.append(f"NOW() = {present.isoformat()}")
@@ -203,6 +218,19 @@ class _Findings:
         self._line(level, str(replace(finding, predicate=name + predicate)))
         for line in operator.details(node, self._values):
             self._line(level + 1, line)
+        for line in () if self._progress is None else self._progress(node, wanted, truth):
+            self._line(level + 1, line)
+
+    def _over_time(self, node: Expression) -> list[str]:
+        """The values of functions of several events: `COUNT(...) = 3`, or written out to tell two of them apart."""
+        functions = dict.fromkeys(one for one in walk(node) if isinstance(one, OverTime))
+        found = []
+        for one in functions:
+            is_alone = [other.name for other in functions].count(one.name) == 1
+            value = cast(Value | None, self._results[id(one)])
+            came = "is absent" if value is None else f"= {_short(constant_text(_first_part(value)))}"
+            found.append(f"{f'{one.name}(...)' if is_alone else to_text(one)} {came}")
+        return found
 
     def _text_of(self, node: Expression, wanted: bool) -> str:
         if id(node) in self._written:

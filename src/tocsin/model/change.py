@@ -54,10 +54,15 @@ class MonitorChange(FenceChange):
         datetime
             The instant.
         """
-        try:
-            return _EPOCH + timedelta(microseconds=self.microseconds)
-        except OverflowError:
-            return _LAST
+        return instant_in_utc(self.microseconds)
+
+
+def instant_in_utc(microseconds: int) -> datetime:
+    """An instant in microseconds since 1970 as a datetime; the last one of the year 9999 for a later one."""
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return _LAST
 
 
 class MonitorChanges(list[MonitorChange]):

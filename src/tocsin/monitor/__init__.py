@@ -2,14 +2,17 @@
 
 `monitor` is the class for conditions over several events. `processing` has the way of an event. `vocabulary` has the
 terms of all subscriptions, and `memory` their values, with which `recalling` matches events. `turns` and `states` say
-what truths mean as changes.
+what truths mean as changes. `explaining` and `progress` say how far a condition has come, and `dry_run` what it would
+have reported.
 
 `fences` is the class for places. `following` asks an engine for the matches of events, `tracking` has the state of the
 objects, `witness` tells FALSE from UNKNOWN, and `durable` keeps the state in a database.
 """
 
+from tocsin.monitor.dry_run import DryRun
 from tocsin.monitor.durable import DurableFences
+from tocsin.monitor.explaining import MonitorExplanation
 from tocsin.monitor.fences import Fences
 from tocsin.monitor.monitor import Monitor
 
-__all__ = ["DurableFences", "Fences", "Monitor"]
+__all__ = ["DryRun", "DurableFences", "Fences", "Monitor", "MonitorExplanation"]

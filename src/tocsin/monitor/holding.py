@@ -39,9 +39,13 @@ class Holding:
         """The frontier of all objects that are not far ahead."""
         return None if self.clock is None else self.clock - self._lateness
 
+    def frontier_of(self, object: int) -> int:
+        """The frontier of an object, which may be far ahead."""
+        return max(self._clock_or_less(), int(self._objects.latest[object])) - self._lateness
+
     def is_late(self, object: int, instant: int) -> bool:
         """Whether a visit is older than the frontier of its object."""
-        return instant < max(self._clock_or_less(), int(self._objects.latest[object])) - self._lateness
+        return instant < self.frontier_of(object)
 
     def hold(self, visit: HeldVisit) -> None:
         """Keep a visit that is not late."""
@@ -69,7 +73,7 @@ class Holding:
 
     def ready_of(self, object: int) -> tuple[int, list[HeldVisit]]:
         """The frontier of an object that is far ahead, and the visits up to there, which are taken out."""
-        frontier = int(self._objects.latest[object]) - self._lateness
+        frontier = self.frontier_of(object)
         found = [one for one in self._held if one.object == object and one.instant <= frontier]
         if found:
             taken = {id(one) for one in found}

@@ -42,7 +42,7 @@ class LatestEvents:
         hows = {id(how): how for _, how in kept}
         if len(hows) > 1:
             hows = {id(one): one for one in [_common(hows)]}
-        records = [(row, _parsed(record)) for row, (record, _) in enumerate(kept)]
+        records = [(row, parsed(record)) for row, (record, _) in enumerate(kept)]
         batch, _, _ = encoded(ObjectChunk(records), snapshots.wanted, texts, *hows.values())
         return snapshots.completed(batch).only(which.reshape(-1))
 
@@ -75,5 +75,6 @@ def _copied(record: Mapping[str, Any]) -> dict[str, Any]:
     return dict(record) if is_flat else deepcopy(dict(record))
 
 
-def _parsed(record: Any) -> Any:
+def parsed(record: Any) -> Any:
+    """A kept record, read if it is a line of JSON."""
     return parse_line(record, 0) if isinstance(record, bytes) else record

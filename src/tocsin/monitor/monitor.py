@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -10,18 +9,21 @@ from functools import partial
 from typing import Any
 
 from tocsin.encoding import Points, with_coordinates
+from tocsin.engine import Engine
 from tocsin.engine.answer import Answer, Stats
 from tocsin.engine.loading import raise_first
 from tocsin.engine.matching import choice_of
 from tocsin.errors import InvalidInput, RecordError
 from tocsin.forking import renewed
-from tocsin.model.change import Identity, MonitorChanges
+from tocsin.model.change import MonitorChanges
 from tocsin.model.fence import MOST_OBJECTS
-from tocsin.model.subscription import Row, SubscriptionId, one_event, shown
+from tocsin.model.subscription import Row, one_event, shown
 from tocsin.monitor.changed_tables import table_of
+from tocsin.monitor.dry_run import DryRun, until_of
 from tocsin.monitor.following import Matching
 from tocsin.monitor.monitor_notes import MonitorNotes
-from tocsin.monitor.options import MOST_AHEAD, MonitorOptions, checked_key
+from tocsin.monitor.monitored import MonitoredObjects
+from tocsin.monitor.options import MOST_AHEAD, MonitorOptions
 from tocsin.monitor.processing import Processing, Pushed, now
 from tocsin.monitor.visiting import Reading, microseconds_of
 from tocsin.records import ObjectChunk
@@ -31,7 +33,7 @@ from tocsin.records.events import Events, read_events
 from tocsin.segment import Snapshots
 
 
-class Monitor:
+class Monitor(MonitoredObjects):
     """The objects in a stream of events, and the subscriptions of an engine that are TRUE for each.
 
     Subscriptions may ask about several events of one object: COUNT, SUM, PREVIOUS, SINCE and others. An object enters a
@@ -119,16 +121,6 @@ class Monitor:
         self.renew_locks()
         renewed(self)
 
-    def renew_locks(self) -> None:
-        """Recreate the lock as unheld, in the child of a fork."""
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._processing.objects)
-
-    def __repr__(self) -> str:
-        return f"Monitor({len(self)} objects by {', '.join(map(repr, self._options.key))})"
-
     def push(self, event: Mapping[str, Any] | Row) -> MonitorChanges:
         """Process one event.
 
@@ -208,18 +200,11 @@ class Monitor:
         >>> [(row["event"], row["object"], row["change"]) for row in answer]
         [(3, 7, 'enter')]
         """
-        how, notes = Reading(schema, points), self.notes() if notes is None else notes
-        stats, parts = Stats(), list[Pushed]()
-        begun = clock.perf_counter()
+        notes = self.notes() if notes is None else notes
+        stats, begun = Stats(), clock.perf_counter()
         with self._lock, self._engine.view.reading() as snapshots:
-            self._processing.recalling.refresh(snapshots)
-            chunks = read_events(events, self._chooses(snapshots, points), schema, delimiter=delimiter)
-            for chunk in pieces(chunks, lambda: CHUNK_ROWS):
-                pushed = self._processing.push(snapshots, chunk, how, notes)
-                if strict and pushed.rejects:
-                    raise_first(pushed.rejects, "event")
-                parts.append(pushed)
-                stats.events += len(pushed.rows)
+            parts = list(self._pushed(snapshots, events, Reading(schema, points), delimiter, strict, notes))
+            stats.events = sum(len(part.rows) for part in parts)
             stats.subscriptions = len(snapshots)
             noticing = partial(notes.notices, snapshots, self._processing.recalling.vocabulary)
         stats.seconds = clock.perf_counter() - begun
@@ -228,6 +213,108 @@ class Monitor:
         errors = sorted((one for part in parts for one in part.rejects), key=lambda one: one.row)
         lost = frozenset(row for part in parts for row in part.lost)
         return Answer(table, errors, [], stats, noticing=noticing, lost=lost)
+
+    def _pushed(
+        self,
+        snapshots: Snapshots,
+        events: Events,
+        how: Reading,
+        delimiter: str | None,
+        strict: bool,
+        notes: MonitorNotes,
+    ) -> Iterator[Pushed]:
+        """What each chunk of a source causes; the caller holds the lock."""
+        self._processing.recalling.refresh(snapshots)
+        chunks = read_events(events, self._chooses(snapshots, how.points), how.schema, delimiter=delimiter)
+        for chunk in pieces(chunks, lambda: CHUNK_ROWS):
+            pushed = self._processing.push(snapshots, chunk, how, notes)
+            if strict and pushed.rejects:
+                raise_first(pushed.rejects, "event")
+            yield pushed
+
+    def dry_run(
+        self,
+        condition: str | Mapping[str, Any],
+        events: Events,
+        *,
+        by: str | Sequence[str] | None = None,
+        language: str | None = None,
+        time: str | None = None,
+        until: datetime | str | float | None = None,
+        schema: Mapping[str, ColumnType] | None = None,
+        delimiter: str | None = None,
+        points: Points | None = None,
+    ) -> DryRun:
+        """Try a condition on past events, before it is subscribed. The monitor and its engine are not touched.
+
+        The events are processed by a new monitor of this condition alone, with the options of this one. Cost: that of
+        `push_batch`, and memory for all changes.
+
+        Parameters
+        ----------
+        condition : str or mapping
+            The condition as CQL2 text or JSON, or a rule of another system.
+        events
+            As in `tocsin.match`.
+        by : str or list of str, optional
+            The condition's own key, as in `tocsin.Engine.subscribe`.
+        language : str, optional
+            As in `tocsin.Engine.subscribe`.
+        time : str, optional
+            The attribute with the time, if the monitor has none.
+        until : datetime, str or float, optional
+            Until when time passes after the last event. Default: until the latest event of all.
+        schema
+            As in `tocsin.match`.
+        delimiter
+            As in `tocsin.match`.
+        points
+            As in `tocsin.match`.
+
+        Returns
+        -------
+        DryRun
+            When it would have fired, for which objects, and how often.
+
+        Raises
+        ------
+        RecordError
+            If the condition cannot be read.
+        InvalidInput
+            If the source cannot be read, or an option is invalid.
+
+        Examples
+        --------
+        >>> import tocsin
+        >>> monitor = tocsin.Monitor(tocsin.Engine(), key="user", time="ts")
+        >>> history = [{"user": user, "ts": 60 * n, "ok": False} for n in range(9) for user in ("ann", "bob")[: n + 1]]
+        >>> print(monitor.dry_run("COUNT(ok = FALSE, 'PT10M') >= 9", history))
+        would have fired 1 time for 1 object in 17 events, 1 object inside at the end
+          'ann': 1 time, first at 1970-01-01T00:08:00Z
+        """
+        options = self._options.as_json()
+        if (options["time"] or time) is None:
+            raise InvalidInput("the monitor goes by the time of arrival, which past events do not have; give time=")
+        options["time"] = time or options["time"]
+        engine = Engine(texts=self._engine.view.texts)
+        engine.subscribe("condition", condition, by=by, language=language)
+        return Monitor(engine, **options)._replayed(events, Reading(schema, points), delimiter, until)
+
+    def _replayed(
+        self, events: Events, how: Reading, delimiter: str | None, until: datetime | str | float | None
+    ) -> DryRun:
+        """Process a source, and let time pass after it."""
+        end, notes = None if until is None else self._microseconds(until), self.notes()
+        with self._lock, self._engine.view.reading() as snapshots:
+            parts = list(self._pushed(snapshots, events, how, delimiter, False, notes))
+            end = self._processing.latest_time() if end is None else end
+            told = [one for part in parts for one in part.told]
+            if end is not None:
+                told += self._processing.advance(snapshots, end + (self._options.lateness_us or 0))
+            warnings = notes.notices(snapshots, self._processing.recalling.vocabulary)
+        rejects = sorted((one for part in parts for one in part.rejects), key=lambda one: one.row)
+        count = sum(len(part.rows) for part in parts)
+        return DryRun([one.change for one in told], count, until_of(end), rejects, warnings)
 
     def batches(
         self,
@@ -297,44 +384,13 @@ class Monitor:
         InvalidInput
             If the instant cannot be read.
         """
-        until = now() if instant is None else microseconds_of(instant, self._options.time_unit)
-        if until is None:
-            raise InvalidInput(f"the instant is {shown(instant)}; give a datetime, a text that is one, or a number")
+        until = now() if instant is None else self._microseconds(instant)
         with self._lock, self._engine.view.reading() as snapshots:
             return MonitorChanges(one.change for one in self._processing.advance(snapshots, until))
 
-    def inside(self, object: Identity, *, by: str | Sequence[str] | None = None) -> list[SubscriptionId]:
-        """The subscriptions that an object is in.
-
-        Parameters
-        ----------
-        object : str, int, float or tuple of these
-            The object's key; a tuple if it has several attributes.
-        by : str or list of str, optional
-            The key, if it is not the monitor's own.
-
-        Returns
-        -------
-        list of str or int
-            The subscriptions' ids, in order; empty for an unknown object.
-        """
-        with self._lock:
-            process = self._processing
-            names = self._options.key if by is None else checked_key(by)
-            number = process.objects.find(process.recalling.vocabulary.keys.get(names, -1), object)
-            states = {} if number is None else process.states.by_object.get(number, {})
-            return sorted(id for id, state in states.items() if state.begun is not None)
-
-    def sizes(self) -> dict[str, int]:
-        """What the monitor holds.
-
-        Returns
-        -------
-        dict of str to int
-            `objects`, `terms`, the `values` that live, their `bytes`, and the events that are `held` back.
-        """
-        with self._lock:
-            process = self._processing
-            held = 0 if process.holding is None else len(process.holding)
-            terms = len(process.recalling.vocabulary.rows)
-            return {"objects": len(process.objects), "terms": terms, "held": held, **process.recalling.sizes()}
+    def _microseconds(self, instant: datetime | str | float) -> int:
+        """An instant that a caller gave. Raises `InvalidInput`."""
+        found = microseconds_of(instant, self._options.time_unit)
+        if found is None:
+            raise InvalidInput(f"the instant is {shown(instant)}; give a datetime, a text that is one, or a number")
+        return found

@@ -31,6 +31,10 @@ class Objects:
         """The objects that were unseen for longest first, each by key number and identity."""
         return iter(self._numbers)
 
+    def numbers(self) -> Iterator[int]:
+        """The numbers of the objects, in the same order."""
+        return iter(self._numbers.values())
+
     @property
     def count(self) -> int:
         """All numbers are below it."""

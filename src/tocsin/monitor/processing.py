@@ -227,16 +227,32 @@ class Processing:
             self._keep_latest(chunk, batch.rows, visiting, how)
         return told
 
+    # ---- what is known
+
+    def time_of(self, object: int) -> int:
+        """The instant up to which an object was processed."""
+        latest = int(self.objects.latest[object])
+        return max(latest, self._floor) if self.holding is None else self.holding.frontier_of(object)
+
+    def latest_time(self) -> int | None:
+        """The instant of the latest event, those held back included; None before the first."""
+        if self.holding is not None:
+            return self.holding.clock
+        latest = max((int(self.objects.latest[number]) for number in self.objects.numbers()), default=LONG_AGO)
+        return latest if latest > LONG_AGO else None
+
     # ---- what is kept
 
     def _keep_latest(self, chunk: Chunk, rows: NDArray[np.int64], visiting: Visiting, how: Reading) -> None:
-        """Keep the latest event of each object that time alone may change."""
+        """Keep the latest event of each object of which something is remembered."""
         objects, at = np.unique(visiting.objects[::-1], return_index=True)
-        waits = self.recalling.memory.waits(objects)
-        for object in objects[~waits].tolist():
+        remembers = self.recalling.memory.remembers(objects)
+        if self.states.by_object:
+            remembers |= np.array([one in self.states.by_object for one in objects.tolist()], bool)
+        for object in objects[~remembers].tolist():
             self.recalling.latest.forget(object)
-        events = visiting.events[::-1][at[waits]]
-        self.recalling.latest.keep(chunk, rows[events], objects[waits], how)
+        events = visiting.events[::-1][at[remembers]]
+        self.recalling.latest.keep(chunk, rows[events], objects[remembers], how)
 
     def _drop(self) -> list[Told]:
         """Drop the objects that were unseen for longest while there are too many."""

@@ -91,6 +91,11 @@ class Vocabulary:
         known = self._numbers.get(identity)
         return self._add(node, identity) if known is None else known
 
+    def find(self, node: OverTime) -> int | None:
+        """The number of a term; None if it is not known."""
+        key = self.keys.get(node.by or self._key)
+        return None if key is None else self._numbers.get((to_text(node), key))
+
     def _add(self, node: OverTime, identity: tuple[str, int]) -> int:
         term = term_of(node)
         condition = Constant(True) if term.condition is None else term.condition

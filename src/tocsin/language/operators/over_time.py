@@ -310,18 +310,36 @@ def depth_of(tree: Expression) -> int:
     return 1 + max(inner) if inner else 0
 
 
+class Threshold(NamedTuple):
+    """A comparison of a function over time with a number."""
+
+    function: OverTime
+    op: ComparisonOperator
+    number: float
+
+
+def threshold_in(node: Expression, negated: bool) -> Threshold | None:
+    """A comparison, or its NOT, of a function over time with a number; None for anything else."""
+    if not isinstance(node, Comparison):
+        return None
+    op, function, other = node.op, node.left, node.right
+    if not isinstance(function, OverTime):
+        op, function, other = MIRRORED[op], other, function
+    number = classify(other) if isinstance(function, OverTime) else None
+    if not isinstance(function, OverTime) or not isinstance(number, Const) or not isinstance(number.value, float):
+        return None
+    return Threshold(function, _OPPOSITES[op] if negated else op, number.value)
+
+
 def above_zero(node: Comparison, negated: bool) -> Expression | None:
     """A comparison, or its NOT, of a count with a number, if it is FALSE at 0: compiled to the name without zeros."""
-    op, count, other = node.op, node.left, node.right
-    if not is_count(count):
-        op, count, other = MIRRORED[op], other, count
-    number = classify(other) if isinstance(count, OverTime) and is_count(count) else None
-    if not isinstance(number, Const) or not isinstance(number.value, float):
+    threshold = threshold_in(node, negated)
+    if threshold is None or not is_count(threshold.function):
         return None
-    op = _OPPOSITES[op] if negated else op
-    if compare(op, 0.0, number.value) is not False:
+    if compare(threshold.op, 0.0, threshold.number) is not False:
         return None
-    return Comparison(op, Attribute(name_of(cast(OverTime, count))), other)
+    other = node.right if node.left is threshold.function else node.left
+    return Comparison(threshold.op, Attribute(name_of(threshold.function)), other)
 
 
 def needs_monitor(function: str) -> str:

@@ -121,10 +121,14 @@ class TermMemory:
             forget(self._memory, object)
             self._memory.latest[object] = NOBODY
 
-    def waits(self, objects: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Whether time alone may change something of each object."""
-        waits: NDArray[np.bool_] = self._memory.root[objects] != NOBODY
-        return waits
+    def remembers(self, objects: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Whether any term has a value of each object."""
+        known: NDArray[np.bool_] = (self._memory.root[objects] != NOBODY) | (self._memory.first_told[objects] != NOBODY)
+        return known
+
+    def most_of(self, term: int | None) -> int:
+        """How many entries of a term are kept."""
+        return int(self._terms.most[term]) if term is not None and term < self.terms else 1
 
     def cells_of(self, object: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """The terms of an object, each with its entries, the oldest first: (entries, words)."""
