@@ -16,7 +16,7 @@ from tocsin.engine.questions import View
 from tocsin.errors import TocsinError, UnknownSubscription
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.monitor.holding import HeldVisit, Holding
-from tocsin.monitor.latest import records_of
+from tocsin.monitor.latest import parsed, records_of
 from tocsin.monitor.memory.kernels.admitting import admit
 from tocsin.monitor.monitor_notes import MonitorNotes
 from tocsin.monitor.objects import LONG_AGO, Objects
@@ -214,7 +214,7 @@ class Processing:
         told: list[Told] = []
         for how, own in groupby(visits, key=lambda visit: visit.how):
             run = list(own)
-            arrivals = {visit.arrival: visit.record for visit in run}
+            arrivals = {visit.arrival: parsed(visit.record) for visit in run}
             places = {arrival: place for place, arrival in enumerate(arrivals)}
             chunk: Chunk = ObjectChunk(list(enumerate(arrivals.values())))
             batch, chunk, _ = encoded(chunk, snapshots.wanted, self._view.texts, how)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.events.wanted import Wanted
-from tocsin.encoding import Points, encode_chunk
+from tocsin.encoding import Points, encode_chunk, with_coordinates
 from tocsin.model.change import Identity
 from tocsin.model.elements import within
 from tocsin.model.fence import plain_key, problem_of
@@ -52,7 +52,7 @@ def encoded(
     chunk: Chunk, wanted: Wanted, texts: Mapping[str, Any], how: Reading
 ) -> tuple[EventBatch, Chunk, list[Reject]]:
     """A chunk as one batch of events, in order; the chunk, perhaps parsed; and the events that could not be read."""
-    schema = {**texts, **(how.schema or {})}
+    schema, wanted = {**texts, **(how.schema or {})}, with_coordinates(wanted, how.points or {})
     batches, rejects = encode_chunk(chunk, wanted, schema, how.points)
     if isinstance(chunk, LinesChunk) and sum(1 for one in batches if len(one)) > 1:
         chunk = parse_lines(chunk)
