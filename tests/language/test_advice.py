@@ -87,3 +87,45 @@ def test_advice_names_the_first_subscription() -> None:
 def test_a_form_of_a_million_texts_costs_a_few_looks() -> None:
     records = [{"id": i, "where": f"name LIKE 'a{i}*'"} for i in range(1000)]
     assert len(tocsin.Engine().subscribe_many(records).warnings) == 20
+
+
+OVER_TIME = {
+    "COUNT(a = 1, 'PT0S') >= 2": "its span is 0",
+    "SUM(a, TRUE, 'P0D') > 2": "its span is 0",
+    "COUNT(a = 1, 'PT1M') < 0": "never TRUE, because COUNT is a whole number from 0 on",
+    "0 > COUNT(a = 1, 'PT1M')": "never TRUE",
+    "COUNT(a = 1, 'PT1M') = 2.5": "never TRUE",
+    "COUNT(a = 1, 'PT1M') <= -1": "never TRUE",
+    "COUNT(a = 1, 'PT1M') >= 0": "TRUE of every object",
+    "COUNT(a = 1, 'PT1M') <> 0.5": "TRUE of every object",
+    "COUNT_DISTINCT(ok, ok = TRUE AND b > 1, 'PT1M') > 1": "here at most 1",
+    "COUNT_DISTINCT(ok, NOT ok, 'PT1M') >= 2": "here at most 1",
+    "COUNT_DISTINCT(x, x IN ('a', 'b'), 'PT1M') = 3": "here at most 2",
+    "SINCE(a = 1) < 0": "never TRUE, because SINCE is a number of seconds from 0 on",
+    "COUNT(SINCE(b = 1) < 0, 'PT1M') > 1": "never TRUE",
+}
+
+
+@pytest.mark.parametrize("text", OVER_TIME)
+def test_what_never_becomes_true_over_time_is_said(text: str) -> None:
+    (found,) = advice_on(parse(text), text)
+    assert OVER_TIME[text] in found.reason
+    assert may_need_advice(text)
+    with pytest.warns(UserWarning, match="over|span|never|every"):
+        tocsin.Engine().subscribe("a", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "COUNT(a = 1, 'PT1M') <= 0",
+        "COUNT(a = 1, 'PT1M') <> 0",
+        "COUNT_DISTINCT(x, x IN ('a', 'b'), 'PT1M') >= 2",
+        "COUNT_DISTINCT(x, y = 'a' OR x = 'b', 'PT1M') > 5",
+        "SINCE(a = 1) >= 0",
+        "SINCE(a = 1) = 0.5",
+        "MIN(a, TRUE, 'PT0.5S') < 0",
+    ],
+)
+def test_nothing_is_said_of_what_may_become_true_over_time(text: str) -> None:
+    assert advice_on(parse(text), text) == []

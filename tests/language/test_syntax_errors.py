@@ -154,6 +154,27 @@ def test_a_refusal_says_what_and_where(text: str, column: int, message: str) -> 
     assert not isinstance(caught.value, UnsupportedError)
 
 
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("count(*) > 5", 7, "to count all events write COUNT(TRUE, 'PT10M')"),
+        ("COUNT(DISTINCT card, 'P1D') > 3", 7, "write COUNT_DISTINCT(card, TRUE, 'P1D')"),
+        ("COUNT(a = 1, '5 minutes') > 5", 14, "'5 minutes' is not a length of time; write 'PT5M'"),
+        ("COUNT(a = 1, '5 apples') > 5", 14, "as in 'P1DT2H'"),
+        ("COUNT(a = 1, 5 minutes) > 5", 14, "a length of time is written 'PT5M'"),
+        ("COUNT(a = 1, interval '2 hours') > 5", 14, "a length of time is written 'PT2H', without INTERVAL"),
+        ("COUNT(a = 1, INTERVAL 90 sec) > 5", 14, "a length of time is written 'PT90S', without INTERVAL"),
+        ("COUNT(a = 1, 'P1D') > 5 WITHIN 5 MINUTES", 25, "the span is the last argument"),
+        ("COUNT(a = 1, 'P1D') OVER (PARTITION BY x) > 5", 21, "the key of the monitor, or BY"),
+        ("a = 1 for 5 minutes", 7, "enter_after='5 min'"),
+        ("a = 1 FOLLOWED BY b = 1", 7, "write b = 1 AND SINCE(a = 1) <= 600"),
+    ],
+)
+def test_what_is_meant_over_time_is_said(text: str, column: int, message: str) -> None:
+    """As SQL, or people, would write it."""
+    test_a_refusal_says_what_and_where(text, column, message)
+
+
 @pytest.mark.parametrize(("text", "column", "message"), NOT_YET)
 def test_what_comes_later_is_named(text: str, column: int, message: str) -> None:
     """Valid CQL2 that is not evaluated yet raises UnsupportedError, which names it."""

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from tocsin.errors import ExpressionError, UnsupportedError
 from tocsin.language import tokens as words
 from tocsin.language.functions import SHAPES, not_supported, unknown_function
+from tocsin.language.operators.duration import duration_meant
 from tocsin.language.tokens import Token
 
 _PREDICATE_OPERATORS: Final = frozenset({"COMPARISON", "IN", "BETWEEN", "LIKE", "IS", "NOT"})
@@ -141,7 +142,29 @@ _WORDS_ELSEWHERE: Final = {
     "NE": "write <>",
     "MOD": "write %",
     "XOR": "write (a = 1) <> (b = 2)",
+    **dict.fromkeys(("WITHIN", "DURING"), "the span is the last argument, as in COUNT(a = 1, 'PT5M') >= 3"),
+    "FOR": "how long a condition must hold is an option of a monitor, enter_after='5 min'",
+    **dict.fromkeys(("FOLLOWED", "THEN"), "for b after a write b = 1 AND SINCE(a = 1) <= 600"),
+    "OVER": "the key of the monitor, or BY, says whose events count",
 }
+
+
+def _over_time(stop: _Stop) -> ExpressionError | None:
+    """`COUNT(*)`, `COUNT(DISTINCT card)`, `5 minutes` and `INTERVAL '5 minutes'`, as SQL and people write them."""
+    found, previous = stop.found, stop.previous
+    if previous is None:
+        return None
+    opened = [token.value.upper() for token in stop.before[-3:]]
+    if found.value == "*" and opened[-2:] == ["COUNT", "("]:
+        return _error(stop, "'*' is not understood; to count all events write COUNT(TRUE, 'PT10M')")
+    if opened == ["COUNT", "(", "DISTINCT"]:
+        return _error(stop, "DISTINCT is not understood; write COUNT_DISTINCT(card, TRUE, 'P1D')", previous)
+    if previous.type == "NUMBER" and (meant := duration_meant(stop.text[previous.start_pos : found.end_pos])):
+        return _error(stop, f"a length of time is written '{meant}'", previous)
+    if previous.value.upper() == "INTERVAL" and found.type in ("NUMBER", "STRING"):
+        meant = duration_meant(stop.text[found.start_pos :].lstrip("'"))
+        return _error(stop, f"a length of time is written '{meant or 'PT10M'}', without INTERVAL", previous)
+    return None
 
 
 def _geometry(stop: _Stop) -> ExpressionError | None:
@@ -231,6 +254,7 @@ def _misplaced_list(stop: _Stop) -> ExpressionError | None:
 
 
 _EXPLANATIONS: Final[tuple[Callable[[_Stop], ExpressionError | None], ...]] = (
+    _over_time,
     _elsewhere,
     _geometry,
     _separators,

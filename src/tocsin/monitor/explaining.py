@@ -11,7 +11,8 @@ import numpy as np
 from tocsin.engine.explaining import event_values
 from tocsin.language import Explanation
 from tocsin.language.explain import explain
-from tocsin.language.operators.over_time import OverTime, is_by, key_of, name_of, term_of, threshold_in
+from tocsin.language.operators.over_time import OverTime, is_by, key_of, name_of, term_of
+from tocsin.language.operators.threshold import threshold_in
 from tocsin.language.stored import stored_rule
 from tocsin.model.change import Identity
 from tocsin.model.elements import ReadValues, at_moment

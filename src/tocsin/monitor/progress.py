@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tocsin.columns.payloads import numbers_of
 from tocsin.language.canonical import constant_text
-from tocsin.language.operators.over_time import Threshold
+from tocsin.language.operators.threshold import Threshold
 from tocsin.language.truths import compare
 from tocsin.model.values import Instant, Value
 from tocsin.monitor.coding import Codes

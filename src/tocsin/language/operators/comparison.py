@@ -23,8 +23,8 @@ from tocsin.language.operators.operator import (
     Piece,
     truth_steps,
 )
-from tocsin.language.operators.over_time import above_zero
 from tocsin.language.operators.scalars import is_place, require_scalar
+from tocsin.language.operators.threshold import above_zero, advice_on_threshold
 from tocsin.language.truths import Truth as TruthValue
 from tocsin.language.truths import compare, compare_range
 from tocsin.model.elements import Values
@@ -136,7 +136,9 @@ class Compared(Operator):
         return f"{text}, for two values of one type" if evaluate(node, values) is None else text
 
     def advice(self, node: Comparison, text: str) -> str:
-        """`color = "gold"`, where a string was probably meant."""
+        """`color = "gold"`, where a string was probably meant; and a count that never reaches its number."""
+        if reason := advice_on_threshold(node):
+            return reason
         right = node.right
         if not (isinstance(node.left, Attribute) and isinstance(right, Attribute) and right.span and text):
             return ""

@@ -89,4 +89,28 @@ def duration_problem(text: str) -> str | None:
         return f"{shown} has years or months, which have no fixed length; write weeks, days or seconds, as in 'P30D'"
     if _exact(text) is not None:
         return f"{shown} is too long: a duration has at most 2**53 seconds"
+    meant = duration_meant(text)
+    if meant is not None:
+        return f"{shown} is not a length of time; write {constant_text(meant)}"
     return f"{shown} is not a length of time; write weeks, days, hours, minutes and seconds, as in 'P1DT2H'"
+
+
+_UNITS: Final = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "PT{}S"),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), "PT{}M"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "PT{}H"),
+    **dict.fromkeys(("d", "day", "days"), "P{}D"),
+    **dict.fromkeys(("w", "week", "weeks"), "P{}W"),
+}
+_AS_SPOKEN: Final = re.compile(r"\s*(\d{1,15})\s*([a-z]+)", re.ASCII | re.IGNORECASE)
+
+
+def duration_meant(text: str) -> str | None:
+    """The length of time with which a text begins as people write it, in ISO 8601; None if there is none.
+
+    >>> duration_meant("5 minutes"), duration_meant("2h"), duration_meant("5 apples")
+    ('PT5M', 'PT2H', None)
+    """
+    found = _AS_SPOKEN.match(text)
+    form = None if found is None else _UNITS.get(found[2].lower())
+    return None if found is None or form is None else form.format(found[1])

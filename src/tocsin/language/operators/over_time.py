@@ -20,7 +20,7 @@ from tocsin.language.misplaced import Misplaced
 from tocsin.language.operators.duration import duration_problem, microseconds_of
 from tocsin.language.operators.leaves import Leaves, Lowered
 from tocsin.language.operators.named import refuse_named
-from tocsin.language.operators.operands import Const, Operand, Path, classify
+from tocsin.language.operators.operands import Operand, Path
 from tocsin.language.operators.operator import (
     ATOM,
     Function,
@@ -32,15 +32,12 @@ from tocsin.language.operators.operator import (
     require_condition,
 )
 from tocsin.language.stored import stored_expression
-from tocsin.language.truths import Truth, compare, truth_of
+from tocsin.language.truths import Truth, truth_of
 from tocsin.model.elements import Values
 from tocsin.model.expression import (
-    MIRRORED,
     AnyElement,
     Attribute,
     Call,
-    Comparison,
-    ComparisonOperator,
     Constant,
     Expression,
     IsNull,
@@ -59,14 +56,6 @@ AGGREGATES: Final = ("SUM", "AVG", "MIN", "MAX")
 BY: Final = "BY"
 MOST_DEPTH: Final = 8
 """The most functions over time inside each other."""
-_OPPOSITES: Final[dict[ComparisonOperator, ComparisonOperator]] = {
-    "=": "<>",
-    "<>": "=",
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +109,7 @@ class _OverTime(Function):
     example = ""
     has_attribute = True
     has_span = True
+    advised_by = r"'P|SINCE"
 
     def call(self, name: str, arguments: Sequence[Expression], *, span: Span | None = None) -> Expression:
         if len(arguments) not in self._counts():
@@ -171,6 +161,10 @@ class _OverTime(Function):
 
     def rule_of_values(self, node: Any) -> tuple[Callable[..., str | None], Sequence[Expression]] | None:
         return (duration_problem, node.arguments[-1:]) if self.has_span else None
+
+    def advice(self, node: Any, text: str) -> str:
+        """A span of 0, in which there are only the events of one instant."""
+        return "its span is 0, so only events of one instant count together" if term_of(node).span == 0 else ""
 
 
 class Counted(_OverTime):
@@ -308,38 +302,6 @@ def depth_of(tree: Expression) -> int:
         if isinstance(node, OverTime)
     ]
     return 1 + max(inner) if inner else 0
-
-
-class Threshold(NamedTuple):
-    """A comparison of a function over time with a number."""
-
-    function: OverTime
-    op: ComparisonOperator
-    number: float
-
-
-def threshold_in(node: Expression, negated: bool) -> Threshold | None:
-    """A comparison, or its NOT, of a function over time with a number; None for anything else."""
-    if not isinstance(node, Comparison):
-        return None
-    op, function, other = node.op, node.left, node.right
-    if not isinstance(function, OverTime):
-        op, function, other = MIRRORED[op], other, function
-    number = classify(other) if isinstance(function, OverTime) else None
-    if not isinstance(function, OverTime) or not isinstance(number, Const) or not isinstance(number.value, float):
-        return None
-    return Threshold(function, _OPPOSITES[op] if negated else op, number.value)
-
-
-def above_zero(node: Comparison, negated: bool) -> Expression | None:
-    """A comparison, or its NOT, of a count with a number, if it is FALSE at 0: compiled to the name without zeros."""
-    threshold = threshold_in(node, negated)
-    if threshold is None or not is_count(threshold.function):
-        return None
-    if compare(threshold.op, 0.0, threshold.number) is not False:
-        return None
-    other = node.right if node.left is threshold.function else node.left
-    return Comparison(threshold.op, Attribute(name_of(threshold.function)), other)
 
 
 def needs_monitor(function: str) -> str:
