@@ -25,7 +25,7 @@ from tocsin.cli.rejects import RejectLog, counted, describe, refuse_overwriting,
 from tocsin.columns.events.wanted import Wanted
 from tocsin.engine.durable.current import current_snapshots, current_texts
 from tocsin.engine.loading import is_index, read_part
-from tocsin.engine.misnamed import misnamed, no_degrees
+from tocsin.engine.misnamed import absent, misnamed, no_degrees
 from tocsin.engine.notices import notices, notices_of
 from tocsin.engine.notices.case import but_for_case
 from tocsin.engine.notices.exchanged import exchanged, latitude_first
@@ -36,10 +36,12 @@ from tocsin.index import choose
 from tocsin.jit.compiling.stores import has_all
 from tocsin.language import parse_any, to_json, to_text
 from tocsin.language.advice import advice_on
-from tocsin.model.expression import EVERYTHING, attributes
-from tocsin.model.readings import NOW, attribute_of
+from tocsin.language.operators.over_time import attributes_behind, attributes_of_all
+from tocsin.model.expression import EVERYTHING
+from tocsin.model.readings import NOW
 from tocsin.model.subscription import Notice, SubscriptionId, together
 from tocsin.model.texts import Text, texts_in
+from tocsin.monitor.vocabulary import Vocabulary, vocabulary_of
 from tocsin.progress import ShareBar
 from tocsin.records.extras import Extras
 from tocsin.records.subscription_record import FIELDS
@@ -111,7 +113,7 @@ def _check_expression(given: argparse.Namespace) -> int:
         return 1
     print(json.dumps(to_json(tree), ensure_ascii=False) if given.json else to_text(tree))
     if not given.json:
-        print(f"attributes: {', '.join(attributes(tree)) or 'none'}")
+        print(f"attributes: {', '.join(attributes_of_all(tree)) or 'none'}")
     for advice in advice_on(tree, given.expression):
         print(f"warning: {advice.condition}: {advice.reason}", file=sys.stderr)
     return 0
@@ -135,8 +137,9 @@ def _check_file(given: argparse.Namespace, log: RejectLog, stream: IO[str] | Non
     elif len(part):
         print(UNPLACED)
     wanted = Wanted(part.compiled.attributes)
+    over_time = _over_time(given, wanted, texts)
     seen = _seen(given, wanted, log)
-    others = _about_options(given, wanted, seen)
+    others = [*_about_options(given, wanted, seen), *_not_over_time(over_time, seen)]
     evaluated = _evaluated(lambda: texts_of_part(part), given, seen)
     _tell(together(extras.warnings(), [*others, *notices(part, seen), *evaluated]), stream)
     return 1 if rejects else 0
@@ -147,15 +150,18 @@ def _check_index(given: argparse.Namespace, log: RejectLog, stream: IO[str] | No
     snapshots = current_snapshots(given.subscriptions)
     print(f"{counted(len(snapshots), 'subscription')} in {given.subscriptions}")
     _print_attributes(snapshots.wanted.ordered)
-    seen = _seen(given, snapshots.wanted, log, current_texts(given.subscriptions))
-    others = _about_options(given, snapshots.wanted, seen)
+    texts = current_texts(given.subscriptions)
+    over_time = _over_time(given, snapshots.wanted, texts)
+    seen = _seen(given, snapshots.wanted, log, texts)
+    others = [*_about_options(given, snapshots.wanted, seen), *_not_over_time(over_time, seen)]
     evaluated = _evaluated(lambda: texts_of_all(snapshots), given, seen)
     _tell([*others, *notices_of(snapshots, seen), *evaluated], stream)
     return 0
 
 
 def _print_attributes(compiled: Iterable[str]) -> None:
-    names = [name for name in dict.fromkeys(map(attribute_of, compiled)) if name not in (EVERYTHING, NOW)]
+    asked = dict.fromkeys(name for one in compiled for name in attributes_behind(one))
+    names = [name for name in asked if name not in (EVERYTHING, NOW)]
     print(f"{counted(len(names), 'attribute')}: {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}")
 
 
@@ -176,6 +182,24 @@ def _seen(
         first = first.removesuffix(".") if more else first
         print(f"warning: {counted(count, 'event')} of the sample had errors; {first}{more}")
     return seen
+
+
+def _over_time(given: argparse.Namespace, wanted: Wanted, texts: Mapping[str, Text]) -> Vocabulary | None:
+    """The functions of several events in the subscriptions, of which the sample is to be read, too."""
+    if given.sample is None or not (wanted.over_time or wanted.keys):
+        return None
+    vocabulary = vocabulary_of(wanted, texts)
+    vocabulary.want(wanted)
+    wanted.add(name for names in vocabulary.keys for name in names)
+    return vocabulary
+
+
+def _not_over_time(vocabulary: Vocabulary | None, seen: Seen | None) -> list[Notice]:
+    """Warnings about what no event of the sample has of functions of several events, and of keys."""
+    if vocabulary is None or seen is None:
+        return []
+    missing = [(names, name) for names in vocabulary.keys for name in names if name not in seen.types]
+    return [*(absent(f"by={','.join(names)}", name, seen) for names, name in missing), *vocabulary.notices(seen)]
 
 
 def _about_options(given: argparse.Namespace, wanted: Wanted, seen: Seen | None) -> list[Notice]:

@@ -38,13 +38,12 @@ class MonitorNotes:
     def notices(self, snapshots: Snapshots, vocabulary: Vocabulary) -> list[Notice]:
         """The warnings about these events, and about conditions that none of them can satisfy."""
         self.seen.finish()
-        found = [*self._of_time(), *self._counted().values(), *notices_of(snapshots, self.seen)]
-        for level in vocabulary.levels:
-            with level.engine.view.reading() as conditions:
-                inner = notices_of(conditions, self.seen)
-            # The ids are those of conditions inside of functions over time, which nobody knows.
-            found += (one._replace(subscriptions=0, example=None, others=()) for one in inner)
-        return found
+        return [
+            *self._of_time(),
+            *self._counted().values(),
+            *notices_of(snapshots, self.seen),
+            *vocabulary.notices(self.seen),
+        ]
 
     def news(self) -> list[Notice]:
         """The warnings about events of a kind that no event had when this was last called."""

@@ -124,7 +124,8 @@ class Recalling:
         if is_new:
             self._set_terms()
         if is_new or self._known is not wanted:
-            self._want(wanted)
+            self.vocabulary.want(wanted)
+            self._known = wanted
 
     def _set_terms(self) -> None:
         rows = self.vocabulary.rows
@@ -136,14 +137,6 @@ class Recalling:
             memory.set_terms(terms_table(rows, self._inner, level))
             of_all = self.vocabulary.terms_of(level, self._asking.steps.keys())
             self._terms.append((of_all, self.vocabulary.terms_of(level, inner)))
-
-    def _want(self, wanted: Wanted) -> None:
-        """Have events read for the conditions of all levels, too."""
-        wanted.add(self.vocabulary.columns)
-        for one in self.vocabulary.levels:
-            with one.engine.view.reading() as conditions:
-                wanted.add(name for name in conditions.wanted.ordered[:] if name not in conditions.wanted.over_time)
-        self._known = wanted
 
     def match(
         self, snapshots: Snapshots, batch: EventBatch, visiting: Visiting, first: int, *, shares_clock: bool

@@ -6,16 +6,31 @@ a batch takes one match for each level, however many subscriptions there are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tocsin.columns.events.wanted import Wanted
 from tocsin.engine import Engine
+from tocsin.engine.misnamed import absent
+from tocsin.engine.notices import notices_of
+from tocsin.engine.seen import Seen
 from tocsin.language import to_text
-from tocsin.language.operators.over_time import COUNT, COUNT_DISTINCT, OverTime, functions_in, term_of, with_key
+from tocsin.language.operators.over_time import (
+    COUNT,
+    COUNT_DISTINCT,
+    OverTime,
+    functions_in,
+    over_time_of,
+    term_of,
+    with_key,
+)
 from tocsin.model.expression import Constant
+from tocsin.model.readings import reading_of
+from tocsin.model.subscription import Notice
 from tocsin.model.texts import Text
 from tocsin.monitor.memory import layouts
 
@@ -29,6 +44,10 @@ KINDS: Final = {
     "PREVIOUS": layouts.PREVIOUS,
     "SINCE": layouts.SINCE,
 }
+
+
+_ALL: Final = to_text(Constant(True))
+"""The condition of terms about all events, which is always TRUE."""
 
 
 class TermRow(NamedTuple):
@@ -110,6 +129,26 @@ class Vocabulary:
         self.rows.append(TermRow(node, KINDS[node.name], term.span or 0, column, number, identity[1], level))
         return own
 
+    def want(self, wanted: Wanted) -> None:
+        """Have events read for the attributes of terms, and for the conditions of all levels."""
+        wanted.add(self.columns)
+        for one in self.levels:
+            with one.engine.view.reading() as conditions:
+                wanted.add(name for name in conditions.wanted.ordered[:] if name not in conditions.wanted.over_time)
+
+    def notices(self, seen: Seen) -> Iterator[Notice]:
+        """Warnings about conditions inside of terms that no event satisfies, and attributes that no event has."""
+        for row in self.rows:
+            attribute = term_of(row.node).attribute
+            if attribute is not None and attribute not in seen.types:
+                yield absent(to_text(row.node), attribute, seen)
+        for level in self.levels:
+            with level.engine.view.reading() as conditions:
+                inner = notices_of(conditions, seen)
+            # The ids are those of conditions inside of functions over time, which nobody knows.
+            own = (one for one in inner if one.condition != _ALL)
+            yield from (one._replace(subscriptions=0, example=None, others=()) for one in own)
+
     def terms_of(self, level: int, used: Collection[int]) -> TermsOf:
         """The terms among some, by the conditions of a level."""
         own = [number for number in sorted(used) if self.rows[number].level == level]
@@ -117,3 +156,13 @@ class Vocabulary:
         order = np.argsort(conditions, kind="stable")
         counts = np.bincount(conditions, minlength=len(self.levels[level - 1]))
         return TermsOf(np.concatenate([[0], np.cumsum(counts)]), np.array(own, np.int32)[order])
+
+
+def vocabulary_of(wanted: Wanted, texts: Mapping[str, Text]) -> Vocabulary:
+    """The terms and keys of subscriptions, of a monitor whose own key is not known."""
+    made = Vocabulary((), texts)
+    for text in wanted.keys:
+        made.key_number(tuple(json.loads(text)))
+    for name in wanted.over_time[:]:
+        made.number_of(over_time_of(reading_of(name)))
+    return made

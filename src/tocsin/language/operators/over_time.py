@@ -9,6 +9,7 @@ nothing. A comparison that is FALSE at 0 is therefore compiled to a name that is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,10 +43,11 @@ from tocsin.model.expression import (
     Expression,
     IsNull,
     Span,
+    attributes,
     fold,
     walk_all,
 )
-from tocsin.model.readings import Reading, as_key, as_over_time
+from tocsin.model.readings import Reading, as_key, as_over_time, attribute_of, reading_of
 from tocsin.model.values import Value
 
 COUNT: Final = "COUNT"
@@ -281,6 +283,21 @@ def functions_in(tree: Expression) -> list[OverTime]:
     by = key_of(tree)
     found = (node for node in walk_all_outside(tree) if isinstance(node, OverTime))
     return list(dict.fromkeys(OverTime(one.name, one.arguments, by=one.by or by) for one in found))
+
+
+def attributes_of_all(tree: Expression) -> list[str]:
+    """The attributes in an expression, and those of other events inside of functions over time, each once."""
+    inner = (name for node in functions_in(tree) for one in node.arguments for name in attributes_of_all(one))
+    return list(dict.fromkeys([*attributes(tree), *inner]))
+
+
+def attributes_behind(name: str) -> Sequence[str]:
+    """The attributes of events that a compiled name is about."""
+    reading = reading_of(name)
+    if reading.is_over_time:
+        node = over_time_of(reading)
+        return [*node.by, *attributes_of_all(node)]
+    return json.loads(reading.rest) if reading.is_key else [attribute_of(name)]
 
 
 def walk_all_outside(tree: Expression) -> list[Expression]:
