@@ -216,3 +216,44 @@ def test_options_that_are_refused(options, reason):
         monitor_of("a = 1", **options)
     with pytest.raises(InvalidInput, match=r"tocsin\.Engine"):
         tocsin.Monitor([], key="user")  # type: ignore[arg-type]
+
+
+def test_a_new_subscription_is_told_when_time_reaches_its_number():
+    """Also if that is sooner than the numbers that the same function was compared with before."""
+    engine = tocsin.Engine()
+    engine.subscribe("later", "SINCE(TRUE) >= 600")
+    monitor = tocsin.Monitor(engine, key="user", time="ts")
+    monitor.push({"user": 1, "ts": 0})
+    engine.subscribe("sooner", "SINCE(TRUE) >= 300")
+
+    assert brief(monitor.advance(1000)) == [("sooner", "enter", 300.0), ("later", "enter", 600.0)]
+
+
+def test_a_new_subscription_counts_what_is_remembered():
+    """Also if nobody was told of so low a count before."""
+    engine = tocsin.Engine()
+    engine.subscribe("five", "COUNT(x > 1, 'PT1H') >= 5")
+    engine.subscribe("inner", "COUNT(COUNT(x > 1, 'PT1H') >= 5, 'PT1H') >= 5")
+    monitor = tocsin.Monitor(engine, key="user", time="ts")
+    for n in range(3):
+        monitor.push({"user": 1, "ts": n, "x": 2})
+    engine.subscribe("three", "COUNT(x > 1, 'PT1H') >= 3")
+    engine.subscribe("within", "COUNT(COUNT(x > 1, 'PT1H') >= 2, 'PT1H') >= 1")
+
+    changes = monitor.push({"user": 1, "ts": 10, "x": 0})
+    assert brief(changes) == [("three", "enter", 10.0), ("within", "enter", 10.0)]
+
+
+def test_a_span_may_be_longer_than_all_of_time():
+    monitor = monitor_of("COUNT(TRUE, 'P9999999999D') >= 2")
+    assert [brief(monitor.push({"user": 1, "ts": n})) for n in (0, 1e10)] == [[], [("s0", "enter", 1e10)]]
+
+
+def test_a_subscription_that_is_refused_is_refused_again():
+    """It is not forgotten after the first call."""
+    engine = tocsin.Engine()
+    engine.subscribe("odd", "SINCE(TRUE) * 2 > 5")
+    monitor = tocsin.Monitor(engine, key="user", time="ts")
+    for _ in range(2):
+        with pytest.raises(InvalidInput, match="grows all the time"):
+            monitor.push({"user": 1, "ts": 0, "x": 1})

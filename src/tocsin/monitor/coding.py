@@ -34,6 +34,10 @@ class Codes:
         """The value of a code."""
         return self._values[code][1]
 
+    def pair(self, code: int) -> tuple[int, str | int]:
+        """The type and the value of a code."""
+        return self._values[code]
+
     def decoded(self, kind: int, payload: int) -> Value:
         """The value that a memory has as a type and a payload."""
         if kind == codes.STRING:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import heapq
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tocsin.monitor.objects import LONG_AGO, Objects
 from tocsin.monitor.visiting import Reading
 
@@ -52,6 +55,21 @@ class Holding:
         heapq.heappush(self._held, visit)
         latest = self._objects.latest
         latest[visit.object] = max(latest[visit.object], visit.instant)
+
+    @property
+    def held(self) -> list[HeldVisit]:
+        """The visits that wait."""
+        return list(self._held)
+
+    def frontiers(self, objects: int) -> NDArray[np.int64]:
+        """Until when time has passed for each object below a number."""
+        latest = self._objects.latest[:objects]
+        return np.asarray(np.maximum(latest, self._clock_or_less()) - self._lateness)
+
+    def restore(self, clock: int | None, held: list[HeldVisit]) -> None:
+        """Replace the clock and the visits."""
+        self.clock, self._held = clock, held
+        heapq.heapify(self._held)
 
     def move(self, instant: int) -> bool:
         """Move the clock to the instant of an event; not if that is far ahead, which is returned."""

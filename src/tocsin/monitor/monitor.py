@@ -141,7 +141,7 @@ class Monitor(MonitoredObjects):
             If the event as a whole cannot be used, or has no key. It changes nothing then.
         """
         chunk = ObjectChunk([(0, one_event(event, "push_batch"))])
-        with self._lock, self._engine.view.reading() as snapshots:
+        with self._reading() as snapshots:
             pushed = self._processing.push(snapshots, chunk, Reading(), self.notes())
         if pushed.lost:
             raise RecordError(pushed.rejects[0].reason, pushed.rejects[0].field)
@@ -202,7 +202,7 @@ class Monitor(MonitoredObjects):
         """
         notes = self.notes() if notes is None else notes
         stats, begun = Stats(), clock.perf_counter()
-        with self._lock, self._engine.view.reading() as snapshots:
+        with self._reading() as snapshots:
             parts = list(self._pushed(snapshots, events, Reading(schema, points), delimiter, strict, notes))
             stats.events = sum(len(part.rows) for part in parts)
             stats.subscriptions = len(snapshots)
@@ -224,7 +224,6 @@ class Monitor(MonitoredObjects):
         notes: MonitorNotes,
     ) -> Iterator[Pushed]:
         """What each chunk of a source causes; the caller holds the lock."""
-        self._processing.recalling.refresh(snapshots)
         chunks = read_events(events, self._chooses(snapshots, how.points), how.schema, delimiter=delimiter)
         for chunk in pieces(chunks, lambda: CHUNK_ROWS):
             pushed = self._processing.push(snapshots, chunk, how, notes)
@@ -305,7 +304,7 @@ class Monitor(MonitoredObjects):
     ) -> DryRun:
         """Process a source, and let time pass after it."""
         end, notes = None if until is None else self._microseconds(until), self.notes()
-        with self._lock, self._engine.view.reading() as snapshots:
+        with self._reading() as snapshots:
             parts = list(self._pushed(snapshots, events, how, delimiter, False, notes))
             end = self._processing.latest_time() if end is None else end
             told = [one for part in parts for one in part.told]
@@ -345,8 +344,7 @@ class Monitor(MonitoredObjects):
         iterator
             The batches, in order.
         """
-        with self._lock, self._engine.view.reading() as snapshots:
-            self._processing.recalling.refresh(snapshots)
+        with self._reading() as snapshots:
             chunks = read_events(events, self._chooses(snapshots, points), schema, delimiter=delimiter)
         return (piece for piece in pieces(chunks, lambda: most) if rows_to(piece))  # not those of blank lines
 
@@ -385,7 +383,7 @@ class Monitor(MonitoredObjects):
             If the instant cannot be read.
         """
         until = now() if instant is None else self._microseconds(instant)
-        with self._lock, self._engine.view.reading() as snapshots:
+        with self._reading() as snapshots:
             return MonitorChanges(one.change for one in self._processing.advance(snapshots, until))
 
     def _microseconds(self, instant: datetime | str | float) -> int:

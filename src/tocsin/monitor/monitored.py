@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
-from typing import Final, NoReturn
+from pathlib import Path
+from typing import Final, NoReturn, Self
 
 from tocsin.errors import InvalidInput
 from tocsin.model.change import Identity, instant_in_utc
@@ -14,9 +16,12 @@ from tocsin.model.showing import html_table, refuse_pickling
 from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.monitor.explaining import Asked, MonitorExplanation, explained
 from tocsin.monitor.following import Matching
+from tocsin.monitor.monitor_files import as_damage, read_monitor, write_monitor
 from tocsin.monitor.options import MonitorOptions, checked_key
 from tocsin.monitor.processing import Processing
+from tocsin.monitor.saving import restore, saved_of
 from tocsin.monitor.states import own_key
+from tocsin.segment import Snapshots
 
 _MOST_SHOWN: Final = 10
 
@@ -171,10 +176,9 @@ class MonitoredObjects:
             3 of 5 so far; the oldest counts until 1970-01-01T00:10:00Z
         """
         process = self._processing
-        with self._lock, self._engine.view.reading() as snapshots:
+        with self._reading():
             source, place = self._engine.view.store.find(id)
             text = source.text(place)
-            process.recalling.refresh(snapshots)
             by = own_key(text) or self._options.key
             number = process.objects.find(process.recalling.vocabulary.keys.get(by, -1), object)
             if number is None:
@@ -208,3 +212,57 @@ class MonitoredObjects:
     def _inside(self, number: int) -> list[SubscriptionId]:
         states = self._processing.states.by_object.get(number, {})
         return sorted(id for id, state in states.items() if state.begun is not None)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Snapshots]:
+        """The subscriptions as they are now, for one call."""
+        with self._lock:
+            view = self._engine.view
+            with view.reading() as snapshots:
+                self._processing.refresh(view, snapshots)
+                yield snapshots
+
+    def save(self, path: str | Path) -> None:
+        """Write the options and all that is remembered to a file, atomically.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Raises
+        ------
+        InvalidInput
+            If the file cannot be written.
+        """
+        with self._lock:
+            write_monitor(path, saved_of(self._processing))
+
+    @classmethod
+    def load(cls, path: str | Path, engine: Matching) -> Self:
+        """Continue with a monitor that was saved.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file. It is not trusted: what it says is checked.
+        engine : Engine
+            The engine. Functions over time that it did not have before begin empty; others are forgotten.
+
+        Returns
+        -------
+        Monitor
+            The monitor, with the options that were saved.
+
+        Raises
+        ------
+        SegmentError
+            If the file is damaged or of another version.
+        InvalidInput
+            If the file cannot be read.
+        """
+        saved = read_monitor(path)
+        monitor = cls(engine, **saved.options)  # type: ignore[call-arg]
+        with monitor._reading(), as_damage(path):
+            restore(monitor._processing, saved)
+        return monitor

@@ -31,9 +31,9 @@ class Objects:
         """The objects that were unseen for longest first, each by key number and identity."""
         return iter(self._numbers)
 
-    def numbers(self) -> Iterator[int]:
-        """The numbers of the objects, in the same order."""
-        return iter(self._numbers.values())
+    def numbers(self) -> list[int]:
+        """The numbers of the objects in this order."""
+        return list(self._numbers.values())
 
     @property
     def count(self) -> int:

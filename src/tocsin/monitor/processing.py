@@ -53,20 +53,34 @@ class Processing:
         if (lateness := options.lateness_us) is not None:
             self.holding = Holding(lateness, options.most_ahead_us, self.objects)
         self._view = view
-        self._floor = LONG_AGO  # until when `advance` let time pass
-        self._events = self._processed = 0
+        self.floor = LONG_AGO  # until when `advance` let time pass
+        self.events = 0  # how many came
+        self._processed = 0
         self._is_whole = True
         self._own_keys: dict[SubscriptionId, int] = {}
+
+    def refresh(self, view: View, snapshots: Snapshots) -> None:
+        """Take over subscriptions that changed, before any other call."""
+        self.require_whole()
+        self._view = view
+        if self.recalling.refresh(view, snapshots):
+            self.recalling.attend(self.passed())
+
+    def passed(self) -> NDArray[np.int64]:
+        """Until when time has passed for each object."""
+        count = self.objects.count
+        if self.holding is not None:
+            return self.holding.frontiers(count)
+        return np.maximum(self.objects.latest[:count], self.floor)
 
     def push(self, snapshots: Snapshots, chunk: Chunk, how: Reading, notes: MonitorNotes) -> Pushed:
         """Process a chunk of events, and note what was odd about them."""
         with self._changing():
-            self.recalling.refresh(snapshots)
             batch, chunk, rejects = encoded(chunk, snapshots.wanted, self._view.texts, how)
             rows = batch.rows
             instants, has_time = self._instants(chunk, rows)
             numbers, reasons = self._numbers(chunk, rows)
-            first, self._events = self._events, self._events + len(rows)
+            first, self.events = self.events, self.events + len(rows)
             has_key: NDArray[np.bool_] = np.any(numbers >= 0, axis=1)
             without = np.flatnonzero(~has_key).tolist()
             rejects += [Reject(int(rows[at]), None, self.options.key[0], reasons[at]) for at in without]
@@ -84,10 +98,9 @@ class Processing:
     def advance(self, snapshots: Snapshots, until: int) -> list[Told]:
         """Let time pass up to an instant without an event."""
         with self._changing():
-            self.recalling.refresh(snapshots)
             if self.holding is None:
-                self._floor = max(self._floor, until)
-                return in_order(self._pass_time(snapshots, self._floor))
+                self.floor = max(self.floor, until)
+                return in_order(self._pass_time(snapshots, self.floor))
             self.holding.advance(until)
             return in_order(self._flush(snapshots))
 
@@ -119,7 +132,7 @@ class Processing:
         notes: MonitorNotes,
     ) -> list[Told]:
         """Process visits as they came. Those older than the latest of their object are ignored."""
-        on_time = admit(visiting.objects, visiting.instants, self.objects.latest, self._floor)
+        on_time = admit(visiting.objects, visiting.instants, self.objects.latest, self.floor)
         notes.late.add_all(batch.rows[np.unique(visiting.events[~on_time])])
         visiting = visiting.only(on_time)
         told = self._follow(snapshots, batch, visiting, first + visiting.events, shares_clock=False)
@@ -232,7 +245,7 @@ class Processing:
     def time_of(self, object: int) -> int:
         """The instant up to which an object was processed."""
         latest = int(self.objects.latest[object])
-        return max(latest, self._floor) if self.holding is None else self.holding.frontier_of(object)
+        return max(latest, self.floor) if self.holding is None else self.holding.frontier_of(object)
 
     def latest_time(self) -> int | None:
         """The instant of the latest event, those held back included; None before the first."""
@@ -280,14 +293,18 @@ class Processing:
 
         return key_of
 
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
+    def require_whole(self) -> None:
         """Refuse to go on after a change that ended in the middle, of which it is not known how far it came."""
         if not self._is_whole:
             raise TocsinError(
                 "the monitor was interrupted in the middle of events, and does not know what it has seen; "
                 "load it from where it was last saved"
             )
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """A change, which ends whole, or else is the last one."""
+        self.require_whole()
         self._is_whole = False
         yield
         self._is_whole = True

@@ -108,12 +108,17 @@ class Recalling:
         self._terms: list[tuple[TermsOf, TermsOf]] = []  # by level: of subscriptions, and of other conditions
         self._parts = np.empty((0, 3), np.int64)  # by term, its key, column and kind
         self._known: Wanted | None = None
+        self._keys = 0  # how many keys of `_known` are known
 
-    def refresh(self, snapshots: Snapshots) -> None:
-        """Take over the terms and keys of new subscriptions."""
-        wanted = snapshots.wanted
-        for text in list(wanted.keys)[len(self.vocabulary.keys) - 1 :]:
+    def refresh(self, view: View, snapshots: Snapshots) -> bool:
+        """Take over the terms and keys of new subscriptions; returns whether there are new terms, or comparisons.
+
+        An engine that is reloaded has another `view`.
+        """
+        wanted, self._view = snapshots.wanted, view
+        for text in list(wanted.keys)[self._keys if wanted is self._known else 0 :]:
             self.vocabulary.key_number(tuple(json.loads(text)))
+        self._keys = len(wanted.keys)
         is_new = self._asking.refresh(snapshots)
         for level, one in enumerate(self.vocabulary.levels):
             if level == len(self._inner):
@@ -126,6 +131,18 @@ class Recalling:
         if is_new or self._known is not wanted:
             self.vocabulary.want(wanted)
             self._known = wanted
+        return is_new
+
+    def attend(self, passed: NDArray[np.int64]) -> None:
+        """Take over what terms are compared with now; time has `passed` for each object until some instant.
+
+        Time changes only objects of which an event is kept, whose attributes then stand.
+        """
+        has_event = np.zeros(len(passed), bool)
+        has_event[list(self.latest.records)] = True
+        self.memory.attend(passed, has_event)
+        for memory in self._inner_memories:
+            memory.attend(passed, np.ones(len(passed), bool))
 
     def _set_terms(self) -> None:
         rows = self.vocabulary.rows
@@ -256,6 +273,15 @@ class Recalling:
             )
 
         return Witness(Held.kept_with(self._view.store, snapshots), over_time)
+
+    def memories(self) -> list[tuple[TermMemory, set[int]]]:
+        """The memory of subscriptions and those of the levels, each with the terms that it may know."""
+        inner = set[int]().union(*(one.steps for one in self._inner))
+        levels = [{term for term in inner if self.vocabulary.rows[term].level == level} for level in self._levels()]
+        return [(self.memory, set(self._asking.steps)), *zip(self._inner_memories, levels, strict=True)]
+
+    def _levels(self) -> range:
+        return range(1, 1 + len(self._inner_memories))
 
     def sizes(self) -> dict[str, int]:
         """How many values live, and the bytes of all tables of terms."""

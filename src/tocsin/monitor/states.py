@@ -36,6 +36,17 @@ class States:
         self._due: list[tuple[int, int, int, SubscriptionId]] = []  # a heap: instant, tie-breaker, object, subscription
         self._ties = count()
 
+    def restore(self, by_object: dict[int, dict[SubscriptionId, State]]) -> None:
+        """Replace all states, and schedule what they are due for."""
+        self.by_object, self._due = by_object, []
+        for object, states in by_object.items():
+            for id, state in states.items():
+                self._schedule(object, id, state)
+
+    def _schedule(self, object: int, id: SubscriptionId, state: State) -> None:
+        if self._rules.has_spans and (due := state.due(self._rules)) is not None:
+            heapq.heappush(self._due, (due[0], next(self._ties), object, id))
+
     def take(
         self, part: Part, events: np.ndarray, key_of_id: Callable[[SubscriptionId], int] | None
     ) -> Iterator[tuple[int, list[Told]]]:
@@ -86,8 +97,7 @@ class States:
 
     def _turns(self, object: int, id: SubscriptionId, state: State, turns: Iterator[Turn], event: int) -> list[Told]:
         found = [self._told(event if turn.by_event else -1, object, id, turn) for turn in turns]
-        if self._rules.has_spans and (due := state.due(self._rules)) is not None:
-            heapq.heappush(self._due, (due[0], next(self._ties), object, id))
+        self._schedule(object, id, state)
         return found
 
     def _pass_time(self, object: int, until: int, states: dict[SubscriptionId, State]) -> list[Told]:

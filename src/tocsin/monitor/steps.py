@@ -78,17 +78,14 @@ class Asking:
 
     def refresh(self, snapshots: Snapshots) -> bool:
         """Take over what new subscriptions ask for; returns whether there was anything new."""
-        if snapshots is self._snapshots:
-            return False
-        self._snapshots = snapshots
-        if not snapshots.wanted.over_time:
+        if snapshots is self._snapshots or not snapshots.wanted.over_time:
             return False
         sources = [one.kept("compared", (0, len(one)), partial(_compared, one)) for one in snapshots]
         new = [one for one in sources if self._seen.get(id(one)) is not one]
-        self._seen = {id(one): one for one in sources}
         for source in new:
             for name, how in source.items():
                 self._take(name, how)
+        self._snapshots, self._seen = snapshots, {id(one): one for one in sources}
         if new:
             self._place(snapshots.wanted.over_time[:])
         return bool(new)

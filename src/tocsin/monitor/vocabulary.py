@@ -48,6 +48,8 @@ KINDS: Final = {
 
 _ALL: Final = to_text(Constant(True))
 """The condition of terms about all events, which is always TRUE."""
+_LONGEST: Final = 2**61
+"""Microseconds of the longest span: all instants are nearer to each other."""
 
 
 class TermRow(NamedTuple):
@@ -115,6 +117,10 @@ class Vocabulary:
         key = self.keys.get(node.by or self._key)
         return None if key is None else self._numbers.get((to_text(node), key))
 
+    def find_text(self, text: str, key: int) -> int | None:
+        """The number of a term by its text and the number of its key; None if there is none."""
+        return self._numbers.get((text, key))
+
     def _add(self, node: OverTime, identity: tuple[str, int]) -> int:
         term = term_of(node)
         condition = Constant(True) if term.condition is None else term.condition
@@ -126,7 +132,9 @@ class Vocabulary:
         number = self.levels[level - 1].number_of(to_text(keyed if inner else condition))
         column = -1 if term.attribute is None else self.columns.setdefault(term.attribute, len(self.columns))
         own = self._numbers[identity] = len(self.rows)
-        self.rows.append(TermRow(node, KINDS[node.name], term.span or 0, column, number, identity[1], level))
+        self.rows.append(
+            TermRow(node, KINDS[node.name], min(term.span or 0, _LONGEST), column, number, identity[1], level)
+        )
         return own
 
     def want(self, wanted: Wanted) -> None:

@@ -101,6 +101,15 @@ class Memory(NamedTuple):
     limbs: Annotated[NDArray[np.int64], "72"]
 
 
+class Cells(NamedTuple):
+    """Cells without their places in memory. Entries are the oldest first."""
+
+    owners: Annotated[NDArray[np.int32], "cells"]  # the objects
+    terms: Annotated[NDArray[np.int32], "cells"]
+    counts: Annotated[NDArray[np.int32], "cells"]
+    words: Annotated[NDArray[np.int64], "words"]  # the entries of all cells, one cell behind the other
+
+
 class Visits(NamedTuple):
     """Events, each for one object, in the order of processing. V visits with H hits."""
 

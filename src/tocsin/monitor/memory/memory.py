@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.tables import new_table
+from tocsin.monitor.memory.kernels.cells import attend, put_in, take_out
 from tocsin.monitor.memory.kernels.passing import follow, forget, pass_object, pass_time
 from tocsin.monitor.memory.kernels.queueing import enter_all, queue_all, repack
 from tocsin.monitor.memory.layouts import (
@@ -25,6 +26,7 @@ from tocsin.monitor.memory.layouts import (
     NOBODY,
     WAITING,
     WIDTHS,
+    Cells,
     Memory,
     Output,
     Terms,
@@ -129,6 +131,36 @@ class TermMemory:
     def most_of(self, term: int | None) -> int:
         """How many entries of a term are kept."""
         return int(self._terms.most[term]) if term is not None and term < self.terms else 1
+
+    def cells(self) -> Cells:
+        """All that was seen of all objects. Cost: linear in the words."""
+        memory, used = self._memory, int(self._memory.ends[CELLS])
+        widths = np.array(WIDTHS)[self._terms.kinds[memory.terms[:used]]]
+        words = int((widths * memory.counts[:used]).sum())
+        found = new_table(Cells, cells=int(memory.ends[LIVING]), words=words)
+        take_out(self._terms, memory, found)
+        return found
+
+    def restore(self, cells: Cells, objects: int) -> None:
+        """Make these cells of so many objects all that was seen; they must be sound: see `saved_cells`.
+
+        The caller then says until when time has passed: see `attend`.
+        """
+        count, slots = len(cells.owners), 128
+        while 2 * slots < 3 * count:
+            slots *= 2
+        words = np.concatenate([cells.words, np.zeros(len(cells.words) // 4 + 256, np.int64)])
+        memory = _new_memory(cells=count + 64, slots=slots, words=0, objects=objects + 64, waiting=64)
+        self._memory, self.objects = memory._replace(words=words), objects
+        put_in(self._terms, self._memory, cells)
+
+    def attend(self, instants: NDArray[np.int64], can_wait: NDArray[np.bool_]) -> None:
+        """Take over what terms are compared with now. Cost: linear in the cells.
+
+        Time has passed for each object until its entry of `instants`. `can_wait` says which ones time alone may change.
+        """
+        attend(self._terms, self._memory, instants, can_wait)
+        self._more_waiting()
 
     def cells_of(self, object: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """The terms of an object, each with its entries, the oldest first: (entries, words)."""
