@@ -16,7 +16,7 @@ import pytest
 import tocsin
 from tests import fork_server
 from tests.waiting import HANG_S
-from tocsin.cli import fencing
+from tocsin.cli import course
 from tocsin.cli.main import main
 
 EVENTS = [{"v": row, "x": 9} for row in range(9)]
@@ -61,7 +61,7 @@ def signalling(monkeypatch: pytest.MonkeyPatch, at: int) -> list[int]:
 @pytest.mark.parametrize("source", ["-", "e.jsonl"])
 def test_events_that_are_there_are_one_batch(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of at most so many; rows and errors are those of the whole source."""
-    monkeypatch.setattr(fencing, "_MOST_TOGETHER", 4)
+    monkeypatch.setattr(course, "_MOST_TOGETHER", 4)
     events: list[dict[str, Any]] = [*EVENTS, {"x": 9}]
     Path("e.jsonl").write_bytes(lines_of(events))
     piped(monkeypatch, events)
@@ -92,7 +92,7 @@ def test_a_lone_line_is_answered_before_the_next_one_comes() -> None:
 
 def test_lines_are_numbered_through(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """An error names the line of the stream, as in a file."""
-    monkeypatch.setattr(fencing, "_MOST_TOGETHER", 1)
+    monkeypatch.setattr(course, "_MOST_TOGETHER", 1)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines_of(EVENTS[:2]) + b"{oops\n")))
 
     assert main(["fences", "s.jsonl", "-", *OPTIONS, "--out", "c.jsonl"]) == 1
@@ -101,7 +101,7 @@ def test_lines_are_numbered_through(monkeypatch: pytest.MonkeyPatch, capsys: Any
 
 def test_a_file_is_stopped_between_two_batches(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """As a stream is: the changes so far are written, and the state is that after them."""
-    monkeypatch.setattr(fencing, "_MOST_TOGETHER", 2)
+    monkeypatch.setattr(course, "_MOST_TOGETHER", 2)
     sizes = signalling(monkeypatch, at=2)
 
     assert main(["fences", "s.jsonl", "e.jsonl", *OPTIONS, "--out", "c.jsonl", "--state", "f.jsonl"]) == 143

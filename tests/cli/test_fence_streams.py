@@ -18,8 +18,8 @@ import pytest
 
 import tocsin
 from tests.waiting import HANG_S, awaited
-from tocsin.cli.fence_saving import Saving
 from tocsin.cli.main import main
+from tocsin.cli.periodic import Saving
 from tocsin.cli.stopping import Stop, stopping
 
 FENCES = [sys.executable, "-m", "tocsin", "fences", "s.jsonl", "-", "--key", "v"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tocsin.cli import fencing
+from tocsin.cli import course
 from tocsin.cli.main import main
 
 EVENTS: list[dict[str, Any]] = [
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("s.jsonl").write_text('{"id": "zone", "where": "S_INTERSECTS(loc, BBOX(0, 0, 9, 9))"}\n')
     Path("e.jsonl").write_text("".join(json.dumps(one) + "\n" for one in EVENTS))
-    monkeypatch.setattr(fencing, "_MOST_TOGETHER", 1)
+    monkeypatch.setattr(course, "_MOST_TOGETHER", 1)
 
 
 def told(source: str, monkeypatch: pytest.MonkeyPatch, capsys: Any, *options: str) -> list[str]:

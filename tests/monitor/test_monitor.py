@@ -257,3 +257,31 @@ def test_a_subscription_that_is_refused_is_refused_again():
     for _ in range(2):
         with pytest.raises(InvalidInput, match="grows all the time"):
             monitor.push({"user": 1, "ts": 0, "x": 1})
+
+
+def test_an_engine_that_is_reloaded_is_followed():
+    """Its subscriptions and keys count from the next event on; what is remembered stays."""
+
+    class Reloaded:
+        def __init__(self) -> None:
+            self.engine = tocsin.Engine()
+
+        @property
+        def view(self) -> object:
+            return self.engine.view
+
+        def payload(self, id: object) -> object:
+            return self.engine.payload(id)  # type: ignore[arg-type]
+
+    newest = Reloaded()
+    newest.engine.subscribe("a", "COUNT(x > 1, 'PT1H') >= 5", by=["host"])
+    newest.engine.subscribe("b", "COUNT(x > 1, 'PT1H') >= 5")
+    monitor = tocsin.Monitor(newest, key="user", time="ts")  # type: ignore[arg-type]
+    monitor.push({"user": "u", "host": "h", "ts": 0, "x": 2})
+    newest.engine = tocsin.Engine()
+    newest.engine.subscribe("other", "COUNT(x > 1, 'PT1H') >= 1", by=["place"])
+    newest.engine.subscribe("c", "COUNT(x > 1, 'PT1H') >= 2")
+    newest.engine.subscribe("d", "COUNT(x > 1, 'PT1H') >= 2", by=["host"])
+    changes = monitor.push({"user": "u", "host": "h", "place": "p", "ts": 1, "x": 2})
+
+    assert [(one.object, one.subscription) for one in changes] == [("u", "c"), ("h", "d"), ("p", "other")]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -79,6 +81,15 @@ def stopping() -> Iterator[Stop]:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def interrupt() -> None:
+    """Interrupt the main thread as Ctrl-C does, from another thread."""
+    main = threading.main_thread().ident
+    if sys.platform == "win32" or main is None:
+        _thread.interrupt_main()
+    else:
+        signal.pthread_kill(main, signal.SIGINT)
 
 
 class Terminated(KeyboardInterrupt):

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tocsin.errors import UnknownSubscription
+from tocsin.model.change import MonitorChange
 from tocsin.model.subscription import SubscriptionId
 from tocsin.monitor.processing import Pushed
 from tocsin.records.keys import keys_column
@@ -20,10 +21,20 @@ def table_of(
 ) -> pa.Table:
     """The changes of some chunks of events, in order."""
     changes = [one.change for part in parts for one in part.told]
+    return changes_table(changes, _rows(parts), id_type, payload)
+
+
+def changes_table(
+    changes: Sequence[MonitorChange],
+    events: Sequence[int | None],
+    id_type: pa.DataType,
+    payload: Callable[[SubscriptionId], Any] | None,
+) -> pa.Table:
+    """Changes, in order, with the rows of the events that made them."""
     ids = [change.subscription for change in changes]
     table = pa.table(
         {
-            "event": pa.array(_rows(parts), pa.int64()),
+            "event": pa.array(events, pa.int64()),
             "object": objects_column([change.object for change in changes]),
             "subscription": pa.array(ids, id_type),
             "change": pa.array([change.change for change in changes], pa.string()).dictionary_encode(),

@@ -356,7 +356,7 @@ class Monitor(MonitoredObjects):
         MonitorNotes
             Empty notes.
         """
-        return MonitorNotes(self._options.time)
+        return MonitorNotes(self._options.time, self._options.key)
 
     def _chooses(self, snapshots: Snapshots, points: Points | None) -> Callable[[str], bool]:
         """Which top-level columns of events are read."""

@@ -142,6 +142,10 @@ class FenceNotes:
         """Record the values of the attribute `event_key`."""
         self._rows, self._with_key = self._rows + len(keys), self._with_key + len(keys) - keys.null_count
 
+    def news(self) -> list[Notice]:
+        """The warnings about times of a kind that no event had when this was last called."""
+        return self.times.news()
+
     def notices(self, event_key: str | None, others: Callable[[], list[Notice]]) -> list[Notice]:
         """The warnings about these events, followed by those of `others`."""
         found = [*self.times.notices(self.seen.names), *others()]

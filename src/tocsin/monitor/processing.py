@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tocsin.columns.events.batch import EventBatch
 from tocsin.engine.questions import View
 from tocsin.errors import TocsinError, UnknownSubscription
+from tocsin.model.event import Problem
 from tocsin.model.subscription import Reject, SubscriptionId
 from tocsin.monitor.holding import HeldVisit, Holding
 from tocsin.monitor.latest import parsed, records_of
@@ -79,11 +80,12 @@ class Processing:
             batch, chunk, rejects = encoded(chunk, snapshots.wanted, self._view.texts, how)
             rows = batch.rows
             instants, has_time = self._instants(chunk, rows)
-            numbers, reasons = self._numbers(chunk, rows)
+            numbers, problems = self._numbers(chunk, rows)
             first, self.events = self.events, self.events + len(rows)
             has_key: NDArray[np.bool_] = np.any(numbers >= 0, axis=1)
             without = np.flatnonzero(~has_key).tolist()
-            rejects += [Reject(int(rows[at]), None, self.options.key[0], reasons[at]) for at in without]
+            named = [(int(rows[at]), problem) for at in without if (problem := problems[at]) is not None]
+            rejects += [Reject(row, None, problem.field, problem.reason) for row, problem in named]
             events, keys = np.nonzero((numbers >= 0) & has_time[:, None])
             visiting = Visiting(numbers[events, keys].astype(np.int32), keys, instants[events], events)
             notes.see(chunk, batch, has_time, has_key)
@@ -112,14 +114,14 @@ class Processing:
         has_time = np.array([one is not None for one in found], bool)
         return np.array([one or 0 for one in found], np.int64), has_time
 
-    def _numbers(self, chunk: Chunk, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+    def _numbers(self, chunk: Chunk, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Problem | None]]:
         """(E, K) the number of each event's object by each key, -1 without one; and why the first key gives none."""
-        columns, reasons = [], [""] * len(rows)
+        columns, problems = [], list[Problem | None]()
         for names, key in self.recalling.vocabulary.keys.items():
             identities, why = identities_of(chunk, rows, names)
             columns.append(numbered(self.objects, key, identities))
-            reasons = why if key == 0 else reasons
-        return np.stack(columns, axis=1), reasons
+            problems = why if key == 0 else problems
+        return np.stack(columns, axis=1), problems
 
     def _follow_now(
         self,

@@ -14,6 +14,7 @@ from tocsin.columns.events.wanted import Wanted
 from tocsin.encoding import Points, encode_chunk, with_coordinates
 from tocsin.model.change import Identity
 from tocsin.model.elements import within
+from tocsin.model.event import Problem
 from tocsin.model.fence import plain_key, problem_of
 from tocsin.model.instants import MICROSECONDS, read_instant
 from tocsin.model.subscription import Reject
@@ -63,24 +64,25 @@ def encoded(
 
 def identities_of(
     chunk: Chunk, rows: NDArray[np.int64], names: Sequence[str]
-) -> tuple[list[Identity | None], list[str]]:
-    """The identity of the object of each row by a key, None if it has none; and the reason why, empty if it has."""
+) -> tuple[list[Identity | None], list[Problem | None]]:
+    """The identity of the object of each row by a key, None if it has none; and the reason."""
     columns = [_values_at(chunk, rows, name) for name in names]
     found: list[Identity | None] = []
-    reasons: list[str] = []
+    problems: list[Problem | None] = []
     single, first = columns[0], names[0]
     if len(columns) == 1:
         for value in single:
             is_plain = type(value) is str or type(value) is int
             reason = "" if is_plain else problem_of(value, first)
             found.append(None if reason else value if is_plain else plain_key(value))
-            reasons.append(reason)
-        return found, reasons
+            problems.append(Problem(first, reason) if reason else None)
+        return found, problems
     for values in zip(*columns, strict=True):
-        problems = [reason for value, name in zip(values, names, strict=True) if (reason := problem_of(value, name))]
-        found.append(None if problems else tuple(map(plain_key, values)))
-        reasons.append(problems[0] if problems else "")
-    return found, reasons
+        reasons = ((name, problem_of(value, name)) for value, name in zip(values, names, strict=True))
+        problem = next((Problem(name, reason) for name, reason in reasons if reason), None)
+        found.append(None if problem else tuple(map(plain_key, values)))
+        problems.append(problem)
+    return found, problems
 
 
 def instants_of(chunk: Chunk, rows: NDArray[np.int64], time: str, unit: str) -> list[int | None]:
