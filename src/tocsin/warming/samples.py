@@ -202,6 +202,9 @@ def _monitor() -> None:
     engine.subscribe_many(_subscriptions(texts))
     monitor = Monitor(engine, key="user", time="t", most_objects=90)
     monitor.push_batch([{"user": n % 100, "t": n, "x": 0.1 * (n % 40)} for n in range(600)])
+    with tempfile.TemporaryDirectory() as folder:
+        monitor.save(Path(folder) / "monitor")
+        Monitor.load(Path(folder) / "monitor", engine).advance(10_000)
     monitor.advance(10_000)
     late = Monitor(engine, key="user", time="t", lateness=5, most_ahead=10)
     for moment in (0, 3, 100, 200):
