@@ -153,8 +153,7 @@ def _write_lines(archive: zipfile.ZipFile, name: str, rows: Sequence[Any]) -> No
 
 
 def _lines(archive: zipfile.ZipFile, name: str) -> list[Any]:
-    with archive.open(name) as file:
-        return [of_line(line) for line in file]
+    return [of_line(line) for line in archive.read(name).splitlines()]
 
 
 def _cells(archive: zipfile.ZipFile, number: int) -> Cells:
