@@ -12,7 +12,8 @@ from tocsin.monitor.memory.layouts import CELLS, COLD, ENDLESS, FREE, LIVING, NO
 
 @inlined
 def _slot_of(memory: Memory, object: int, term: int) -> int:
-    return np.int64(scattered((np.int64(object) << 32) | np.int64(term))) & np.int64(len(memory.slots) - 1)
+    mixed = scattered((np.int64(object) << 32) | np.int64(term)) >> np.uint64(32)  # the high bits are the mixed ones
+    return np.int64(mixed) & np.int64(len(memory.slots) - 1)
 
 
 @inlined
