@@ -17,7 +17,7 @@ from tocsin.cli.main import main
 from tocsin.language import parse
 from tocsin.language.evaluate import evaluate
 from tocsin.model.values import Point
-from tocsin.monitor.accuracies import radius_of, truth_within
+from tocsin.monitor.fences.accuracies import radius_of, truth_within
 
 CONDITIONS = [
     "S_INTERSECTS(loc, BBOX(0, 0, 1, 1))",

@@ -187,7 +187,7 @@ def test_a_value_that_grows_all_the_time_is_compared_with_numbers():
 def test_an_interrupted_monitor_refuses_to_go_on(monkeypatch):
     monitor = monitor_of("COUNT(TRUE, 'PT1H') >= 1")
     monitor.push({"user": 1, "ts": 1})
-    monkeypatch.setattr("tocsin.monitor.recalling.added", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("tocsin.monitor.terms.matching.added", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         monitor.push({"user": 1, "ts": 2})
     monkeypatch.undo()

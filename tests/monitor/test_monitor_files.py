@@ -148,7 +148,7 @@ def test_a_state_of_a_subscription_that_is_gone_ends(tmp_path: Path):
 
 def test_a_monitor_that_was_interrupted_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monitor = monitor_of("PREVIOUS(x) > 1")
-    monkeypatch.setattr("tocsin.monitor.recalling.added", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("tocsin.monitor.terms.matching.added", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         monitor.push({"user": 1, "ts": 0, "x": 3})
     with pytest.raises(tocsin.TocsinError, match="interrupted"):

@@ -41,7 +41,7 @@ from tocsin.model.expression import EVERYTHING
 from tocsin.model.readings import NOW
 from tocsin.model.subscription import Notice, SubscriptionId, together
 from tocsin.model.texts import Text, texts_in
-from tocsin.monitor.vocabulary import Vocabulary, vocabulary_of
+from tocsin.monitor.terms.registry import TermRegistry, vocabulary_of
 from tocsin.progress import ShareBar
 from tocsin.records.extras import Extras
 from tocsin.records.subscription_record import FIELDS
@@ -184,7 +184,7 @@ def _seen(
     return seen
 
 
-def _over_time(given: argparse.Namespace, wanted: Wanted, texts: Mapping[str, Text]) -> Vocabulary | None:
+def _over_time(given: argparse.Namespace, wanted: Wanted, texts: Mapping[str, Text]) -> TermRegistry | None:
     """The functions of several events in the subscriptions, of which the sample is to be read, too."""
     if given.sample is None or not (wanted.over_time or wanted.keys):
         return None
@@ -194,7 +194,7 @@ def _over_time(given: argparse.Namespace, wanted: Wanted, texts: Mapping[str, Te
     return vocabulary
 
 
-def _not_over_time(vocabulary: Vocabulary | None, seen: Seen | None) -> list[Notice]:
+def _not_over_time(vocabulary: TermRegistry | None, seen: Seen | None) -> list[Notice]:
     """Warnings about what no event of the sample has of functions of several events, and of keys."""
     if vocabulary is None or seen is None:
         return []

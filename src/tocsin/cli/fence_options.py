@@ -8,8 +8,8 @@ from typing import Final
 from tocsin.cli.state_options import given_options, is_continued
 from tocsin.errors import InvalidInput
 from tocsin.monitor import Fences
-from tocsin.monitor.files import read_options
-from tocsin.monitor.following import Matching
+from tocsin.monitor.fences.files import read_options
+from tocsin.monitor.fences.following import Matching
 
 _NAMES: Final = (
     "key",

@@ -11,8 +11,8 @@ from tocsin.cli.state_options import given_options, is_continued, seconds_or_tex
 from tocsin.errors import InvalidInput
 from tocsin.model.fence import number_of_seconds
 from tocsin.monitor import Monitor
-from tocsin.monitor.following import Matching
-from tocsin.monitor.monitor_files import read_monitor_options
+from tocsin.monitor.fences.following import Matching
+from tocsin.monitor.files import read_monitor_options
 from tocsin.monitor.visiting import microseconds_of
 from tocsin.records.formats import is_stream
 

@@ -12,7 +12,7 @@ from tocsin.cli.monitor_options import NOW, add_objects, add_passing, monitor_of
 from tocsin.cli.options import Commands, add_errors, add_format, add_payload, add_sources, add_typing, new_command
 from tocsin.cli.rejects import counted
 from tocsin.cli.state_options import add_rules, add_state
-from tocsin.monitor.changed_tables import changes_table
+from tocsin.monitor.tables import changes_table
 
 
 def add_command(commands: Commands) -> None:

@@ -24,8 +24,8 @@ from tocsin.model.values import Value
 from tocsin.monitor.latest import parsed
 from tocsin.monitor.processing import Processing
 from tocsin.monitor.progress import Seen, shown_instant, shown_span
+from tocsin.monitor.terms.registry import KINDS
 from tocsin.monitor.turns import State, TurnRules
-from tocsin.monitor.vocabulary import KINDS
 from tocsin.records.csv_files import checked_types
 
 _NOTHING: Final = np.empty((0, 1), np.int64)

@@ -18,13 +18,13 @@ from tocsin.forking import renewed
 from tocsin.model.change import MonitorChanges
 from tocsin.model.fence import MOST_OBJECTS
 from tocsin.model.subscription import Row, one_event, shown
-from tocsin.monitor.changed_tables import table_of
 from tocsin.monitor.dry_run import DryRun, until_of
-from tocsin.monitor.following import Matching
-from tocsin.monitor.monitor_notes import MonitorNotes
+from tocsin.monitor.fences.following import Matching
 from tocsin.monitor.monitored import MonitoredObjects
+from tocsin.monitor.notes import MonitorNotes
 from tocsin.monitor.options import MOST_AHEAD, MonitorOptions
 from tocsin.monitor.processing import Processing, Pushed, now
+from tocsin.monitor.tables import table_of
 from tocsin.monitor.visiting import Reading, microseconds_of
 from tocsin.records import ObjectChunk
 from tocsin.records.chunks import CHUNK_ROWS, pieces, rows_to

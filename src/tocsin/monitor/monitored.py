@@ -15,8 +15,8 @@ from tocsin.model.change import Identity, instant_in_utc
 from tocsin.model.showing import html_table, refuse_pickling
 from tocsin.model.subscription import SubscriptionId, shown
 from tocsin.monitor.explaining import Asked, MonitorExplanation, explained
-from tocsin.monitor.following import Matching
-from tocsin.monitor.monitor_files import as_damage, read_monitor, write_monitor
+from tocsin.monitor.fences.following import Matching
+from tocsin.monitor.files import as_damage, read_monitor, write_monitor
 from tocsin.monitor.options import MonitorOptions, checked_key
 from tocsin.monitor.processing import Processing
 from tocsin.monitor.saving import restore, saved_of

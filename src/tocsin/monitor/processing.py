@@ -16,14 +16,14 @@ from tocsin.engine.questions import View
 from tocsin.errors import TocsinError, UnknownSubscription
 from tocsin.model.event import Problem
 from tocsin.model.subscription import Reject, SubscriptionId
-from tocsin.monitor.holding import HeldVisit, Holding
 from tocsin.monitor.latest import parsed, records_of
-from tocsin.monitor.memory.kernels.admitting import admit
-from tocsin.monitor.monitor_notes import MonitorNotes
+from tocsin.monitor.notes import MonitorNotes
 from tocsin.monitor.objects import LONG_AGO, Objects
 from tocsin.monitor.options import MonitorOptions
-from tocsin.monitor.recalling import Recalling
-from tocsin.monitor.states import States, Told, in_order, own_key
+from tocsin.monitor.reordering import BufferedVisit, ReorderBuffer
+from tocsin.monitor.states import CausedChange, States, in_order, own_key
+from tocsin.monitor.terms.matching import TermMatcher
+from tocsin.monitor.terms.memory.kernels.admitting import admit
 from tocsin.monitor.visiting import Reading, Visiting, encoded, identities_of, instants_of, numbered
 from tocsin.records import ObjectChunk
 from tocsin.records.chunks import Chunk
@@ -35,7 +35,7 @@ _NO_EVENTS: Final = np.empty(0, np.int64)
 class Pushed(NamedTuple):
     """What a chunk of events caused."""
 
-    told: list[Told]  # events by their number
+    told: list[CausedChange]  # events by their number
     rejects: list[Reject]
     lost: frozenset[int]  # the rows of events that could not be read, or have no key
     rows: NDArray[np.int64]  # the row of each event that could be read
@@ -48,11 +48,11 @@ class Processing:
     def __init__(self, view: View, options: MonitorOptions) -> None:
         self.options = options
         self.objects = Objects()
-        self.recalling = Recalling(view, options.key, self.objects)
+        self.recalling = TermMatcher(view, options.key, self.objects)
         self.states = States(options.rules, self.objects, only_matches=options.matches)
-        self.holding: Holding | None = None
+        self.holding: ReorderBuffer | None = None
         if (lateness := options.lateness_us) is not None:
-            self.holding = Holding(lateness, options.most_ahead_us, self.objects)
+            self.holding = ReorderBuffer(lateness, options.most_ahead_us, self.objects)
         self._view = view
         self.floor = LONG_AGO  # until when `advance` let time pass
         self.events = 0  # how many came
@@ -97,7 +97,7 @@ class Processing:
         lost = {one.row for one in rejects}.difference(rows[has_key].tolist())
         return Pushed(told, rejects, frozenset(lost), rows, first)
 
-    def advance(self, snapshots: Snapshots, until: int) -> list[Told]:
+    def advance(self, snapshots: Snapshots, until: int) -> list[CausedChange]:
         """Let time pass up to an instant without an event."""
         with self._changing():
             if self.holding is None:
@@ -132,7 +132,7 @@ class Processing:
         how: Reading,
         first: int,
         notes: MonitorNotes,
-    ) -> list[Told]:
+    ) -> list[CausedChange]:
         """Process visits as they came. Those older than the latest of their object are ignored."""
         on_time = admit(visiting.objects, visiting.instants, self.objects.latest, self.floor)
         notes.late.add_all(batch.rows[np.unique(visiting.events[~on_time])])
@@ -149,10 +149,10 @@ class Processing:
         numbers: NDArray[np.int64],
         *,
         shares_clock: bool,
-    ) -> list[Told]:
+    ) -> list[CausedChange]:
         """The changes of visits, whose events have numbers; those of one event in order or, with a clock, all."""
-        told: list[Told] = []
-        group: list[Told] = []
+        told: list[CausedChange] = []
+        group: list[CausedChange] = []
         latest, last = -1, -1  # the event of the group, and the visit before
         key_of, first = self._key_of(snapshots), self._processed
         self._processed += len(batch)
@@ -168,9 +168,9 @@ class Processing:
                 group += found
         return told + in_order(group)
 
-    def _pass_time(self, snapshots: Snapshots, until: int, object: int | None = None) -> list[Told]:
+    def _pass_time(self, snapshots: Snapshots, until: int, object: int | None = None) -> list[CausedChange]:
         """What time changes up to an instant, for all objects or one."""
-        key_of, told = self._key_of(snapshots), list[Told]()
+        key_of, told = self._key_of(snapshots), list[CausedChange]()
         for part in self.recalling.pass_time(snapshots, until, self._processed, object):
             for _, found in self.states.take(part, _NO_EVENTS, key_of):
                 told += found
@@ -181,16 +181,16 @@ class Processing:
     def _hold(
         self,
         snapshots: Snapshots,
-        holding: Holding,
+        holding: ReorderBuffer,
         chunk: Chunk,
         rows: NDArray[np.int64],
         visiting: Visiting,
         how: Reading,
         first: int,
         notes: MonitorNotes,
-    ) -> list[Told]:
+    ) -> list[CausedChange]:
         """Hold visits back, and process those up to the frontier that they move."""
-        told: list[Told] = []
+        told: list[CausedChange] = []
         records = records_of(chunk, rows)
         columns = zip(*(column.tolist() for column in visiting), strict=True)
         for event, visits in groupby(columns, key=lambda visit: visit[3]):
@@ -199,7 +199,7 @@ class Processing:
             if len(kept) < len(own):
                 notes.late.add(int(rows[event]))
             for object, instant in kept:
-                holding.hold(HeldVisit(instant, first + event, object, records[event], how))
+                holding.hold(BufferedVisit(instant, first + event, object, records[event], how))
             if not kept:
                 continue
             if holding.move(kept[0][1]):
@@ -210,23 +210,25 @@ class Processing:
                 told += in_order(own_changes + [one for object in ahead for one in self._flush_of(snapshots, object)])
         return told + in_order(self._flush(snapshots))
 
-    def _flush(self, snapshots: Snapshots) -> list[Told]:
+    def _flush(self, snapshots: Snapshots) -> list[CausedChange]:
         """Process the visits up to the frontier, and let time pass until there."""
         assert self.holding is not None
         told = self._follow_held(snapshots, self.holding.ready(), shares_clock=True)
         frontier = self.holding.frontier
         return told if frontier is None else told + self._pass_time(snapshots, frontier)
 
-    def _flush_of(self, snapshots: Snapshots, object: int) -> list[Told]:
+    def _flush_of(self, snapshots: Snapshots, object: int) -> list[CausedChange]:
         """The same for an object that is ahead of all others."""
         assert self.holding is not None
         frontier, visits = self.holding.ready_of(object)
         told = self._follow_held(snapshots, visits, shares_clock=False)
         return told + self._pass_time(snapshots, frontier, object)
 
-    def _follow_held(self, snapshots: Snapshots, visits: list[HeldVisit], *, shares_clock: bool) -> list[Told]:
+    def _follow_held(
+        self, snapshots: Snapshots, visits: list[BufferedVisit], *, shares_clock: bool
+    ) -> list[CausedChange]:
         """Process visits that were held back, in order. Those of one way of reading in a row are read together."""
-        told: list[Told] = []
+        told: list[CausedChange] = []
         for how, own in groupby(visits, key=lambda visit: visit.how):
             run = list(own)
             arrivals = {visit.arrival: parsed(visit.record) for visit in run}
@@ -269,9 +271,9 @@ class Processing:
         events = visiting.events[::-1][at[remembers]]
         self.recalling.latest.keep(chunk, rows[events], objects[remembers], how)
 
-    def _drop(self) -> list[Told]:
+    def _drop(self) -> list[CausedChange]:
         """Drop the objects that were unseen for longest while there are too many."""
-        told: list[Told] = []
+        told: list[CausedChange] = []
         while len(self.objects) > self.options.most_objects:
             number = self.objects.oldest()
             told += in_order(self.states.lose(number))

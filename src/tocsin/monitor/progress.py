@@ -15,8 +15,8 @@ from tocsin.language.canonical import constant_text
 from tocsin.language.operators.threshold import Threshold
 from tocsin.language.truths import compare
 from tocsin.model.values import Instant, Value
-from tocsin.monitor.coding import Codes
-from tocsin.monitor.memory import layouts
+from tocsin.monitor.terms.columns import Codes
+from tocsin.monitor.terms.memory import layouts
 from tocsin.monitor.turns import SECOND
 
 _COUNTS: Final = (layouts.COUNT, layouts.DISTINCT)

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from tocsin.language import to_text
 from tocsin.model.change import Identity
 from tocsin.model.subscription import SubscriptionId
-from tocsin.monitor.coding import Codes
-from tocsin.monitor.holding import HeldVisit
-from tocsin.monitor.memory.layouts import PREVIOUS, WIDTHS, Cells
-from tocsin.monitor.memory.saved_cells import FARTHEST, code_places, only_of, require_sound
-from tocsin.monitor.monitor_files import SavedMonitor, SavedTerm
+from tocsin.monitor.files import SavedMonitor, SavedTerm
 from tocsin.monitor.objects import LONG_AGO
 from tocsin.monitor.processing import Processing
+from tocsin.monitor.reordering import BufferedVisit
 from tocsin.monitor.saved_events import event_as_json, event_of_json, reading_as_json, reading_of_json
+from tocsin.monitor.terms.columns import Codes
+from tocsin.monitor.terms.memory.layouts import PREVIOUS, WIDTHS, Cells
+from tocsin.monitor.terms.memory.saved_cells import FARTHEST, code_places, only_of, require_sound
+from tocsin.monitor.terms.registry import TermRegistry
 from tocsin.monitor.turns import State
 from tocsin.monitor.visiting import Reading
-from tocsin.monitor.vocabulary import Vocabulary
 
 _CODED: Final = 4
 """The types of values that have codes are smaller."""
@@ -89,7 +89,7 @@ class _Readings:
         return number
 
 
-def _kinds(vocabulary: Vocabulary) -> NDArray[np.int64]:
+def _kinds(vocabulary: TermRegistry) -> NDArray[np.int64]:
     return np.array([row.kind for row in vocabulary.rows], np.int64)
 
 
@@ -148,7 +148,7 @@ def _restore_cells(processing: Processing, saved: SavedMonitor) -> None:
     recalling.attend(processing.passed())
 
 
-def _known_cells(cells: Cells, asked: set[int], vocabulary: Vocabulary, saved: SavedMonitor) -> Cells:
+def _known_cells(cells: Cells, asked: set[int], vocabulary: TermRegistry, saved: SavedMonitor) -> Cells:
     """The cells of terms that are asked for, by their numbers of today."""
     numbers, widths = np.full(len(saved.terms), -1, np.int64), np.ones(len(saved.terms), np.int64)
     for place, (text, key, width) in enumerate(saved.terms):
@@ -191,11 +191,11 @@ def _state(row: Any) -> tuple[SubscriptionId, State]:
     return id, State(truth, _instant(since), steps, _instant(latest), entry, _instant(entered), dwelt)
 
 
-def _held(row: Any, saved: SavedMonitor, readings: list[Reading]) -> HeldVisit:
+def _held(row: Any, saved: SavedMonitor, readings: list[Reading]) -> BufferedVisit:
     instant, arrival, object, how, record = row
     if not (type(arrival) is type(object) is int and arrival < saved.events and 0 <= object < len(saved.objects)):
         raise ValueError
-    return HeldVisit(_instant(instant), arrival, object, event_of_json(record), _at(readings, how))
+    return BufferedVisit(_instant(instant), arrival, object, event_of_json(record), _at(readings, how))
 
 
 def _code(known: Codes, kind: Any, value: Any) -> int:

@@ -14,13 +14,13 @@ from tocsin.language.stored import stored_expression
 from tocsin.model.change import MATCH, MonitorChange
 from tocsin.model.fence import EXIT, LOST
 from tocsin.model.subscription import SubscriptionId
-from tocsin.monitor.memory.layouts import NOBODY
 from tocsin.monitor.objects import Objects
-from tocsin.monitor.recalling import Part
+from tocsin.monitor.terms.matching import Part
+from tocsin.monitor.terms.memory.layouts import NOBODY
 from tocsin.monitor.turns import SECOND, State, Turn, TurnRules
 
 
-class Told(NamedTuple):
+class CausedChange(NamedTuple):
     """A change, and the event that made it: -1 if time alone did."""
 
     event: int
@@ -49,7 +49,7 @@ class States:
 
     def take(
         self, part: Part, events: np.ndarray, key_of_id: Callable[[SubscriptionId], int] | None
-    ) -> Iterator[tuple[int, list[Told]]]:
+    ) -> Iterator[tuple[int, list[CausedChange]]]:
         """The changes of some rows: for each row with changes its number and these. `events` has each visit's event."""
         rows, matches, has_spans = part.rows, part.matches, self._rules.has_spans
         by_object = self.by_object
@@ -73,9 +73,9 @@ class States:
 
     def _step(
         self, part: Part, row: int, object: int, instant: int, event: int, ids: Sequence[SubscriptionId]
-    ) -> list[Told]:
+    ) -> list[CausedChange]:
         """What the truths at a row change. Of those that time makes only those count that differ from the latest."""
-        states, found = self.by_object.setdefault(object, {}), list[Told]()
+        states, found = self.by_object.setdefault(object, {}), list[CausedChange]()
         by_event = event >= 0
         pending = [one for one in states if one not in ids] if states else ()
         for one in pending:
@@ -95,12 +95,14 @@ class States:
             del self.by_object[object]
         return found
 
-    def _turns(self, object: int, id: SubscriptionId, state: State, turns: Iterator[Turn], event: int) -> list[Told]:
+    def _turns(
+        self, object: int, id: SubscriptionId, state: State, turns: Iterator[Turn], event: int
+    ) -> list[CausedChange]:
         found = [self._told(event if turn.by_event else -1, object, id, turn) for turn in turns]
         self._schedule(object, id, state)
         return found
 
-    def _pass_time(self, object: int, until: int, states: dict[SubscriptionId, State]) -> list[Told]:
+    def _pass_time(self, object: int, until: int, states: dict[SubscriptionId, State]) -> list[CausedChange]:
         """What is due for an object up to an instant."""
         found = []
         for id, state in list(states.items()):
@@ -111,7 +113,7 @@ class States:
             self.by_object.pop(object, None)
         return found
 
-    def pass_time(self, until: int, only: int | None = None) -> list[Told]:
+    def pass_time(self, until: int, only: int | None = None) -> list[CausedChange]:
         """What is due for any object up to an instant, or for one only."""
         if only is not None:
             states = self.by_object.get(only)
@@ -124,7 +126,7 @@ class States:
                 found += self._pass_time(object, until, states)
         return found
 
-    def lose(self, object: int) -> list[Told]:
+    def lose(self, object: int) -> list[CausedChange]:
         """Forget an object: a `lost` for each subscription that it is in."""
         latest = int(self._objects.latest[object])
         states = self.by_object.pop(object, {})
@@ -134,18 +136,18 @@ class States:
             for id, begun in inside
         ]
 
-    def _told(self, event: int, object: int, id: SubscriptionId, turn: Turn) -> Told:
+    def _told(self, event: int, object: int, id: SubscriptionId, turn: Turn) -> CausedChange:
         identity = self._objects.identity(object)[1]
         seconds = None if turn.change == MATCH else turn.seconds
-        return Told(event, MonitorChange(identity, id, turn.change, seconds, turn.at))
+        return CausedChange(event, MonitorChange(identity, id, turn.change, seconds, turn.at))
 
 
-def in_order(found: list[Told]) -> list[Told]:
+def in_order(found: list[CausedChange]) -> list[CausedChange]:
     """Changes by instant: at one instant those of time first, then by event; exits first, then by subscription."""
     return found if len(found) < 2 else sorted(found, key=_place)
 
 
-def _place(one: Told) -> tuple[Any, ...]:
+def _place(one: CausedChange) -> tuple[Any, ...]:
     event, change = one
     of: Any = change.object
     parts = of if isinstance(of, tuple) else (of,)

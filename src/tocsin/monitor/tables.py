@@ -1,87 +1,75 @@
-"""The answer of fences as a table, one row per change."""
+"""The changes of a monitor as a table, one row per change."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from tocsin.engine.answer import Answer
-from tocsin.engine.matching import EVENT_KEY
-from tocsin.errors import InvalidInput, UnknownSubscription
-from tocsin.model.fence import FenceChange
-from tocsin.model.subscription import Notice, SubscriptionId
-from tocsin.monitor.notes import FenceNotes
-from tocsin.records.keys import keys_column, plain
-
-
-class FurtherColumns:
-    """The attributes of the event that a table of changes has: `event_key` after the row, `time` at the end."""
-
-    def __init__(self, time: str | None, event_key: str | None) -> None:
-        if event_key is not None and not isinstance(event_key, str):
-            raise InvalidInput(f"event_key is {event_key!r:.40}; it names an attribute of the events")
-        self._event_key = event_key
-        self.attributes = [name for name in (time, event_key) if name is not None]
-        self._time_at = None if time is None else "also_0"
-        self._key_at = None if event_key is None else f"also_{len(self.attributes) - 1}"
-
-    def added_to(self, table: pa.Table, answer: Answer, rows: NDArray[np.int64]) -> pa.Table:
-        """The table with these columns; `rows` are those of the events, `answer` has a row for each event."""
-        places = pa.array(np.searchsorted(answer.table["event"].to_numpy(), rows))
-        if self._key_at is not None:
-            table = table.add_column(1, EVENT_KEY, _taken(answer.table[self._key_at], places))
-        if self._time_at is not None:
-            table = table.append_column("time", _taken(answer.table[self._time_at], places))
-        return table
-
-    def noted(self, answer: Answer, notes: FenceNotes) -> Callable[[], list[Notice]]:
-        """Note which events have the attribute `event_key`; the result computes the warnings of the answer."""
-        if self._key_at is not None:
-            notes.add_keys(answer.table[self._key_at])
-        return partial(notes.notices, self._event_key, answer.noticing)
-
-
-def _taken(column: pa.ChunkedArray, places: pa.Array) -> pa.Array:
-    return plain(column.combine_chunks().take(places))
+from tocsin.errors import UnknownSubscription
+from tocsin.model.change import MonitorChange
+from tocsin.model.subscription import SubscriptionId
+from tocsin.monitor.processing import Pushed
+from tocsin.records.keys import keys_column
 
 
 def table_of(
-    answer: Answer,
-    changes: Sequence[tuple[int, FenceChange]],
-    columns: FurtherColumns,
+    parts: Sequence[Pushed], id_type: pa.DataType, payload: Callable[[SubscriptionId], Any] | None
+) -> pa.Table:
+    """The changes of some chunks of events, in order."""
+    changes = [one.change for part in parts for one in part.told]
+    return changes_table(changes, _rows(parts), id_type, payload)
+
+
+def changes_table(
+    changes: Sequence[MonitorChange],
+    events: Sequence[int | None],
+    id_type: pa.DataType,
     payload: Callable[[SubscriptionId], Any] | None,
 ) -> pa.Table:
-    """The changes, each with the row of its event; `answer` has a row for each event."""
-    objects, ids = [change.object for _, change in changes], [change.subscription for _, change in changes]
-    rows = np.array([row for row, _ in changes], np.int64)
+    """Changes, in order, with the rows of the events that made them."""
+    ids = [change.subscription for change in changes]
     table = pa.table(
         {
-            "event": pa.array(rows),
-            "object": keys_column(objects, answer.table[EVENT_KEY].type),
-            "subscription": pa.array(ids, answer.table["subscription"].type.value_type),
-            "change": pa.array([change.change for _, change in changes], pa.string()).dictionary_encode(),
-            "seconds": pa.array([change.seconds for _, change in changes], pa.float64()),
+            "event": pa.array(events, pa.int64()),
+            "object": objects_column([change.object for change in changes]),
+            "subscription": pa.array(ids, id_type),
+            "change": pa.array([change.change for change in changes], pa.string()).dictionary_encode(),
+            "seconds": pa.array([change.seconds for change in changes], pa.float64()),
+            "time": pa.array([change.microseconds for change in changes], pa.int64()).cast(pa.timestamp("us", "UTC")),
         }
     )
-    table = columns.added_to(table, answer, rows)
     if payload is not None:
-        table = table.append_column("payload", pa.array(_payloads(ids, payload), pa.large_string()))
+        texts = {id: _payload(payload, id) for id in set(ids)}
+        table = table.append_column("payload", pa.array([texts[id] for id in ids], pa.large_string()))
     return table
 
 
-def _payloads(ids: Sequence[SubscriptionId], payload: Callable[[SubscriptionId], Any]) -> list[str | None]:
-    """The subscriptions' payloads as JSON; None if there is none, or if the subscription was removed."""
-    found: dict[SubscriptionId, str | None] = {}
-    for one in set(ids):
-        try:
-            carried = payload(one)
-        except UnknownSubscription:
-            carried = None
-        found[one] = None if carried is None else json.dumps(carried, ensure_ascii=False)
-    return [found[one] for one in ids]
+def objects_column(objects: Sequence[Any]) -> pa.Array:
+    """Objects as a column. Those of several attributes become lists of texts."""
+    if any(isinstance(one, tuple) for one in objects):
+        listed = [list(map(str, one)) if isinstance(one, tuple) else [str(one)] for one in objects]
+        return pa.array(listed, pa.list_(pa.large_string()))
+    kinds = {type(one) for one in objects}
+    kind = pa.large_string() if not kinds or kinds == {str} else pa.int64() if kinds == {int} else pa.float64()
+    return keys_column(list(objects), kind)
+
+
+def _rows(parts: Sequence[Pushed]) -> list[int | None]:
+    """The row of the event that made each change; None for time, and for events of earlier calls."""
+    first = parts[0].first if parts else 0
+    known = np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]).tolist()
+    numbers = [one.event for part in parts for one in part.told]
+    return [known[number - first] if number >= first else None for number in numbers]
+
+
+def _payload(payload: Callable[[SubscriptionId], Any], id: SubscriptionId) -> str | None:
+    """The payload of a subscription as JSON; None if there is none, or if the subscription was removed."""
+    try:
+        carried = payload(id)
+    except UnknownSubscription:
+        return None
+    return None if carried is None else json.dumps(carried, ensure_ascii=False)

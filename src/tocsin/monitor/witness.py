@@ -38,7 +38,7 @@ from tocsin.model.expression import Call, Expression
 from tocsin.model.readings import is_reading, reading_of
 from tocsin.model.subscription import SubscriptionId
 from tocsin.model.values import Value
-from tocsin.monitor.accuracies import truth_within
+from tocsin.monitor.fences.accuracies import truth_within
 from tocsin.segment import Segment, SegmentSnapshot, Snapshots
 
 Needs = Sequence[tuple[str, int]]

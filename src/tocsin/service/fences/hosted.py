@@ -24,8 +24,8 @@ from tocsin.model.expression import Expression
 from tocsin.model.fence import FenceChange
 from tocsin.model.texts import Text
 from tocsin.monitor import Fences
-from tocsin.monitor.durable import changed_objects, tracking_of
-from tocsin.monitor.notes import FenceNotes
+from tocsin.monitor.fences.durable import changed_objects, tracking_of
+from tocsin.monitor.fences.notes import FenceNotes
 from tocsin.records.json_lines import parse_line
 from tocsin.service.changes import FREE, Guard
 from tocsin.service.directory import Directory

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tocsin.index.tables import new_table
-from tocsin.monitor.memory.kernels.cells import attend, put_in, take_out
-from tocsin.monitor.memory.kernels.passing import follow, forget, pass_object, pass_time
-from tocsin.monitor.memory.kernels.queueing import enter_all, queue_all, repack
-from tocsin.monitor.memory.layouts import (
+from tocsin.monitor.terms.memory.kernels.cells import attend, put_in, take_out
+from tocsin.monitor.terms.memory.kernels.passing import follow, forget, pass_object, pass_time
+from tocsin.monitor.terms.memory.kernels.queueing import enter_all, queue_all, repack
+from tocsin.monitor.terms.memory.layouts import (
     CELLS,
     DONE,
     ENDLESS,
@@ -81,8 +81,8 @@ class TermMemory:
         if count > len(memory.root):
             length = max(2 * len(memory.root), count)
             self._memory = memory._replace(
-                first_told=_longer(memory.first_told, length, NOBODY),
-                told_count=_longer(memory.told_count, length, 0),
+                first_active=_longer(memory.first_active, length, NOBODY),
+                active_count=_longer(memory.active_count, length, 0),
                 root=_longer(memory.root, length, NOBODY),
                 latest=_longer(memory.latest, length, NOBODY),
                 queued=_longer(memory.queued, length, ENDLESS),
@@ -125,7 +125,9 @@ class TermMemory:
 
     def remembers(self, objects: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Whether any term has a value of each object."""
-        known: NDArray[np.bool_] = (self._memory.root[objects] != NOBODY) | (self._memory.first_told[objects] != NOBODY)
+        known: NDArray[np.bool_] = (self._memory.root[objects] != NOBODY) | (
+            self._memory.first_active[objects] != NOBODY
+        )
         return known
 
     def most_of(self, term: int | None) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels import codes
 from tocsin.kernels.numbers import key_of_number, number_of_key
-from tocsin.monitor.memory.kernels.entries import place_of, width_of
-from tocsin.monitor.memory.kernels.sums import sum_of
-from tocsin.monitor.memory.layouts import (
+from tocsin.monitor.terms.memory.kernels.entries import place_of, width_of
+from tocsin.monitor.terms.memory.kernels.sums import sum_of
+from tocsin.monitor.terms.memory.layouts import (
     ABSENT,
     ALL,
     AVG,

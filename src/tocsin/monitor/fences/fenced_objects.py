@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from tocsin.model.fence import ObjectKey
 from tocsin.model.showing import html_table, refuse_pickling
 from tocsin.model.subscription import SubscriptionId
-from tocsin.monitor.files import write_fences
-from tocsin.monitor.following import Matching
-from tocsin.monitor.tracking import Tracking
-from tocsin.monitor.trails import Trail
+from tocsin.monitor.fences.files import write_fences
+from tocsin.monitor.fences.following import Matching
+from tocsin.monitor.fences.tracking import Tracking
+from tocsin.monitor.fences.trails import Trail
 
 if TYPE_CHECKING:
-    from tocsin.monitor.durable import DurableFences
+    from tocsin.monitor.fences.durable import DurableFences
 
 
 _MOST_SHOWN: Final = 10
@@ -189,7 +189,7 @@ class FencedObjects:
         ...     fences.inside(7)
         ['city']
         """
-        from tocsin.monitor.durable import open_fences
+        from tocsin.monitor.fences.durable import open_fences
 
         given = {
             "key": key,

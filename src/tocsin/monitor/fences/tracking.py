@@ -15,9 +15,9 @@ from tocsin.engine.matching import EVENT_KEY, PASSED
 from tocsin.errors import RecordError
 from tocsin.model.fence import FenceChange, FenceRules, Followed, ObjectKey, Position, Visits, plain_key, problem_of
 from tocsin.model.subscription import Reject, SubscriptionId
-from tocsin.monitor.clocks import CommonClock
-from tocsin.monitor.notes import TimeReader
-from tocsin.monitor.trails import BEFORE, Trail
+from tocsin.monitor.fences.clocks import CommonClock
+from tocsin.monitor.fences.notes import TimeReader
+from tocsin.monitor.fences.trails import BEFORE, Trail
 from tocsin.monitor.witness import Witness
 from tocsin.records.keys import key_values
 

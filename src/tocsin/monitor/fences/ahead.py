@@ -8,11 +8,11 @@ from typing import Any
 from tocsin.engine.matching import Request
 from tocsin.errors import RecordError
 from tocsin.model.fence import FenceChange, ObjectKey, plain_key, problem_of
-from tocsin.monitor.following import Matching, matches_of
-from tocsin.monitor.notes import FenceNotes
-from tocsin.monitor.tables import FurtherColumns
-from tocsin.monitor.tracking import Tracking, rows_of
-from tocsin.monitor.trails import Trail
+from tocsin.monitor.fences.following import Matching, matches_of
+from tocsin.monitor.fences.notes import FenceNotes
+from tocsin.monitor.fences.tables import FurtherColumns
+from tocsin.monitor.fences.tracking import Tracking, rows_of
+from tocsin.monitor.fences.trails import Trail
 from tocsin.records import ObjectChunk
 
 

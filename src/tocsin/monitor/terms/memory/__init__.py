@@ -1,5 +1,5 @@
 """What has been seen of objects: counts, sums and others within spans, and when time alone changes them."""
 
-from tocsin.monitor.memory.memory import Rows, TermMemory
+from tocsin.monitor.terms.memory.memory import Rows, TermMemory
 
 __all__ = ["Rows", "TermMemory"]

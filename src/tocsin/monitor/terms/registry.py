@@ -32,7 +32,7 @@ from tocsin.model.expression import Constant
 from tocsin.model.readings import reading_of
 from tocsin.model.subscription import Notice
 from tocsin.model.texts import Text
-from tocsin.monitor.memory import layouts
+from tocsin.monitor.terms.memory import layouts
 
 KINDS: Final = {
     COUNT: layouts.COUNT,
@@ -58,7 +58,7 @@ class TermRow(NamedTuple):
     node: OverTime
     kind: int
     span: int  # microseconds; 0 without a span
-    column: int  # of its attribute among `Vocabulary.columns`; -1 without one
+    column: int  # of its attribute among `TermRegistry.columns`; -1 without one
     condition: int  # among those of its level
     key: int
     level: int  # from 1 on
@@ -90,7 +90,7 @@ class TermsOf(NamedTuple):
     terms: NDArray[np.int32]  # (N,)
 
 
-class Vocabulary:
+class TermRegistry:
     """All terms by number. Terms are added, never removed."""
 
     def __init__(self, key: tuple[str, ...], texts: Mapping[str, Text]) -> None:
@@ -166,9 +166,9 @@ class Vocabulary:
         return TermsOf(np.concatenate([[0], np.cumsum(counts)]), np.array(own, np.int32)[order])
 
 
-def vocabulary_of(wanted: Wanted, texts: Mapping[str, Text]) -> Vocabulary:
+def vocabulary_of(wanted: Wanted, texts: Mapping[str, Text]) -> TermRegistry:
     """The terms and keys of subscriptions, of a monitor whose own key is not known."""
-    made = Vocabulary((), texts)
+    made = TermRegistry((), texts)
     for text in wanted.keys:
         made.key_number(tuple(json.loads(text)))
     for name in wanted.over_time[:]:

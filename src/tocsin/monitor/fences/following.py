@@ -16,9 +16,9 @@ from tocsin.engine.seen import Seen
 from tocsin.errors import RecordError
 from tocsin.model.fence import Followed, problem_of
 from tocsin.model.subscription import Notice, Reject, SubscriptionId
-from tocsin.monitor.accuracies import radius_of
-from tocsin.monitor.notes import pathless
-from tocsin.monitor.trails import Trail
+from tocsin.monitor.fences.accuracies import radius_of
+from tocsin.monitor.fences.notes import pathless
+from tocsin.monitor.fences.trails import Trail
 from tocsin.monitor.witness import Held, Witness
 from tocsin.records import ObjectChunk
 from tocsin.records.events import Events

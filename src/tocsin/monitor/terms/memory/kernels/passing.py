@@ -11,18 +11,18 @@ from tocsin.jit.decorators import inlined, inner, kernel
 from tocsin.jit.views import viewed
 from tocsin.kernels import codes
 from tocsin.kernels.numbers import key_of_number
-from tocsin.monitor.memory.kernels.entries import larger, put, slide, width_of
-from tocsin.monitor.memory.kernels.finding import find, free, new_cell, tell, tell_no_more, unlink
-from tocsin.monitor.memory.kernels.heaps import next_due, take_first, wait_until
-from tocsin.monitor.memory.kernels.queueing import leave_queue, queue
-from tocsin.monitor.memory.kernels.values import due_of, has_moved, next_meeting, place_among, value_of
-from tocsin.monitor.memory.layouts import (
+from tocsin.monitor.terms.memory.kernels.entries import larger, put, slide, width_of
+from tocsin.monitor.terms.memory.kernels.finding import activate, deactivate, find, free, new_cell, unlink
+from tocsin.monitor.terms.memory.kernels.heaps import next_due, take_first, wait_until
+from tocsin.monitor.terms.memory.kernels.queueing import leave_queue, queue
+from tocsin.monitor.terms.memory.kernels.values import due_of, has_moved, next_meeting, place_among, value_of
+from tocsin.monitor.terms.memory.layouts import (
     ABOVE,
     ABSENT,
     CELLS,
-    COLD,
     DONE,
     ENDLESS,
+    INACTIVE,
     LIVING,
     MORE_CELLS,
     MORE_OUTPUT,
@@ -122,7 +122,7 @@ def _pass_one(terms: Terms, memory: Memory, out: Output, object: int, instant: i
         if due_of(terms, memory, cell) <= instant:
             moved |= _change(terms, memory, cell, instant)
         if memory.counts[cell] == 0:
-            tell_no_more(memory, cell)
+            deactivate(memory, cell)
             free(memory, cell)
         else:
             wait_until(memory, cell, due_of(terms, memory, cell))
@@ -189,8 +189,8 @@ def _take(terms: Terms, memory: Memory, visits: Visits, out: Output, visit: int)
             slide(terms, memory, cell, instant)
             put(terms, memory, cell, instant, visits.hit_payloads[hit])
             wait_until(memory, cell, due_of(terms, memory, cell))
-            if terms.emits[term] != NEVER and _is_told(terms, memory, cell, instant):
-                tell(memory, cell)
+            if terms.emits[term] != NEVER and _is_active(terms, memory, cell, instant):
+                activate(memory, cell)
     row = _new_row(memory, out, object, instant, visit)
     _emit(terms, memory, out, row, object, instant)
     for hit in range(first, stop):
@@ -199,7 +199,7 @@ def _take(terms: Terms, memory: Memory, visits: Visits, out: Output, visit: int)
             cell = _found(terms, memory, object, term)
             _note(terms, memory, visits, cell, hit, instant)
             wait_until(memory, cell, due_of(terms, memory, cell))
-            tell(memory, cell)
+            activate(memory, cell)
     queue(memory, object)
 
 
@@ -211,7 +211,7 @@ def _found(terms: Terms, memory: Memory, object: int, term: int) -> int:
 
 
 @inlined
-def _is_told(terms: Terms, memory: Memory, cell: int, instant: int) -> bool:
+def _is_active(terms: Terms, memory: Memory, cell: int, instant: int) -> bool:
     """Whether the value of a cell can make anything TRUE."""
     term = np.int64(memory.terms[cell])
     if terms.emits[term] != ABOVE:
@@ -223,13 +223,13 @@ def _is_told(terms: Terms, memory: Memory, cell: int, instant: int) -> bool:
 @inner
 def _let_all_stand(terms: Terms, memory: Memory, object: int) -> None:
     """Make the values of the latest event those of an earlier one, as another event comes."""
-    words, cell = memory.words, np.int64(memory.first_told[object])
+    words, cell = memory.words, np.int64(memory.first_active[object])
     while cell != NOBODY:
         if terms.kinds[memory.terms[cell]] == PREVIOUS:
             start = memory.starts[cell]
             if words[start + 2] != ABSENT:
                 words[start], words[start + 1], words[start + 2] = words[start + 2], words[start + 3], ABSENT
-        cell = np.int64(memory.told[cell])
+        cell = np.int64(memory.active[cell])
 
 
 @inner
@@ -259,7 +259,7 @@ def _has_room(memory: Memory, out: Output, object: int, more: int) -> bool:
     rows = out.used[0]
     if rows >= len(out.objects):
         return False
-    return out.starts[rows] + np.int64(memory.told_count[object]) + more <= len(out.terms)
+    return out.starts[rows] + np.int64(memory.active_count[object]) + more <= len(out.terms)
 
 
 @inlined
@@ -275,9 +275,9 @@ def _new_row(memory: Memory, out: Output, object: int, instant: int, visit: int)
 def _emit(terms: Terms, memory: Memory, out: Output, row: int, object: int, instant: int) -> None:
     """Add the values of an object's terms to a row. Counts that are too low to be told are told no more."""
     at = out.starts[row]
-    cell, before = np.int64(memory.first_told[object]), np.int64(NOBODY)
+    cell, before = np.int64(memory.first_active[object]), np.int64(NOBODY)
     while cell != NOBODY:
-        after, term = np.int64(memory.told[cell]), np.int64(memory.terms[cell])
+        after, term = np.int64(memory.active[cell]), np.int64(memory.terms[cell])
         if terms.kinds[term] < PREVIOUS:
             slide(terms, memory, cell, instant)
         kind, payload = value_of(terms, memory, cell, instant)
@@ -298,11 +298,11 @@ def forget(memory: Memory, object: int) -> None:
     view = viewed(memory)
     while view.root[object] != NOBODY:
         cell = take_first(view, object)
-        if view.told[cell] == COLD:
+        if view.active[cell] == INACTIVE:
             free(view, cell)
-    cell = np.int64(view.first_told[object])
+    cell = np.int64(view.first_active[object])
     while cell != NOBODY:
-        after = np.int64(view.told[cell])
+        after = np.int64(view.active[cell])
         free(view, cell)
         cell = after
-    view.first_told[object], view.told_count[object], view.queued[object] = NOBODY, 0, ENDLESS
+    view.first_active[object], view.active_count[object], view.queued[object] = NOBODY, 0, ENDLESS

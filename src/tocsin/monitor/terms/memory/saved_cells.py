@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tocsin.columns.arrays import gathered, starts_of
 from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
-from tocsin.monitor.memory.layouts import ABSENT, DISTINCT, ENDLESS, PREVIOUS, SINCE, WIDTHS, Cells
+from tocsin.monitor.terms.memory.layouts import ABSENT, DISTINCT, ENDLESS, PREVIOUS, SINCE, WIDTHS, Cells
 
 FARTHEST: Final = 2**60
 """Instants are nearer, so that spans can be added to them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.jit.decorators import inlined, inner
-from tocsin.monitor.memory.layouts import ENDLESS, NOBODY, Memory
+from tocsin.monitor.terms.memory.layouts import ENDLESS, NOBODY, Memory
 
 
 @inlined

@@ -6,8 +6,8 @@ import numpy as np
 
 from tocsin.jit.decorators import inlined, inner
 from tocsin.kernels.numbers import scattered
-from tocsin.monitor.memory.kernels.entries import width_of
-from tocsin.monitor.memory.layouts import CELLS, COLD, ENDLESS, FREE, LIVING, NOBODY, WORDS, Memory, Terms
+from tocsin.monitor.terms.memory.kernels.entries import width_of
+from tocsin.monitor.terms.memory.layouts import CELLS, ENDLESS, FREE, INACTIVE, LIVING, NOBODY, WORDS, Memory, Terms
 
 
 @inlined
@@ -69,7 +69,7 @@ def new_cell(terms: Terms, memory: Memory, object: int, term: int) -> int:
     memory.terms[cell], memory.objects[cell] = np.int32(term), np.int32(object)
     memory.starts[cell], memory.heads[cell] = memory.ends[WORDS], 0
     memory.counts[cell], memory.capacities[cell] = 0, 1
-    memory.told[cell], memory.due[cell] = COLD, ENDLESS
+    memory.active[cell], memory.due[cell] = INACTIVE, ENDLESS
     memory.child[cell], memory.after[cell], memory.before[cell] = NOBODY, NOBODY, NOBODY
     memory.ends[WORDS] += width_of(terms.kinds[term])
     enter(memory, cell)
@@ -87,24 +87,24 @@ def free(memory: Memory, cell: int) -> None:
 
 
 @inlined
-def tell(memory: Memory, cell: int) -> None:
+def activate(memory: Memory, cell: int) -> None:
     """Have the value of a cell told from now on."""
-    if memory.told[cell] == COLD:
+    if memory.active[cell] == INACTIVE:
         object = np.int64(memory.objects[cell])
-        memory.told[cell] = memory.first_told[object]
-        memory.first_told[object] = np.int32(cell)
-        memory.told_count[object] += 1
+        memory.active[cell] = memory.first_active[object]
+        memory.first_active[object] = np.int32(cell)
+        memory.active_count[object] += 1
 
 
 @inner
-def tell_no_more(memory: Memory, cell: int) -> None:
+def deactivate(memory: Memory, cell: int) -> None:
     """Remove a cell from those of its object that are told, if it is one."""
-    if memory.told[cell] == COLD:
+    if memory.active[cell] == INACTIVE:
         return
     object = np.int64(memory.objects[cell])
-    one, before = np.int64(memory.first_told[object]), np.int64(NOBODY)
+    one, before = np.int64(memory.first_active[object]), np.int64(NOBODY)
     while one != cell:
-        before, one = one, np.int64(memory.told[one])
+        before, one = one, np.int64(memory.active[one])
     unlink(memory, object, before, cell)
 
 
@@ -112,8 +112,8 @@ def tell_no_more(memory: Memory, cell: int) -> None:
 def unlink(memory: Memory, object: int, before: int, cell: int) -> None:
     """Remove a cell from those that are told; `before` is the one before it there, NOBODY for the first."""
     if before == NOBODY:
-        memory.first_told[object] = memory.told[cell]
+        memory.first_active[object] = memory.active[cell]
     else:
-        memory.told[before] = memory.told[cell]
-    memory.told[cell] = COLD
-    memory.told_count[object] -= 1
+        memory.active[before] = memory.active[cell]
+    memory.active[cell] = INACTIVE
+    memory.active_count[object] -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tocsin.jit.decorators import inlined, inner
-from tocsin.monitor.memory.layouts import (
+from tocsin.monitor.terms.memory.layouts import (
     COUNT,
     DISTINCT,
     GREATEST,

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from tocsin.jit.decorators import kernel
 from tocsin.jit.views import viewed
-from tocsin.monitor.memory.kernels.entries import place_of, width_of
-from tocsin.monitor.memory.kernels.finding import enter, tell
-from tocsin.monitor.memory.kernels.heaps import wait_until
-from tocsin.monitor.memory.kernels.values import due_of, next_meeting
-from tocsin.monitor.memory.layouts import (
+from tocsin.monitor.terms.memory.kernels.entries import place_of, width_of
+from tocsin.monitor.terms.memory.kernels.finding import activate, enter
+from tocsin.monitor.terms.memory.kernels.heaps import wait_until
+from tocsin.monitor.terms.memory.kernels.values import due_of, next_meeting
+from tocsin.monitor.terms.memory.layouts import (
     CELLS,
-    COLD,
     ENDLESS,
+    INACTIVE,
     LIVING,
     NEVER,
     NOBODY,
@@ -60,7 +60,7 @@ def put_in(terms: Terms, memory: Memory, cells: Cells) -> None:
         view.terms[cell], view.objects[cell] = source.terms[cell], source.owners[cell]
         view.starts[cell], view.heads[cell] = end, 0
         view.counts[cell], view.capacities[cell] = source.counts[cell], source.counts[cell]
-        view.told[cell], view.due[cell] = COLD, ENDLESS
+        view.active[cell], view.due[cell] = INACTIVE, ENDLESS
         view.child[cell], view.after[cell], view.before[cell] = NOBODY, NOBODY, NOBODY
         end += width_of(terms_view.kinds[view.terms[cell]]) * np.int64(source.counts[cell])
         enter(view, cell)
@@ -81,7 +81,7 @@ def attend(terms: Terms, memory: Memory, instants: NDArray[np.int64], can_wait: 
         term, object = np.int64(view.terms[cell]), np.int64(view.objects[cell])
         kind = terms_view.kinds[term]
         if kind >= PREVIOUS or terms_view.emits[term] != NEVER:
-            tell(view, cell)
+            activate(view, cell)
         if kind == SINCE:
             due = view.starts[cell] + 1
             if not can_wait[object]:

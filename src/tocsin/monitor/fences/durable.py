@@ -11,10 +11,10 @@ from typing import Any
 from tocsin.engine.durable.engine import DurableEngine
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.model.fence import ObjectKey, Visits
-from tocsin.monitor.fences import Fences
-from tocsin.monitor.files import state_of, visits_of
-from tocsin.monitor.following import Matching
-from tocsin.monitor.tracking import Tracking
+from tocsin.monitor.fences.fences import Fences
+from tocsin.monitor.fences.files import state_of, visits_of
+from tocsin.monitor.fences.following import Matching
+from tocsin.monitor.fences.tracking import Tracking
 from tocsin.store import Committer, Database, Writer, check_sync, refuse_others, require_no_window
 
 

@@ -12,7 +12,7 @@ from tocsin.columns.events.batch import EventBatch
 from tocsin.columns.payloads import numbers_of
 from tocsin.kernels import codes
 from tocsin.model.values import UNTYPED, Instant, Value
-from tocsin.monitor.memory.layouts import DISTINCT, PREVIOUS
+from tocsin.monitor.terms.memory.layouts import DISTINCT, PREVIOUS
 
 
 class Codes:

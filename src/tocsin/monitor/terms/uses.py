@@ -17,8 +17,8 @@ from tocsin.kernels import codes
 from tocsin.language import to_text
 from tocsin.language.operators.over_time import SINCE, over_time_of
 from tocsin.model.readings import reading_of
-from tocsin.monitor.memory import layouts
-from tocsin.monitor.vocabulary import TermRow, Vocabulary
+from tocsin.monitor.terms.memory import layouts
+from tocsin.monitor.terms.registry import TermRegistry, TermRow
 from tocsin.segment import Snapshots
 
 _ENDLESS: Final = 1 << 40
@@ -61,10 +61,10 @@ def _steps_of(compiled: CompiledExpressions, leaf: int) -> list[int]:
     return [step for payload in own for step in (payload, payload + 1)]
 
 
-class Asking:
+class TermUses:
     """The values over time that a set of conditions asks for, as terms. They are added, never removed."""
 
-    def __init__(self, vocabulary: Vocabulary, *, is_of_subscriptions: bool) -> None:
+    def __init__(self, vocabulary: TermRegistry, *, is_of_subscriptions: bool) -> None:
         self._vocabulary, self._is_of_subscriptions = vocabulary, is_of_subscriptions
         self._seen: dict[int, Mapping[str, Compared]] = {}  # what was taken over, by identity
         self._snapshots: Snapshots | None = None
@@ -125,7 +125,7 @@ def _compared(source: object) -> Mapping[str, Compared]:
     return compared_in(source.compiled())  # type: ignore[attr-defined]
 
 
-def terms_table(rows: Sequence[TermRow], asking: Iterable[Asking], level: int | None) -> layouts.Terms:
+def terms_table(rows: Sequence[TermRow], asking: Iterable[TermUses], level: int | None) -> layouts.Terms:
     """The terms as kernels read them, for a memory of what some conditions ask for.
 
     Without a `level` the values are those of whole subscriptions, which time may change between two events. Otherwise

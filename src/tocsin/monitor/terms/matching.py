@@ -26,14 +26,14 @@ from tocsin.kernels import codes
 from tocsin.language.operators.over_time import OverTime
 from tocsin.model.subscription import SubscriptionId
 from tocsin.model.values import Value
-from tocsin.monitor.coding import Codes, Columns, columns_of
 from tocsin.monitor.latest import LatestEvents
-from tocsin.monitor.memory import Rows, TermMemory
-from tocsin.monitor.memory.layouts import DISTINCT, NOBODY, Visits
 from tocsin.monitor.objects import Objects
-from tocsin.monitor.steps import ZERO, Asking, terms_table
+from tocsin.monitor.terms.columns import Codes, Columns, columns_of
+from tocsin.monitor.terms.memory import Rows, TermMemory
+from tocsin.monitor.terms.memory.layouts import DISTINCT, NOBODY, Visits
+from tocsin.monitor.terms.registry import TermRegistry, TermsOf
+from tocsin.monitor.terms.uses import ZERO, TermUses, terms_table
 from tocsin.monitor.visiting import Visiting
-from tocsin.monitor.vocabulary import TermsOf, Vocabulary
 from tocsin.monitor.witness import Held, Witness
 from tocsin.segment import Snapshots
 
@@ -93,17 +93,17 @@ class Hits(NamedTuple):
     conditions: NDArray[np.int64]  # (N,)
 
 
-class Recalling:
+class TermMatcher:
     """The terms of all subscriptions of an engine, and what was seen of them. Not thread-safe."""
 
     def __init__(self, view: View, key: tuple[str, ...], objects: Objects) -> None:
         self._view, self._objects = view, objects
-        self.vocabulary = Vocabulary(key, view.texts)
+        self.vocabulary = TermRegistry(key, view.texts)
         self.memory = TermMemory()
         self.codes = Codes()
         self.latest = LatestEvents()
-        self._asking = Asking(self.vocabulary, is_of_subscriptions=True)
-        self._inner: list[Asking] = []  # of the conditions of each level
+        self._asking = TermUses(self.vocabulary, is_of_subscriptions=True)
+        self._inner: list[TermUses] = []  # of the conditions of each level
         self._inner_memories: list[TermMemory] = []  # of the terms of each level that other conditions compare
         self._terms: list[tuple[TermsOf, TermsOf]] = []  # by level: of subscriptions, and of other conditions
         self._parts = np.empty((0, 3), np.int64)  # by term, its key, column and kind
@@ -122,7 +122,7 @@ class Recalling:
         is_new = self._asking.refresh(snapshots)
         for level, one in enumerate(self.vocabulary.levels):
             if level == len(self._inner):
-                self._inner.append(Asking(self.vocabulary, is_of_subscriptions=False))
+                self._inner.append(TermUses(self.vocabulary, is_of_subscriptions=False))
                 self._inner_memories.append(TermMemory())
             with one.engine.view.reading() as conditions:
                 is_new |= self._inner[level].refresh(conditions)
@@ -309,7 +309,7 @@ def _merged(tops: Sequence[Visits], visiting: Visiting, first: int) -> Visits:
 
 
 def added(
-    batch: EventBatch, wanted: Wanted, asking: Asking, keys: NDArray[np.int64], values: Values, known: Codes
+    batch: EventBatch, wanted: Wanted, asking: TermUses, keys: NDArray[np.int64], values: Values, known: Codes
 ) -> EventBatch:
     """A batch with the values of terms as far as conditions ask for them, and with zeros where nothing was counted.
 
@@ -337,7 +337,7 @@ def added(
     return with_entries(changed, wanted, "over time", names, entries)
 
 
-def _zeros(asking: Asking, keys: NDArray[np.int64], given: Entries) -> Entries:
+def _zeros(asking: TermUses, keys: NDArray[np.int64], given: Entries) -> Entries:
     """A zero for each count that is asked for, and that a row of its key does not have."""
     places, of_keys = asking.zeros.T
     missing = keys[:, None] == of_keys

@@ -31,7 +31,7 @@ ALWAYS: Final = 1  # if it has one
 ABOVE: Final = 2  # if it is at least the least number that it is compared with
 
 NOBODY: Final = -1
-COLD: Final = -2
+INACTIVE: Final = -2
 """In place of the next told cell: the cell is not among those that are told."""
 ABSENT: Final = 255
 """The type of no value."""
@@ -83,15 +83,17 @@ class Memory(NamedTuple):
     heads: Annotated[NDArray[np.int32], "cells"]  # the oldest entry
     counts: Annotated[NDArray[np.int32], "cells"]
     capacities: Annotated[NDArray[np.int32], "cells"]
-    told: Annotated[NDArray[np.int32], "cells"]  # the next cell of the object that is told; COLD if this one is not
+    active: Annotated[
+        NDArray[np.int32], "cells"
+    ]  # the next cell of the object that is told; INACTIVE if this one is not
     due: Annotated[NDArray[np.int64], "cells"]  # no later than time may change what matters; ENDLESS outside the heap
     child: Annotated[NDArray[np.int32], "cells"]  # the first cell below in the heap; of a free cell, the next free one
     after: Annotated[NDArray[np.int32], "cells"]  # the next one beside it
     before: Annotated[NDArray[np.int32], "cells"]  # the one beside it, or for the first the one above
     slots: Annotated[NDArray[np.int32], "slots", NOBODY]  # the table of hashes: cells
     words: Annotated[NDArray[np.int64], "words"]
-    first_told: Annotated[NDArray[np.int32], "objects", NOBODY]
-    told_count: Annotated[NDArray[np.int32], "objects"]
+    first_active: Annotated[NDArray[np.int32], "objects", NOBODY]
+    active_count: Annotated[NDArray[np.int32], "objects"]
     root: Annotated[NDArray[np.int32], "objects", NOBODY]  # of the object's heap
     latest: Annotated[NDArray[np.int64], "objects", NOBODY]  # the number of its latest event
     queued: Annotated[NDArray[np.int64], "objects", ENDLESS]  # its valid entry in the queue

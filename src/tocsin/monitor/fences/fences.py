@@ -25,14 +25,14 @@ from tocsin.model.fence import (
 )
 from tocsin.model.shapes import shapely
 from tocsin.model.subscription import Row, one_event, shown
-from tocsin.monitor.accuracies import radius_of
-from tocsin.monitor.ahead import MatchedAhead
-from tocsin.monitor.fenced_objects import FencedObjects
-from tocsin.monitor.files import read_fences
-from tocsin.monitor.following import Matching, columns_read, match_one, matches_of
-from tocsin.monitor.notes import FenceNotes, TimeReader
-from tocsin.monitor.tables import FurtherColumns, table_of
-from tocsin.monitor.tracking import Tracking
+from tocsin.monitor.fences.accuracies import radius_of
+from tocsin.monitor.fences.ahead import MatchedAhead
+from tocsin.monitor.fences.fenced_objects import FencedObjects
+from tocsin.monitor.fences.files import read_fences
+from tocsin.monitor.fences.following import Matching, columns_read, match_one, matches_of
+from tocsin.monitor.fences.notes import FenceNotes, TimeReader
+from tocsin.monitor.fences.tables import FurtherColumns, table_of
+from tocsin.monitor.fences.tracking import Tracking
 from tocsin.records.chunks import pieces, rows_to
 from tocsin.records.csv_files import ColumnType
 from tocsin.records.events import Events, read_events

@@ -6,10 +6,10 @@ import numpy as np
 
 from tocsin.jit.decorators import inner, kernel
 from tocsin.jit.views import viewed
-from tocsin.monitor.memory.kernels.entries import width_of
-from tocsin.monitor.memory.kernels.finding import enter
-from tocsin.monitor.memory.kernels.heaps import next_due
-from tocsin.monitor.memory.layouts import CELLS, ENDLESS, WAITING, WORDS, Memory, Terms
+from tocsin.monitor.terms.memory.kernels.entries import width_of
+from tocsin.monitor.terms.memory.kernels.finding import enter
+from tocsin.monitor.terms.memory.kernels.heaps import next_due
+from tocsin.monitor.terms.memory.layouts import CELLS, ENDLESS, WAITING, WORDS, Memory, Terms
 
 
 @inner

@@ -9,7 +9,7 @@ import numpy as np
 from tocsin.jit.decorators import inlined, inner
 from tocsin.jit.intrinsics import bits_of_float
 from tocsin.kernels.numbers import number_of_key
-from tocsin.monitor.memory.layouts import LIMBS, Memory
+from tocsin.monitor.terms.memory.layouts import LIMBS, Memory
 
 _LIMB = 32
 _LOW = np.int64(0xFFFFFFFF)

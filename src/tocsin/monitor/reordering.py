@@ -12,7 +12,7 @@ from tocsin.monitor.objects import LONG_AGO, Objects
 from tocsin.monitor.visiting import Reading
 
 
-class HeldVisit(NamedTuple):
+class BufferedVisit(NamedTuple):
     """An event of one object. `arrival` is the number of the event."""
 
     instant: int
@@ -22,7 +22,7 @@ class HeldVisit(NamedTuple):
     how: Reading
 
 
-class Holding:
+class ReorderBuffer:
     """The clock that all objects share, and the visits that wait for it. Instants are in microseconds.
 
     No visit older than the *frontier* of its object can still come. It is `lateness` before the shared clock or, for an
@@ -32,7 +32,7 @@ class Holding:
     def __init__(self, lateness: int, most_ahead: int, objects: Objects) -> None:
         self.clock: int | None = None
         self._lateness, self._most_ahead, self._objects = lateness, most_ahead, objects
-        self._held: list[HeldVisit] = []
+        self._held: list[BufferedVisit] = []
 
     def __len__(self) -> int:
         return len(self._held)
@@ -50,14 +50,14 @@ class Holding:
         """Whether a visit is older than the frontier of its object."""
         return instant < self.frontier_of(object)
 
-    def hold(self, visit: HeldVisit) -> None:
+    def hold(self, visit: BufferedVisit) -> None:
         """Keep a visit that is not late."""
         heapq.heappush(self._held, visit)
         latest = self._objects.latest
         latest[visit.object] = max(latest[visit.object], visit.instant)
 
     @property
-    def held(self) -> list[HeldVisit]:
+    def held(self) -> list[BufferedVisit]:
         """The visits that wait."""
         return list(self._held)
 
@@ -66,7 +66,7 @@ class Holding:
         latest = self._objects.latest[:objects]
         return np.asarray(np.maximum(latest, self._clock_or_less()) - self._lateness)
 
-    def restore(self, clock: int | None, held: list[HeldVisit]) -> None:
+    def restore(self, clock: int | None, held: list[BufferedVisit]) -> None:
         """Replace the clock and the visits."""
         self.clock, self._held = clock, held
         heapq.heapify(self._held)
@@ -82,14 +82,14 @@ class Holding:
         """Move the clock to an instant, however far it is."""
         self.clock = max(self._clock_or_less(), instant)
 
-    def ready(self) -> list[HeldVisit]:
+    def ready(self) -> list[BufferedVisit]:
         """Take out the visits up to the frontier, in order."""
-        frontier, found = self.frontier, list[HeldVisit]()
+        frontier, found = self.frontier, list[BufferedVisit]()
         while self._held and frontier is not None and self._held[0].instant <= frontier:
             found.append(heapq.heappop(self._held))
         return found
 
-    def ready_of(self, object: int) -> tuple[int, list[HeldVisit]]:
+    def ready_of(self, object: int) -> tuple[int, list[BufferedVisit]]:
         """The frontier of an object that is far ahead, and the visits up to there, which are taken out."""
         frontier = self.frontier_of(object)
         found = [one for one in self._held if one.object == object and one.instant <= frontier]
