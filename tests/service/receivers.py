@@ -22,6 +22,7 @@ class Posted(NamedTuple):
 
     headers: Mapping[str, str]
     body: bytes
+    path: str = ""
 
     @property
     def document(self) -> Any:
@@ -73,7 +74,7 @@ class Receiver:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                posted = Posted({name.lower(): value for name, value in self.headers.items()}, body)
+                posted = Posted({name.lower(): value for name, value in self.headers.items()}, body, self.path)
                 with receiver._counting:
                     receiver.got.append(posted)
                     receiver.together += 1

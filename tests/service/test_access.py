@@ -26,6 +26,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/check"): {"where": "n = 1"},
     ("POST", "/v1/explain"): {"where": "n = 1", "event": {"n": 1}},
     ("POST", "/v1/dry-run"): {"where": "n >= 0"},
+    ("POST", "/v1/destinations/{id}/preview"): {},
     ("POST", "/v1/destinations/{id}/replay"): {"from": 1},
     ("POST", "/v1/destinations/{id}/rotate-secret"): {},
     ("POST", "/v1/destinations/{id}/test"): {},

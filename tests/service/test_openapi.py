@@ -71,7 +71,9 @@ def test_every_schema_of_a_document_has_an_example() -> None:
 def _bodies() -> Iterator[tuple[Call, str]]:
     for call in CALLS:
         for kind in operation(call).get("requestBody", {}).get("content", {}):
-            is_elsewhere = call.path.endswith(("rotate-secret", "/test", "/session"))  # the next test has these
+            is_elsewhere = call.path.endswith(
+                ("rotate-secret", "/test", "/preview", "/session")
+            )  # the next test has these
             if kind != "application/vnd.apache.arrow.stream" and not is_elsewhere:
                 yield call, kind
 
@@ -101,7 +103,8 @@ def test_examples_of_webhooks_and_sessions_are_accepted(server: Served) -> None:
         hook(server, one.url)
         rotated = server.client.post("/v1/destinations/w/rotate-secret", json=EXAMPLES["Rotation"])
         tested = server.client.post("/v1/destinations/w/test", json=EXAMPLES["Test"])
-    for answer, name in ((rotated, "Rotated"), (tested, "Attempt")):
+        previewed = server.client.post("/v1/destinations/w/preview", json=EXAMPLES["Preview"])
+    for answer, name in ((rotated, "Rotated"), (tested, "Attempt"), (previewed, "Previewed")):
         assert answer.status_code == 200 and list(validator(name).iter_errors(answer.json())) == []
     login = server.client.post("/v1/session", json=EXAMPLES["Login"])  # no token is needed here
     assert login.status_code == 200 and list(validator("Session").iter_errors(login.json())) == []

@@ -69,7 +69,7 @@ DOCUMENTS: Final = {
     ),
     "Destination": Sent(
         "PUT", "/v1/destinations/{id}", "json", {"kind": "webhook", "url": "https://example.org/"},
-        ("failures_to", "allow_private"),
+        ("failures_to", "allow_private", "template"),
     ),
     "Fence": Sent("PUT", "/v1/fences/{name}", "json", {"key": "k", "time": "t"}, ("where",)),
     "Window": Sent("PUT", "/v1/windows/{name}", "json", {"size": 9, "bounds": [0, 0, 9, 9]}, ("text", "bounds")),
@@ -77,6 +77,9 @@ DOCUMENTS: Final = {
         "POST", "/v1/windows/{name}/messages", "json", {"words": ["a"], "location": [1, 1]}, ("key", "time")
     ),
     "Acknowledgement": Sent("POST", "/v1/destinations/{id}/ack", "json", {"sequence": 0}),
+    "Preview": Sent(
+        "POST", "/v1/destinations/{id}/preview", "json", {"template": {"body": "a"}}, ("template",)
+    ),
     "Replay": Sent("POST", "/v1/destinations/{id}/replay", "json", {"from": 1}),
     "Rotation": Sent("POST", "/v1/destinations/{id}/rotate-secret", "json", {}),
     "Condition": Sent("POST", "/v1/check", "json", {"where": "a = 1"}, ("language",)),
@@ -114,7 +117,7 @@ def tried(name: str) -> Iterator[dict[str, Any]]:
 
 def path_of(sent: Sent) -> str:
     """The path of the call, with names of what there is, or is not."""
-    id = {"DELETE": "x", "PUT": "x", "POST": "hook" if "rotate" in sent.path else "d"}[sent.method]
+    id = {"DELETE": "x", "PUT": "x", "POST": "hook" if sent.path.endswith(("secret", "preview")) else "d"}[sent.method]
     window = "x" if sent.method == "PUT" and sent.path.endswith("{name}") else "w"
     return sent.path.format(id=id, name=window)
 

@@ -212,5 +212,15 @@ def test(name: str, event: Mapping[str, Any] | None) -> Ask[dict[str, Any]]:
     return Ask("POST", f"{_of(name)}/test", answer_document, **json_body(record), may_repeat=False)
 
 
+def preview(name: str, template: Mapping[str, Any] | None, limit: int | None) -> Ask[list[dict[str, Any]]]:
+    record = {word: value for word, value in (("template", template), ("limit", limit)) if value is not None}
+
+    def read(status: int, body: bytes) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(body)["previews"]
+        return found
+
+    return Ask("POST", f"{_of(name)}/preview", read, **json_body(record))
+
+
 def retry(name: str, sequence: int) -> Ask[None]:
     return Ask("POST", f"{_of(name)}/dead-letters/{sequence}/retry", no_answer, may_repeat=False)

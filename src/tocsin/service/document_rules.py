@@ -53,6 +53,7 @@ MEMBERS: Final[Mapping[str, Mapping[str, Schema]]] = {
         "alpha": {"minimum": 0, "exclusiveMaximum": 1},
     },
     "Message": {"location": _PLACE},
+    "Preview": {},
     "Replay": {"from": {"minimum": 1, "maximum": _MOST_NUMBER}},
     "Rotation": {"keep_s": {"minimum": 0, "maximum": 30 * _DAY_S}},
     "Subscription": {**_ROUTE, "weights": {"additionalProperties": {"type": "number", "minimum": 0}}},

@@ -39,6 +39,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "Interest": _INTEREST,
     "Login": {"token": f"tocsin_{'3f9a61c02b7d'}_{'0' * 64}"},
     "Message": {"words": ["fresh", "seafood"], "location": [2.29, 48.86], "key": "offer-17", "time": 17},
+    "Preview": {"template": {"body": "{{ event.model }} for {{ event.price }}"}},
     "Replay": {"from": 1},
     "Rotation": {"keep_s": 3600},
     "Subscription": _SUBSCRIPTION,
@@ -76,6 +77,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "Deliveries": {"epoch": "4c1d0e5b7a9f4a3c.1", "earliest": 1, "newest": 1, "acknowledged": 0,
                    "deliveries": [_DELIVERY]},
     "Delivery": _DELIVERY,
+    "Previewed": {"previews": [{"key": _KEY, "type": "delivery", "parts": {"body": "iphone5s for 550"}}]},
     "Diagnosis": {
         "id": "s1", "sequence": 4, "state": "paused",
         "changed": {"time": _TIME, "method": "PATCH", "token": "support"}, "since": _TIME, "matches": 17,

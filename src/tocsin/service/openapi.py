@@ -36,7 +36,7 @@ TAGS: Final = {
     "matching": ("Questions that store nothing", r"/v1/(match|check|explain|dry-run)"),
     "webhooks": (
         "Destinations to which the service sends",
-        r"/v1/destinations/{id}/(enable|rotate-secret|replay|dead-letters|attempts|test)",
+        r"/v1/destinations/{id}/(enable|rotate-secret|replay|dead-letters|attempts|test|preview)",
     ),
     "deliveries": ("What destinations got", r"/v1/(destinations/{id}/(deliveries|ack|stream)|stream)"),
     "destinations": ("Where matches are delivered", r"/v1/destinations"),
@@ -63,7 +63,7 @@ def document(calls: Sequence[Call]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for call in calls:
         paths.setdefault(call.path, {})[call.method.lower()] = _operation(call)
-    schemas = {**SCHEMAS, "Destination": documents.destination(), "Rotation": documents.rotation()}
+    schemas = {**SCHEMAS, **documents.schemas()}
     return {
         "openapi": "3.1.0",
         "info": {

@@ -68,6 +68,23 @@ SCHEMAS: Final[dict[str, Any]] = {
         },
         "additionalProperties": False,
     },
+    "Previewed": _object(
+        {
+            "previews": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "key": _TEXT,
+                        "type": {"enum": ["delivery", "digest"]},
+                        "parts": {"type": "object", "description": "The parts of the template as they would be sent"},
+                        "error": {**_TEXT, "description": "Why the plain document would be sent instead"},
+                    },
+                    "required": ["key", "type"],
+                },
+            }
+        }
+    ),
     "Posted": _object(
         {"type": {"enum": ["delivery", "test"]}, "timestamp": _TIME,
          "data": _reference("Delivery")}

@@ -206,6 +206,32 @@ class AsyncReceiver(AsyncSender):
         """
         return await self._ask(delivery_calls.test(name, event))
 
+    async def preview(
+        self, name: str, template: Mapping[str, Any] | None = None, *, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """What a template makes of the last deliveries of a destination, or of a sample. Nothing is sent.
+
+        Parameters
+        ----------
+        name : str
+            The destination.
+        template : mapping, optional
+            The template; by default that of the destination.
+        limit : int, optional
+            How many deliveries, from 1 to 10; by default 3.
+
+        Returns
+        -------
+        list of dict
+            Each with `key`, `type`, and the `parts` as they would be sent, or an `error`.
+
+        Raises
+        ------
+        ServiceError
+            The template cannot be parsed: the answer has the part and the line. Or there is none.
+        """
+        return await self._ask(delivery_calls.preview(name, template, limit))
+
     def deliveries(
         self,
         name: str,

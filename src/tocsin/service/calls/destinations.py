@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.responses import Response
 
+from tocsin.errors import MissingExtra
 from tocsin.service.api import IF_MATCH, LIMIT, Call, Exchange, Option, answered, empty, named_page
 from tocsin.service.calls.subscriptions import merged
 from tocsin.service.changes import Guard, PutDestination, RemoveDestination
@@ -14,6 +16,8 @@ from tocsin.service.deliver.documents import SHOWN
 from tocsin.service.deliver.kinds import checked_document
 from tocsin.service.deliver.protocols import Sending
 from tocsin.service.deliver.registry import state_of
+from tocsin.service.deliver.templates.renderer import TemplateError
+from tocsin.service.deliver.templates.shape import TEMPLATE, stored_template
 from tocsin.service.directory import Destination
 from tocsin.service.names import checked_name
 from tocsin.service.principals import ADMIN, OPERATE, READ, SUBSCRIBE
@@ -48,6 +52,8 @@ def _health_of(exchange: Exchange, one: Destination, *, is_operator: bool) -> di
     document: dict[str, Any] = {"state": state_of(health), "waiting": found.waiting}
     if health.failures and not is_operator:
         document["reason"] = health.reason
+    if found.template_error and not is_operator:
+        document["template_error"] = found.template_error
     times = {"failing_since": health.since, "disabled_at": health.disabled, "next_try": found.next_try}
     return document | {name: time_text(moment) for name, moment in times.items() if moment is not None}
 
@@ -67,6 +73,8 @@ async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Gua
     kind, options, secret, drops_secret = checked_document(record, is_admin=ADMIN in exchange.principal.scopes)
     _require_other(exchange, name, options.get("failures_to"))
     service = exchange.service
+    if (template := stored_template(options)) is not None:
+        await require_parsed(exchange, template)
     change = PutDestination(service.directory, exchange.principal.tenant, name, kind.name, options, guard)
     if isinstance(kind, Sending):
         put_outlet = PutOutlet(change, service.outlets, kind, secret, drops_secret)
@@ -77,6 +85,17 @@ async def _put(exchange: Exchange, name: str, record: dict[str, Any], guard: Gua
         is_new, target = await exchange.commit(change)
         secrets = {}
     return answered(document_of(exchange, target) | secrets, 201 if is_new else 200, {"ETag": target.etag})
+
+
+async def require_parsed(exchange: Exchange, template: Mapping[str, Any]) -> None:
+    """Raise a `Problem` if a template cannot be parsed, or this server renders none."""
+    try:
+        await exchange.service.senders.trials.check(template)
+    except TemplateError as error:
+        place = {name: value for name, value in (("part", error.part), ("line", error.line)) if value is not None}
+        raise invalid(f"template cannot be used: {error}", field=TEMPLATE, **place) from None
+    except MissingExtra as error:
+        raise invalid(f"this server renders no templates: {error}", field=TEMPLATE) from None
 
 
 def _require_other(exchange: Exchange, name: str, other: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from starlette.responses import Response
@@ -11,12 +11,17 @@ from starlette.responses import Response
 from tocsin.service import bodies
 from tocsin.service.api import LIMIT, MOST_PAGE, Call, Exchange, Option, answered, raw
 from tocsin.service.calls.deliveries import delivery_number
-from tocsin.service.calls.destinations import PATH, document_of
+from tocsin.service.calls.destinations import PATH, document_of, require_parsed
 from tocsin.service.deliver.attempts import Attempt, attempts_before
 from tocsin.service.deliver.changes import Enable, Replay, RetryLetter, Rotate
+from tocsin.service.deliver.documents import MOST_PREVIEWS, PREVIEWS
 from tocsin.service.deliver.encryption import MOST_KEPT_MS
 from tocsin.service.deliver.letters import Letter
+from tocsin.service.deliver.protocols import Message
 from tocsin.service.deliver.registry import Outlet
+from tocsin.service.deliver.templates.filling import filled
+from tocsin.service.deliver.templates.renderer import TemplateError
+from tocsin.service.deliver.templates.shape import TEMPLATE, checked_template, stored_template
 from tocsin.service.directory import Destination
 from tocsin.service.names import MOST_NUMBER, amount, instant, only, present, whole
 from tocsin.service.outbox import Stored
@@ -156,6 +161,32 @@ async def test(exchange: Exchange) -> Response:
     return answered(_attempt(None, await exchange.service.senders.test(found, event)))
 
 
+async def preview(exchange: Exchange) -> Response:
+    """What a template makes of the last messages, or of a sample. Nothing is sent."""
+    found, senders = _outlet(exchange), exchange.service.senders
+    record = await _document(exchange, TEMPLATE, "limit")
+    limit = whole(record.get("limit", PREVIEWS), "limit", 1, MOST_PREVIEWS)
+    template: Mapping[str, Any] | None = stored_template(found.target.options)
+    if TEMPLATE in record:
+        template = checked_template(found.kind, record[TEMPLATE])
+    if template is None:
+        raise conflict("the destination has no template; give one to try it")
+    await require_parsed(exchange, template)
+    with senders.trying(found.target):
+        messages = await senders.samples(found, limit)
+        return answered({"previews": [await _preview(exchange, found, template, one) for one in messages]})
+
+
+async def _preview(exchange: Exchange, found: Outlet, template: Mapping[str, Any], message: Message) -> dict[str, Any]:
+    """What a template makes of a message, or why the plain document would be sent."""
+    document = {"key": message.key, "type": message.type}
+    try:
+        full = await filled(exchange.service.senders.trials, found, template, message)
+    except TemplateError as error:
+        return document | {"error": str(error)}
+    return document | {"parts": dict(full.parts)}
+
+
 async def attempts(exchange: Exchange) -> Response:
     number, asked = _outlet(exchange).target.number, exchange.asked
     limit, before = asked.number("limit", 100, 1, MOST_PAGE), asked.number("before", MOST_NUMBER, 1, MOST_NUMBER)
@@ -204,6 +235,11 @@ CALLS: Final = (
         "POST", f"{PATH}/{{id}}/test", test, SUBSCRIBE,
         "Send an event to a destination now, and answer what came of it; it has no number, and is not tried again",
         takes={"application/json": "Test"}, gives="Attempt", problems=_PROBLEMS, may_be_empty=True,
+    ),
+    Call(
+        "POST", f"{PATH}/{{id}}/preview", preview, READ,
+        "What a template, which is given or stored, makes of the last deliveries, or of a sample; nothing is sent",
+        takes={"application/json": "Preview"}, gives="Previewed", problems=_PROBLEMS[:-1], may_be_empty=True,
     ),
     Call(
         "GET", f"{PATH}/{{id}}/attempts", attempts, READ,

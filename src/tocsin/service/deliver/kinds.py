@@ -17,6 +17,7 @@ from tocsin.service.deliver.mqtt.kind import Mqtt
 from tocsin.service.deliver.protocols import GROUP, Channel, Kind, Message, Sending, Surroundings
 from tocsin.service.deliver.resolver import Unreachable
 from tocsin.service.deliver.stream.kind import Stream
+from tocsin.service.deliver.templates.shape import TEMPLATE, checked_template
 from tocsin.service.deliver.verdict import Verdict
 from tocsin.service.deliver.webhook.kind import Webhook
 from tocsin.service.directory import NAMED
@@ -73,7 +74,7 @@ def checked_document(record: Mapping[str, Any], *, is_admin: bool) -> Checked:
         raise invalid(f"kind is {str(name)!r:.40}; it is {' or '.join(kinds())}", field="kind")
     member = kind.secret if isinstance(kind, Sending) else None
     given = {field: value for field, value in record.items() if field != member}
-    common = shared.FIELDS if isinstance(kind, Sending) else frozenset()
+    common = common_members(kind)
     own = frozenset(kind.members)
     only(given, (own | common | {"kind", NAMED}) - {member}, f"destination of kind {kind.name}")
     given = present(given)
@@ -83,12 +84,26 @@ def checked_document(record: Mapping[str, Any], *, is_admin: bool) -> Checked:
     if isinstance(kind, Sending):
         _require_libraries(kind)
     of_kind = kind.checked({name: given[name] for name in own if name in given}, allow_private=is_private)
-    options = of_kind | of_all | named
+    options = of_kind | of_all | named | _template(kind, given)
     if not isinstance(kind, Sending) or member is None or member not in record:
         return Checked(kind, options)
     if record[member] is None:
         return Checked(kind, options, drops_secret=not kind.rotates)
     return Checked(kind, options, kind.checked_secret(record[member]))
+
+
+def common_members(kind: Kind) -> frozenset[str]:
+    """The members that a kind has in common with others: none, or the options of outlets, and templates."""
+    if not isinstance(kind, Sending):
+        return frozenset()
+    return shared.FIELDS | {TEMPLATE} if kind.parts else shared.FIELDS
+
+
+def _template(kind: Kind, record: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(kind, Sending) or TEMPLATE not in record:
+        return {}
+    template = checked_template(kind, record[TEMPLATE])
+    return {TEMPLATE: template} if template else {}
 
 
 def _require_libraries(kind: Sending) -> None:
@@ -100,7 +115,7 @@ def _require_libraries(kind: Sending) -> None:
 
 def own_options(stored: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a destination that are of its kind alone."""
-    return {name: value for name, value in stored.items() if name not in shared.FIELDS and name != NAMED}
+    return {name: value for name, value in stored.items() if name not in (*shared.FIELDS, NAMED, TEMPLATE)}
 
 
 class _Missing(Sending):

@@ -57,6 +57,11 @@ STATE: Final[Mapping[str, Any]] = {
     "failing_since": {**_TIME, "readOnly": True},
     "disabled_at": {**_TIME, "readOnly": True},
     "next_try": {**_TIME, "readOnly": True, "description": "When what failed is sent again"},
+    "template_error": {
+        "type": "string",
+        "readOnly": True,
+        "description": "Why the template failed for the last message, which was sent as the plain document",
+    },
     "waiting": {**_COUNT, "readOnly": True, "description": "Deliveries that wait to be sent"},
 }
 """The members that tell how they do."""

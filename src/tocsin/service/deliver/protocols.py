@@ -37,6 +37,13 @@ class Message(NamedTuple):
     time: int  # when the event, or the last one, was published: milliseconds since 1970
     body: bytes  # JSON: {"type", "timestamp", "data"}
     destination: str
+    parts: Mapping[str, Any] = {}  # by the template of the destination: those parts of its kind that it has
+
+    @property
+    def content(self) -> bytes:
+        """What is sent as the body: by the template, or the document."""
+        text = self.parts.get("body")
+        return self.body if text is None else text.encode()
 
     def deliveries(self) -> list[dict[str, Any]]:
         """The deliveries as documents. A test is one, too."""
@@ -117,6 +124,12 @@ class Sending(Kind):
     rotates: ClassVar[bool] = False
     """Whether several secrets are in use at a time, as for `rotate-secret`. Such a destination always has one."""
 
+    parts: ClassVar[tuple[str, ...]] = ()
+    """What a template of its destinations may give, such as `body`. A channel finds these in `Message.parts`. Each is
+    a text, and `headers` an object of texts."""
+    header_pattern: ClassVar[str] = ".+"
+    """The names of headers that a template may give, as a regular expression."""
+
     def require_libraries(self) -> None:
         """Raise `MissingExtra` if a library that the kind needs is not there."""
 
@@ -129,6 +142,10 @@ class Sending(Kind):
         if not isinstance(text, str) or not 0 < len(text) <= MOST_SECRET or not text.isprintable():
             raise invalid(f"{self.secret} is a text of 1 to {MOST_SECRET:,} printable characters", field=self.secret)
         return text
+
+    def checked_parts(self, parts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The parts of a message as they are sent; raises a `Problem`, and then the document is sent instead."""
+        return parts
 
     def new_secret(self) -> str | None:
         """A secret for a destination that came without one; it is shown once. None: it has none."""

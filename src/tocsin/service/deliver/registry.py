@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -50,6 +50,8 @@ class Outlet:
     letters_to: int = 0  # no delivery after this one has a letter
     generation: int = 0  # what a sender found out in an earlier one does not count any more
     revision: int = 0  # of letters and health: they are read again
+    template_error: str = ""  # why the template failed for the last message
+    slow_template: tuple[Mapping[str, Any], int] = ({}, 0)  # one that took too long, and until when it rests
     next_try: int | None = None  # when what failed is sent again, in milliseconds since 1970
 
     def begin_anew(self) -> None:
@@ -70,6 +72,7 @@ class Outlets:
     dead: Counter[str] = field(default_factory=Counter)  # letters, by cause
     refused: int = 0  # events, for a full outbox
     disabled: Counter[str] = field(default_factory=Counter)  # how often, by kind
+    plain: Counter[str] = field(default_factory=Counter)  # messages whose template failed, by kind
 
     def read(self, connection: sqlite3.Connection, now: int) -> None:
         """Read all of them from the database."""
@@ -117,7 +120,11 @@ class Outlets:
         dead = CounterMetricFamily("tocsin_dead_letters", "Deliveries that became dead letters", labels=["cause"])
         for cause, count in sorted(self.dead.items()):
             dead.add_metric([cause], count)
-        yield from (attempts, dead)
+        about = "Messages that were sent as plain documents because the template failed, by kind"
+        plain = CounterMetricFamily("tocsin_template_failures", about, labels=["kind"])
+        for kind, count in sorted(self.plain.items()):
+            plain.add_metric([kind], count)
+        yield from (attempts, dead, plain)
         yield CounterMetricFamily("tocsin_events_refused_full", "Events refused for a full outbox", value=self.refused)
         about = "How often a destination was disabled because it failed"
         disabled = CounterMetricFamily("tocsin_destinations_disabled", about, labels=["kind"])

@@ -10,12 +10,12 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from tocsin.service.clock import Moment
-from tocsin.service.deliver.attempts import send
 from tocsin.service.deliver.kinds import own_options
 from tocsin.service.deliver.letters import ATTEMPTS, EXPIRED, REFUSED, SET_ASIDE, Letter, lettered, waiting_letters
+from tocsin.service.deliver.messages import message_of
 from tocsin.service.deliver.options import AT_ONCE, options_of
 from tocsin.service.deliver.position import Batch, Position
-from tocsin.service.deliver.protocols import DELIVERY, DIGEST, Channel, Message
+from tocsin.service.deliver.protocols import Channel
 from tocsin.service.deliver.recording import Results
 from tocsin.service.deliver.registry import Outlet
 from tocsin.service.deliver.schedule import WELL, Health, delay_ms
@@ -23,7 +23,6 @@ from tocsin.service.deliver.verdict import DELIVERED, FAILED, GONE, Verdict
 from tocsin.service.deliver.verdict import REFUSED as OF_REFUSAL
 from tocsin.service.directory import Destination
 from tocsin.service.hub import Told
-from tocsin.service.times import time_text
 
 if TYPE_CHECKING:
     from tocsin.service.deliver.senders import Senders
@@ -254,8 +253,8 @@ class Sender:
 
     async def _send(self, batch: Batch) -> None:
         assert self._channel is not None
-        message = _message(batch, self.target.id, is_digest=self._options.digest_ms > 0)
-        verdict, attempt = await send(self._channel, self._outlet.secrets, message, self._senders.clock.now_ms)
+        message = message_of(batch.deliveries, self.target.id, is_digest=self._options.digest_ms > 0)
+        verdict, attempt = await self._senders.send(self._channel, self._outlet, message)
         numbers = batch.numbers
         self._results().add(
             attempt._replace(sequence=numbers[0], last=numbers[-1], deliveries=len(numbers), attempt=batch.attempts + 1)
@@ -352,16 +351,3 @@ class Sender:
     def give_back(self, results: Results) -> None:
         """Keep results that could not be made durable."""
         self._untold = results if self._untold is None else results.then(self._untold)
-
-
-def _message(batch: Batch, destination: str, *, is_digest: bool) -> Message:
-    """The message of some deliveries. It is the same each time that the same ones are sent."""
-    first, last = batch.deliveries[0], batch.deliveries[-1]
-    head = b'{"type":"%s","timestamp":"%s","data":%s}'
-    if not is_digest:
-        body = head % (b"delivery", time_text(first.published).encode(), first.document)
-        return Message(first.key, DELIVERY, first.published, body, destination)
-    data = b'{"deliveries":[%s]}' % b",".join(one.document for one in batch.deliveries)
-    key = f"{first.key}-{len(batch.deliveries)}-{last.sequence}"
-    body = head % (b"digest", time_text(last.published).encode(), data)
-    return Message(key, DIGEST, last.published, body, destination)

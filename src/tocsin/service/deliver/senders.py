@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 import ssl
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from tocsin.errors import StoreError
 from tocsin.service.clock import Moment
 from tocsin.service.deliver.attempts import Attempt, RecordTest, send
 from tocsin.service.deliver.kinds import own_options
+from tocsin.service.deliver.messages import message_of, message_of_event
 from tocsin.service.deliver.options import options_of
-from tocsin.service.deliver.protocols import TEST, Channel, Message, Surroundings
+from tocsin.service.deliver.protocols import DELIVERY, TEST, Channel, Message, Surroundings
 from tocsin.service.deliver.recording import Record
 from tocsin.service.deliver.registry import Outlet
 from tocsin.service.deliver.resolver import Resolver
 from tocsin.service.deliver.sender import Sender
+from tocsin.service.deliver.templates.filling import filled_or_plain
+from tocsin.service.deliver.templates.renderer import Renderer
+from tocsin.service.deliver.verdict import DELIVERED, Verdict
 from tocsin.service.directory import Destination
 from tocsin.service.problems import conflict
-from tocsin.service.times import time_text
 
 if TYPE_CHECKING:
     from tocsin.service.service import Service
@@ -40,6 +42,7 @@ class Senders:
         self.service = service
         self.clock = service.clock
         self.resolver = Resolver()
+        self.renderer, self.trials = Renderer(), Renderer()  # of deliveries, and of templates that clients try
         self.context: ssl.SSLContext | None = None
         self.grace_s = _GRACE_S
         self._senders: dict[int, tuple[Sender, asyncio.Task[None]]] = {}
@@ -74,6 +77,8 @@ class Senders:
         with suppress(StoreError):  # what is not written comes again
             await self.flush()
         self.resolver.close()
+        for renderer in (self.renderer, self.trials):
+            renderer.close()
 
     def changed(self, target: Destination) -> None:
         """An outlet is new, or something of it changed."""
@@ -116,28 +121,54 @@ class Senders:
         around = Surroundings(self.resolver, self._now_ms, allow_private, self.context)
         return outlet.kind.channel(own_options(options), around)
 
+    async def send(self, channel: Channel, outlet: Outlet, message: Message) -> tuple[Verdict, Attempt]:
+        """Send a message, filled by the template; returns the verdict, and the attempt without deliveries."""
+        message, failure = await filled_or_plain(self.renderer, outlet, message, self.clock.moment().steady)
+        verdict, attempt = await send(channel, outlet.secrets, message, self.clock.now_ms)
+        if failure:
+            self.service.outlets.plain[outlet.kind.name] += 1
+            if verdict.outcome == DELIVERED and not attempt.reason:
+                attempt = attempt._replace(reason=failure)
+        return verdict, attempt
+
     async def test(self, outlet: Outlet, event: Mapping[str, Any]) -> Attempt:
         """Send an event to an outlet now, whatever its state is, and record the attempt; raises a `Problem`.
 
         It has no number, and nothing follows from what the endpoint answers.
         """
         target = outlet.target
+        with self.trying(target):
+            channel = self.channel(outlet)
+            try:
+                id = f"test-{secrets.token_hex(12)}"
+                message = message_of_event(TEST, id, event, target.id, self.clock.now_ms())
+                _, attempt = await self.send(channel, outlet, message)
+            finally:
+                await channel.close()
+        await self.service.commit(RecordTest(self.service.directory, target, attempt))
+        return attempt
+
+    @contextmanager
+    def trying(self, target: Destination) -> Iterator[None]:
+        """Around a test or a preview of a destination. It has one at a time; raises a `Problem`."""
         if target.number in self._testing:
             raise conflict("another test of this destination waits for its answer", headers={"Retry-After": "1"})
         self._testing.add(target.number)
-        channel = self.channel(outlet)
         try:
-            id, moment = f"test-{secrets.token_hex(12)}", self.clock.now_ms()
-            now = time_text(moment)
-            delivery = {"sequence": 0, "key": id, "event": event, "subscriptions": [], "destination": target.id}
-            document = {"type": TEST, "timestamp": now, "data": delivery | {"published": now}}
-            message = Message(id, TEST, moment, json.dumps(document).encode(), target.id)
-            _, attempt = await send(channel, outlet.secrets, message, self.clock.now_ms)
+            yield
         finally:
             self._testing.discard(target.number)
-            await channel.close()
-        await self.service.commit(RecordTest(self.service.directory, target, attempt))
-        return attempt
+
+    async def samples(self, outlet: Outlet, most: int) -> list[Message]:
+        """The last messages to an outlet, as they would be sent; a sample, if there are none."""
+        target = outlet.target
+        told = await self.service.hub.after(target, max(target.newest - most, target.earliest - 1), most)
+        if not told:
+            event, match = {"type": "tocsin.sample"}, {"id": "sample", "score": 1.0, "payload": None}
+            return [message_of_event(DELIVERY, "sample", event, target.id, self.clock.now_ms(), [match])]
+        if options_of(target.options).digest_ms:
+            return [message_of(told, target.id, is_digest=True)]
+        return [message_of([one], target.id, is_digest=False) for one in told]
 
     def has_results(self, sender: Sender) -> None:
         """A sender found something out, which is made durable soon."""

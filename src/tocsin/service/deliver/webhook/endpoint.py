@@ -17,7 +17,7 @@ import httpx
 
 from tocsin.service.deliver.certificates import trusted
 from tocsin.service.deliver.resolver import Resolver, Unreachable
-from tocsin.service.deliver.webhook.urls import parsed_url
+from tocsin.service.deliver.webhook.urls import Url, parsed_url
 
 TIMEOUT_S: Final = 15.0
 _CONNECT_S: Final = 5.0
@@ -85,20 +85,24 @@ class Endpoint:
         self._connections = Connections(context)
         self._last = ""  # the address of the last connection
 
-    async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        """The answer to a request, or `Unreachable`. It takes at most 15 s in all."""
+    async def post(self, headers: Mapping[str, str], body: bytes, target: str | None = None) -> Answer:
+        """The answer to a request, or `Unreachable`. It takes at most 15 s in all.
+
+        A `target` is a path with its query, instead of that of the URL.
+        """
+        url = self._url if target is None else self._url._replace(target=target)
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                return await self._post(headers, body)
+                return await self._post(url, headers, body)
         except TimeoutError:
             raise Unreachable(f"there was no answer within {TIMEOUT_S:g} s") from None
 
-    async def _post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        addresses = await self._resolver.permitted(self._url, allow_private=self._allow_private)
+    async def _post(self, url: Url, headers: Mapping[str, str], body: bytes) -> Answer:
+        addresses = await self._resolver.permitted(url, allow_private=self._allow_private)
         addresses.sort(key=lambda one: one != self._last)  # its connection may be open still
         for place, address in enumerate(addresses[:_MOST_TRIED], 1):
             try:
-                answer = await self._sent(address, headers, body)
+                answer = await self._sent(url, address, headers, body)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 if place == len(addresses[:_MOST_TRIED]):
                     raise Unreachable(f"{address} cannot be connected to ({error or type(error).__name__})") from None
@@ -109,16 +113,16 @@ class Endpoint:
                 return answer
         raise AssertionError("there is at least one address")
 
-    async def _sent(self, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def _sent(self, url: Url, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
         extensions: dict[str, Any] = {
             "timeout": {"connect": _CONNECT_S, "read": TIMEOUT_S, "write": TIMEOUT_S, "pool": TIMEOUT_S}
         }
-        if not self._url.is_address:
-            extensions["sni_hostname"] = self._url.host
+        if not url.is_address:
+            extensions["sni_hostname"] = url.host
         request = httpx.Request(
             "POST",
-            self._url.at(address),
-            headers={"host": self._url.authority, "accept-encoding": "identity", **headers},
+            url.at(address),
+            headers={"host": url.authority, "accept-encoding": "identity", **headers},
             content=body,
             extensions=extensions,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -14,10 +15,16 @@ from tocsin.service.deliver.webhook.answers import verdict_on
 from tocsin.service.deliver.webhook.endpoint import Endpoint
 from tocsin.service.deliver.webhook.requests import REQUESTS
 from tocsin.service.deliver.webhook.signing import SECRET_PATTERN, checked_secret, new_secret, signed
-from tocsin.service.deliver.webhook.urls import URL_LENGTH, URL_PATTERN, checked_url
+from tocsin.service.deliver.webhook.urls import URL_LENGTH, URL_PATTERN, checked_target, checked_url
 from tocsin.service.problems import invalid
 
 _HEADERS: Final = {"content-type": "application/json", "user-agent": "tocsin"}
+_RESERVED: Final = (
+    "webhook-.*|host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|cookie|"
+    "content-length|content-encoding|accept-encoding"
+)
+_MOST_HEADER: Final = 4096
+_HEADER: Final = re.compile(rf"[\x20-\x7e]{{0,{_MOST_HEADER}}}")
 
 
 class Webhook(Sending):
@@ -41,6 +48,8 @@ class Webhook(Sending):
     required: ClassVar[tuple[str, ...]] = ("url",)
     secret: ClassVar[str | None] = "secret"
     rotates: ClassVar[bool] = True
+    parts: ClassVar[tuple[str, ...]] = ("body", "headers", "path")
+    header_pattern: ClassVar[str] = rf"(?!(?:{_RESERVED})$)[a-z0-9][a-z0-9_-]{{0,63}}"
 
     def checked(self, record: Mapping[str, Any], *, allow_private: bool) -> dict[str, Any]:
         if "url" not in record:
@@ -52,6 +61,19 @@ class Webhook(Sending):
 
     def new_secret(self) -> str:
         return new_secret()
+
+    def checked_parts(self, parts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Headers are trimmed, and empty ones left out."""
+        checked = dict(parts)
+        headers = {name: value.strip() for name, value in parts.get("headers", {}).items()}
+        for name, value in headers.items():
+            if not _HEADER.fullmatch(value):
+                detail = f"headers.{name} is {value!r:.80}; a header has at most {_MOST_HEADER:,} characters of ASCII"
+                raise invalid(detail, field="template")
+        checked["headers"] = {name: value for name, value in headers.items() if value}
+        if "path" in parts:
+            checked["path"] = checked_target(parts["path"].strip())
+        return checked
 
     def channel(self, options: Mapping[str, Any], around: Surroundings) -> Channel:
         return _Posts(options["url"], around)
@@ -87,8 +109,10 @@ class _Posts:
 
     async def send(self, message: Message, secrets: Sequence[Secret]) -> Verdict:
         """Post a message; raises `Unreachable`."""
-        headers = signed(message.key, self._now_ms(), message.body, secrets) | _HEADERS
-        return verdict_on(await self._endpoint.post(headers, message.body), self._now_ms())
+        headers = _HEADERS | message.parts.get("headers", {})
+        headers |= signed(message.key, self._now_ms(), message.content, secrets)
+        answer = await self._endpoint.post(headers, message.content, message.parts.get("path"))
+        return verdict_on(answer, self._now_ms())
 
     async def close(self) -> None:
         """Close the connections."""

@@ -80,6 +80,14 @@ def parsed_url(text: object) -> Url:
     return Url(scheme, parsed_host(place["host"], "url"), port, target)
 
 
+def checked_target(text: str) -> str:
+    """A path and query that a template made; raises a `Problem` unless it is of the strict syntax."""
+    if not text.startswith("/") or len(text) > URL_LENGTH or not _TARGET.fullmatch(text):
+        detail = f"path is {text!r:.80}; it begins with /, and has other characters as %.. (the filter url_encode)"
+        raise invalid(detail, field="template")
+    return text
+
+
 def checked_url(text: object, *, allow_private: bool) -> str:
     """A URL as it is stored; raises a `Problem` if it cannot be a target.
 
