@@ -109,6 +109,26 @@ def test_a_digest_is_one_mail_that_shows_the_first_deliveries(server: Served) ->
         assert text is not None and "20 further deliveries are attached" in text.get_content()
 
 
+def test_a_template_gives_subject_and_text(server: Served) -> None:
+    """The document stays attached. A subject is one line, and without one the mail is plain."""
+    template = {"subject": "Pump {{ event.n }}\n {{ event.odd }}", "body": "{{ subscriptions[0].payload.note }}"}
+    with mail_server() as (desk, port):
+        mail(server, port, template=template)
+        server.publish({"n": 1, "odd": "\r\nBcc: x@y.example"})
+        awaited(lambda: shown(server)["waiting"] == 0)
+        server.client.patch("/v1/destinations/w", json={"template": {"subject": "{{ event.no }}"}}).raise_for_status()
+        publish(server, 1)
+        awaited(lambda: shown(server)["waiting"] == 0)
+
+        (_, got), (_, plain) = desk.got
+        text = got.get_body(("plain",))
+        assert got["Subject"] == "Pump 1 Bcc: x@y.example" and got["Bcc"] is None
+        assert text is not None and text.get_content().strip() == "<b>call</b>" and got.get_body(("html",)) is None
+        assert document(got)["data"]["event"]["n"] == 1
+        assert plain["Subject"] == "tocsin: s" and plain.get_body(("html",)) is not None
+        assert "subject" in shown(server)["template_error"]
+
+
 def test_a_password_is_sent_by_tls_alone_to_the_server_of_the_name(server: Served) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE)

@@ -155,6 +155,24 @@ def test_records_have_the_document_its_key_and_the_order(server: Served, cluster
     assert {one.key() for one in records} == {b"w"} and {one["type"] for one in documents} == {"delivery"}
 
 
+def test_a_template_gives_key_headers_and_value(server: Served, cluster: Cluster) -> None:
+    """The headers of the delivery stay, and an empty key leaves the key as it is."""
+    cluster.new_topic("filled")
+    template = {"key": "{{ event.pump }}", "headers": {"unit": "{{ event.unit }}"}, "body": "{{ event.n }} bar"}
+    topic(server, cluster, "filled", template=template)
+    for event in ({"n": 1, "pump": "p-é", "unit": "bar"}, {"n": 2}):
+        server.publish(event)
+    awaited(lambda: shown(server)["waiting"] == 0)
+
+    first, second = cluster.records("filled")
+    key, type, unit = first.headers()
+    assert first.value() == b"1 bar" and first.key() == "p-é".encode() and unit == ("unit", b"bar")
+    assert (key[0], type) == ("key", ("type", b"delivery"))
+    assert second.value() == b"2 bar" and second.key() == b"w"
+    refused = server.client.patch("/v1/destinations/w", json={"template": {"headers": {"key": "x"}}})
+    assert refused.status_code == 422
+
+
 def test_an_attribute_is_the_key_by_which_records_have_a_partition(server: Served, cluster: Cluster) -> None:
     cluster.new_topic("keyed", partitions=3)
     topic(server, cluster, "keyed", key="pump.id", order="any")

@@ -137,6 +137,22 @@ def test_messages_have_the_document_and_its_key(server: Served, tmp_path: Path, 
         assert order == "any" or reader.numbers() == list(range(1, 31))
 
 
+def test_a_template_gives_topic_and_payload(server: Served, tmp_path: Path) -> None:
+    """A topic with a wildcard cannot be published under, so that the plain document is."""
+    template = {"topic": "alerts/{{ event.pump }}", "body": "{{ event.n }} bar"}
+    with broker(tmp_path) as one, reading(one.port) as reader:
+        topic(server, one.port, template=template)
+        for pump in ("pumps", "#"):
+            server.publish({"n": 7, "pump": pump})
+        awaited(lambda: len(reader.got) == 2)
+
+        full, plain = reader.got
+        assert full.payload == b"7 bar" and plain.topic == TOPIC
+        assert not hasattr(full.properties, "ContentType")
+        assert json.loads(plain.payload)["data"]["event"]["pump"] == "#"
+        assert "wildcard" in shown(server)["template_error"]
+
+
 def test_a_message_is_retained_if_it_shall_be(server: Served, tmp_path: Path) -> None:
     with broker(tmp_path) as one:
         topic(server, one.port, retain=True)

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
+import tocsin
 import tocsin.service.deliver.templates.renderer as rendering
 from tests.service.receivers import Clock, Posted, Receiver, hook, publish, receiver, shown
 from tests.service.served import Served
 from tests.waiting import awaited
+from tocsin.errors import InvalidInput
 
 PATH = "/v1/destinations/w"
 FAILS = "{{ event.n | divided_by: event.zero }}"
@@ -131,7 +133,8 @@ def test_a_template_that_cannot_be_used_is_refused(server: Served, template: Any
     """When the destination is made, and when it is tried, with the part and the line."""
     record = {"kind": "webhook", "url": "https://example.org/", "template": template}
     answer = server.client.put(PATH, json=record)
-    assert answer.status_code == 422 and place.items() <= answer.json().items(), answer.text
+    assert answer.status_code == 422, answer.text
+    assert place.items() <= answer.json().get("place", {}).items()
     assert server.client.get(PATH).status_code == 404
 
     server.client.put(PATH, json={**record, "template": {}}).raise_for_status()
@@ -190,6 +193,15 @@ def test_a_preview_shows_the_last_deliveries_and_sends_nothing(server: Served) -
         (digest,) = preview(server, {"template": {"body": text}}).json()["previews"]
         assert (digest["type"], digest["parts"]["body"]) == ("digest", "3 4 5")
         assert one.got == [] and server.client.get(f"{PATH}/attempts").json()["attempts"] == []
+
+
+def test_clients_ask_for_previews(server: Served) -> None:
+    server.client.put(PATH, json={"kind": "webhook", "url": "https://example.org/"}).raise_for_status()
+    with tocsin.Client(str(server.client.base_url)) as client:
+        (found,) = client.preview("w", {"body": "{{ event.type }}"}, limit=2)
+        assert found["parts"]["body"] == "tocsin.sample"
+        with pytest.raises(InvalidInput, match="body, line 1"):
+            client.preview("w", {"body": "{% iff %}"})
 
 
 def test_a_preview_needs_a_template_and_a_destination_that_is_sent_to(server: Served) -> None:

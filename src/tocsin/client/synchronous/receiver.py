@@ -226,8 +226,10 @@ class Receiver(Sender):
 
         Raises
         ------
+        InvalidInput
+            The template cannot be parsed: the message has the part and the line.
         ServiceError
-            The template cannot be parsed: the answer has the part and the line. Or there is none.
+            The destination has no template, and none is given.
         """
         return self._ask(delivery_calls.preview(name, template, limit))
 

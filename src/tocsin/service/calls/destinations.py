@@ -93,7 +93,7 @@ async def require_parsed(exchange: Exchange, template: Mapping[str, Any]) -> Non
         await exchange.service.senders.trials.check(template)
     except TemplateError as error:
         place = {name: value for name, value in (("part", error.part), ("line", error.line)) if value is not None}
-        raise invalid(f"template cannot be used: {error}", field=TEMPLATE, **place) from None
+        raise invalid(f"template cannot be used: {error}", field=TEMPLATE, place=place) from None
     except MissingExtra as error:
         raise invalid(f"this server renders no templates: {error}", field=TEMPLATE) from None
 

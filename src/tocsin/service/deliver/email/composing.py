@@ -29,20 +29,29 @@ def composed(message: Message, options: Mapping[str, Any]) -> bytes:
     deliveries = message.deliveries()
     mail = EmailMessage(policy=SMTP)
     mail["From"], mail["To"] = options["from"], ", ".join(options["to"])
-    mail["Subject"] = f"{options.get('subject', 'tocsin')}: {_summary(message, deliveries)}"
+    subject = message.parts.get("subject")
+    mail["Subject"] = subject or f"{options.get('subject', 'tocsin')}: {_summary(message, deliveries)}"
     mail["Date"] = format_datetime(datetime.fromtimestamp(message.time / 1000, UTC))
     mail["Message-ID"] = f"<{message.key}@{options['from'].rpartition('@')[2]}>"
     mail["Auto-Submitted"] = "auto-generated"  # so that nobody answers that they are on holiday
     mail["X-Tocsin-Key"] = message.key
+    if "body" in message.parts:
+        mail.set_content(message.parts["body"])
+    else:
+        _describe(mail, deliveries)
+    mail.add_attachment(message.body, "application", "json", filename="deliveries.json")
+    for place, part in enumerate(part for part in mail.walk() if part.is_multipart()):
+        part.set_boundary(f"={place}-{message.key}")
+    return mail.as_bytes()
+
+
+def _describe(mail: EmailMessage, deliveries: Sequence[Mapping[str, Any]]) -> None:
+    """Write deliveries as text and as HTML."""
     shown = deliveries[:_MOST_SHOWN]
     rest = len(deliveries) - len(shown)
     more = f"{rest:,} further deliveries are attached." if rest else ""
     mail.set_content("\n".join([*map(_text, shown), more]).rstrip() + "\n")
     mail.add_alternative("".join(["<!doctype html>", *map(_html, shown), f"<p>{more}</p>"]), subtype="html")
-    mail.add_attachment(message.body, "application", "json", filename="deliveries.json")
-    for place, part in enumerate(part for part in mail.walk() if part.is_multipart()):
-        part.set_boundary(f"={place}-{message.key}")
-    return mail.as_bytes()
 
 
 def _summary(message: Message, deliveries: Sequence[Mapping[str, Any]]) -> str:

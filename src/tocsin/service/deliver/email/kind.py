@@ -52,6 +52,7 @@ class Email(Sending):
     }  # fmt: skip
     required: ClassVar[tuple[str, ...]] = ("host", "from", "to")
     secret: ClassVar[str | None] = "password"
+    parts: ClassVar[tuple[str, ...]] = ("subject", "body")
 
     def require_libraries(self) -> None:
         with needing("email"):
@@ -72,6 +73,12 @@ class Email(Sending):
 
     def secret_goes_to(self, options: Mapping[str, Any]) -> object:
         return options["host"], options["port"], options["tls"], options.get("user")
+
+    def checked_parts(self, parts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A subject is a line: spaces and line breaks in it are one space."""
+        if "subject" not in parts:
+            return parts
+        return {**parts, "subject": line(" ".join(parts["subject"].split()), "subject", _MOST_LINE)}
 
     def channel(self, options: Mapping[str, Any], around: Surroundings) -> Channel:
         return Mails(Host(options["host"], options["port"]), options, around)

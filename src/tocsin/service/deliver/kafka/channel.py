@@ -54,9 +54,10 @@ class Records:
             self._producer = _Producer(_settings(self._options, secrets))
         producer = self._producer
         headers = [("key", message.key.encode()), ("type", message.type.encode())]
+        headers += [(name, value.encode()) for name, value in message.parts.get("headers", {}).items()]
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                error = await producer.produced(self._options["topic"], message.body, self._key(message), headers)
+                error = await producer.produced(self._options["topic"], message.content, self._key(message), headers)
         except TimeoutError:
             error = None
             reason = f"there was no answer within {TIMEOUT_S:g} s"
@@ -83,6 +84,8 @@ class Records:
 
     def _key(self, message: Message) -> bytes:
         """The key of a record, by which Kafka finds its partition."""
+        if key := message.parts.get("key"):
+            return str(key).encode()
         name = self._options.get("key")
         if name is None or message.type != DELIVERY:
             return message.destination.encode()

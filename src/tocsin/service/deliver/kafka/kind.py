@@ -40,6 +40,8 @@ class Kafka(Sending):
     }  # fmt: skip
     required: ClassVar[tuple[str, ...]] = ("brokers", "topic")
     secret: ClassVar[str | None] = "password"
+    parts: ClassVar[tuple[str, ...]] = ("key", "headers", "body")
+    header_pattern: ClassVar[str] = r"(?!(?:key|type)$)[A-Za-z0-9._-]{1,64}"
 
     def require_libraries(self) -> None:
         with needing("kafka-client"):

@@ -114,8 +114,8 @@ class _Connection:
     async def published(self, message: Message, options: Mapping[str, Any]) -> ReasonCode:
         """Publish a message; returns what the broker says."""
         sent = self._client.publish(
-            options["topic"],
-            message.body,
+            message.parts.get("topic", options["topic"]),
+            message.content,
             _AT_LEAST_ONCE,
             bool(options.get("retain")),
             properties=_properties(message),
@@ -178,7 +178,8 @@ def _properties(message: Message) -> Properties:
     from paho.mqtt.properties import Properties
 
     properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
-    properties.ContentType = "application/json"
+    if "body" not in message.parts:
+        properties.ContentType = "application/json"
     properties.PayloadFormatIndicator = 1  # it is UTF-8
     properties.UserProperty = [("key", message.key), ("type", message.type)]
     return properties

@@ -32,6 +32,7 @@ class Mqtt(Sending):
     }
     required: ClassVar[tuple[str, ...]] = ("host", "topic")
     secret: ClassVar[str | None] = "password"
+    parts: ClassVar[tuple[str, ...]] = ("topic", "body")
 
     def require_libraries(self) -> None:
         with needing("mqtt"):
@@ -40,9 +41,7 @@ class Mqtt(Sending):
     def checked(self, record: Mapping[str, Any], *, allow_private: bool) -> dict[str, Any]:
         tls = checked_tls(record, TLS, NONE, allow_private=allow_private)
         host = checked_host(record, 8883 if tls == TLS else 1883, allow_private=allow_private)
-        topic = line(record.get("topic"), "topic", _MOST_TOPIC)
-        if "+" in topic or "#" in topic or topic.startswith("$"):
-            raise invalid("topic has a wildcard (+ or #), or begins with $; messages have plain topics", field="topic")
+        topic = _topic(record.get("topic"))
         options: dict[str, Any] = {**host._asdict(), "tls": tls, "topic": topic}
         if flag(record, "retain"):
             options["retain"] = True
@@ -53,6 +52,10 @@ class Mqtt(Sending):
             raise invalid("user needs tls, so that nobody reads the password on its way", field="user")
         return options
 
+    def checked_parts(self, parts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A topic has the rules of the topic of a destination."""
+        return {**parts, "topic": _topic(parts["topic"].strip())} if "topic" in parts else parts
+
     def secret_goes_to(self, options: Mapping[str, Any]) -> object:
         return options["host"], options["port"], options["tls"], options.get("user")
 
@@ -61,3 +64,10 @@ class Mqtt(Sending):
 
     def status_text(self, status: int | None) -> str:
         return "" if status is None else f" with reason {status:#04x} of MQTT"
+
+
+def _topic(value: object) -> str:
+    topic = line(value, "topic", _MOST_TOPIC)
+    if "+" in topic or "#" in topic or topic.startswith("$"):
+        raise invalid("topic has a wildcard (+ or #), or begins with $; messages have plain topics", field="topic")
+    return topic
