@@ -167,6 +167,7 @@ def test_a_server_without_the_library_refuses_templates(server: Served, monkeypa
     """And sends the plain document where it was there before."""
     with receiver() as one:
         hook(server, one.url, template={"body": "{{ event.n }}"})
+        server.service.senders.trials.close()
         monkeypatch.setattr(rendering, "find_spec", lambda name: None)
         publish(server, 1)
         assert sent(one, 1)[0].delivery["event"] == {"n": 0}

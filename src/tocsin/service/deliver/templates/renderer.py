@@ -60,7 +60,7 @@ class Renderer:
         return parts
 
     async def _asked(self, request: Mapping[str, Any], document: bytes) -> dict[str, Any]:
-        if find_spec("liquid") is None:
+        if self._process is None and find_spec("liquid") is None:
             raise missing_extra("templates", "python-liquid is not installed")
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "tocsin-templates")
