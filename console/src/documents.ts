@@ -26,6 +26,10 @@ export interface Destination {
   set_aside_after?: number;
   on_full?: string;
   failures_to?: string;
+  /** In Liquid, by the part of what is sent. */
+  template?: { [part: string]: Json };
+  /** Why the template failed for the last message. */
+  template_error?: string;
   allow_private?: boolean;
   named?: boolean;
 }

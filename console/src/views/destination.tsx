@@ -82,6 +82,8 @@ function Options({ one }: { one: Destination }) {
     ["Set aside after", one.set_aside_after === undefined ? undefined : plural(one.set_aside_after, "refusal")],
     ["When full", one.on_full],
     ["Failures are told to", one.failures_to],
+    ["Template", one.template && Object.keys(one.template).join(", ")],
+    ["Template failed", one.template_error],
     ["Private addresses", one.allow_private ? "allowed" : undefined],
     ["Named parts", one.named ? "are told" : undefined],
     ["Paused until", one.paused_until && date(one.paused_until)],

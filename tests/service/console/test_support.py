@@ -134,6 +134,18 @@ def test_a_webhook_says_when_it_is_tried_next(page: Page, server: Served) -> Non
         expect(options).to_contain_text(re.compile(r"Next try(now|in \d+ s, at \d\d:\d\d)"))
 
 
+def test_a_webhook_shows_that_its_template_failed(page: Page, server: Served) -> None:
+    with receiver() as one:
+        hook(server, one.url, template={"body": "{{ 1 | divided_by: event.n }}", "headers": {"x-a": "b"}})
+        server.publish({"n": 0})
+        awaited(lambda: "template_error" in server.client.get("/v1/destinations/w").json())
+        opened(page, server, "deliveries?destination=w")
+
+        options = page.get_by_label("Options", exact=True)
+        expect(options).to_contain_text("body, headers")
+        expect(options).to_contain_text("body, line 1: divided_by: can't divide by 0")
+
+
 def test_nothing_is_published_by_mistake(page: Page, server: Served) -> None:
     """The dialog is empty, also after an event was published; the last one comes when it is asked for."""
     opened(page, server, "overview")
