@@ -8,6 +8,7 @@ import pytest
 
 import tocsin
 from tocsin.errors import InvalidInput, RecordError, TocsinError
+from tocsin.segment import Snapshots
 
 TEN_MINUTES = 600
 
@@ -157,6 +158,30 @@ def test_one_event_may_satisfy_thousands_of_conditions():
 
     found = [len(monitor.push({"user": 1, "ts": ts, "a": 5000})) for ts in (1, 2)]
     assert (found, len(monitor.advance(100)), monitor.sizes()["values"]) == ([0, 3000], 3000, 0)
+
+
+def test_counts_that_fall_are_matched_only_where_something_is_true(monkeypatch):
+    """A count that is only compared by >= makes nothing TRUE as it falls; one that is compared by = may."""
+    find, matched = Snapshots.find_completed, list[int]()
+
+    def counted(self, batch):
+        matched.append(len(batch))
+        return find(self, batch)
+
+    def of_time(*texts: str, b: int) -> tuple[list[tuple[str, str, float]], int]:
+        """What time changes after four events, and how many rows were matched for that."""
+        monitor = monitor_of(*texts)
+        monitor.push_batch([{"user": 1, "ts": ts, "b": b} for ts in range(4)])
+        matched.clear()
+        return brief(monitor.advance(100)), sum(matched)
+
+    monkeypatch.setattr(Snapshots, "find_completed", counted)
+    texts = [f"COUNT(TRUE, 'PT1M') >= {n} AND b = 1" for n in range(1, 5)]
+    exits = [(f"s{n}", "exit", 63.000001 - n) for n in (3, 2, 1, 0)]
+
+    assert of_time(*texts, b=0) == ([], 0)
+    assert of_time(*texts, b=1) == (exits, 4)
+    assert of_time("COUNT(TRUE, 'PT1M') = 2", b=0) == ([("s0", "enter", 61.000001), ("s0", "exit", 62.000001)], 2)
 
 
 def test_a_memory_grows_and_gives_back():

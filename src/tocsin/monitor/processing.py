@@ -48,7 +48,7 @@ class Processing:
     def __init__(self, view: View, options: MonitorOptions) -> None:
         self.options = options
         self.objects = Objects()
-        self.recalling = TermMatcher(view, options.key, self.objects)
+        self.recalling = TermMatcher(view, options.key, self.objects, self._has_state)
         self.states = States(options.rules, self.objects, only_matches=options.matches)
         self.holding: ReorderBuffer | None = None
         if (lateness := options.lateness_us) is not None:
@@ -73,6 +73,9 @@ class Processing:
         if self.holding is not None:
             return self.holding.frontiers(count)
         return np.maximum(self.objects.latest[:count], self.floor)
+
+    def _has_state(self, object: int) -> bool:
+        return object in self.states.by_object
 
     def push(self, snapshots: Snapshots, chunk: Chunk, how: Reading, notes: MonitorNotes) -> Pushed:
         """Process a chunk of events, and note what was odd about them."""

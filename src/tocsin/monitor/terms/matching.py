@@ -9,7 +9,7 @@ changed what matters of a term. The rows are matched as events are.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -96,7 +96,8 @@ class Hits(NamedTuple):
 class TermMatcher:
     """The terms of all subscriptions of an engine, and what was seen of them. Not thread-safe."""
 
-    def __init__(self, view: View, key: tuple[str, ...], objects: Objects) -> None:
+    def __init__(self, view: View, key: tuple[str, ...], objects: Objects, has_state: Callable[[int], bool]) -> None:
+        self._has_state = has_state  # whether any subscription is TRUE, or was, for an object
         self._view, self._objects = view, objects
         self.vocabulary = TermRegistry(key, view.texts)
         self.memory = TermMemory()
@@ -235,17 +236,19 @@ class TermMatcher:
         witnesses, known = list[Witness](), np.zeros((count, 2), np.int64)
         values = Values.of(rows)
         by_time = rows.visits == NOBODY
+        is_asked = self._may_match(rows)
         is_stored = by_time & (rows.latest < first) if whole is not None else np.ones(count, bool)
         groups: list[tuple[NDArray[np.int64], EventBatch]] = []
         if whole is not None and visiting is not None and not is_stored.all():
-            own = np.flatnonzero(~is_stored)
+            own = np.flatnonzero(~is_stored & is_asked)
             events = np.where(by_time[own], rows.latest[own] - first, visiting.events[rows.visits[own]])
             groups.append((own, whole.only(events)))
+        is_stored &= is_asked
         if is_stored.any():
             own = np.flatnonzero(is_stored)
             groups.append((own, self.latest.batch(snapshots, rows.objects[own], self._view.texts)))
         keys = self._objects.keys[rows.objects]
-        for own, batch in groups:
+        for own, batch in (group for group in groups if len(group[0])):
             places = np.arange(len(own))
             whole = added(batch, snapshots.wanted, self._asking, keys[own], values.at(own, count), self.codes)
             found = snapshots.find_completed(whole)
@@ -259,6 +262,21 @@ class TermMatcher:
             for row, start, stop in spans:
                 matches[row] = names[start:stop]
         return Part(rows, matches, witnesses, known)
+
+    def _may_match(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows may change anything. Counts that fall matter only to objects for which something is TRUE.
+
+        Rows of this part may make something TRUE, so of an object those before the first of them are left out.
+        """
+        asked = ~rows.falls
+        if asked.all():
+            return asked
+        falling = np.flatnonzero(rows.falls)
+        rising, first = np.unique(rows.objects[asked], return_index=True)
+        firsts = dict(zip(rising.tolist(), np.flatnonzero(asked)[first].tolist(), strict=True))
+        pairs = zip(falling.tolist(), rows.objects[falling].tolist(), strict=True)
+        asked[falling] = [self._has_state(one) or row > firsts.get(one, len(asked)) for row, one in pairs]
+        return asked
 
     def _witness(self, snapshots: Snapshots, rows: Rows, own: NDArray[np.int64]) -> Witness:
         """A witness for some of the rows: it tells FALSE from UNKNOWN."""

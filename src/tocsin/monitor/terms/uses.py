@@ -30,6 +30,7 @@ class Compared(NamedTuple):
 
     steps: NDArray[np.int64]  # keys of numbers: values from there on are told apart from smaller ones
     is_computed: bool  # whether something is computed from it, or it is compared with another value
+    is_from: bool  # whether all comparisons are TRUE from a number on
 
 
 def compared_in(compiled: CompiledExpressions) -> dict[str, Compared]:
@@ -41,11 +42,17 @@ def compared_in(compiled: CompiledExpressions) -> dict[str, Compared]:
     plain = np.isin(leaves.leaf_kinds, (codes.RANGE, codes.IN_SET)) & (leaves.leaf_types == codes.NUMBER)
     own = np.flatnonzero(plain & np.isin(leaves.leaf_attributes, numbers))
     by_attribute: dict[int, list[int]] = {number: [] for number in numbers}
+    bounded = set[int]()
     for leaf in own.tolist():
-        by_attribute[int(leaves.leaf_attributes[leaf])] += _steps_of(compiled, leaf)
+        number = int(leaves.leaf_attributes[leaf])
+        by_attribute[number] += _steps_of(compiled, leaf)
+        if leaves.leaf_kinds[leaf] != codes.RANGE or leaves.leaf_highs[leaf] != HIGHEST:
+            bounded.add(number)
     computed = set(leaves.term_arguments[np.isin(leaves.term_codes, codes.WITH_ATTRIBUTE)].tolist())
     return {
-        compiled.attributes[number]: Compared(np.unique(np.array(steps, np.int64)), number in computed)
+        compiled.attributes[number]: Compared(
+            np.unique(np.array(steps, np.int64)), number in computed, number not in bounded
+        )
         for number, steps in by_attribute.items()
     }
 
@@ -71,6 +78,7 @@ class TermUses:
         self._numbers: dict[str, int] = {}  # of the terms, by the names of their values
         self.steps: dict[int, set[int]] = {}  # by term
         self.computed: set[int] = set()
+        self.bounded: set[int] = set()  # terms that some comparison wants to be below a number, or equal
         self.with_zeros: set[int] = set()  # terms of which a 0 may matter
         self.plain = np.empty(0, np.int64)  # by term, its name's place in `Wanted.over_time`; -1 without one
         self.zero = np.empty(0, np.int64)  # the same of the name that has zeros
@@ -102,6 +110,8 @@ class TermUses:
         self.steps.setdefault(term, set()).update(how.steps.tolist())
         if how.is_computed:
             self.computed.add(term)
+        if not how.is_from:
+            self.bounded.add(term)
         if reading.is_or_zero:
             self.with_zeros.add(term)
 
@@ -141,8 +151,15 @@ def terms_table(rows: Sequence[TermRow], asking: Iterable[TermUses], level: int 
         is_above = row.kind in _COUNTS and not is_computed and not any(number in one.with_zeros for one in users)
         steps.append(own)
         most.append(_most(own) if row.kind in _COUNTS and not is_computed else _ENDLESS)
+        only_falls = is_above and not any(number in one.bounded for one in users)
         moves.append(
-            layouts.NOTHING if level is not None or not users else layouts.ALL if is_computed else layouts.PLACE
+            layouts.NOTHING
+            if level is not None or not users
+            else layouts.ALL
+            if is_computed
+            else layouts.DOWN
+            if only_falls
+            else layouts.PLACE
         )
         emits.append(layouts.NEVER if not users else layouts.ABOVE if is_above else layouts.ALWAYS)
     return layouts.Terms(

@@ -24,6 +24,7 @@ WIDTHS: Final = (1, 2, 2, 2, 2, 2, 4, 2)
 NOTHING: Final = 0
 PLACE: Final = 1  # its place among the numbers that it is compared with
 ALL: Final = 2  # the value itself
+DOWN: Final = 3  # its place, in comparisons that are TRUE from a number on: time makes none of them TRUE
 
 # When the value of a term is added to an event.
 NEVER: Final = 0
@@ -64,7 +65,7 @@ class Terms(NamedTuple):
     spans: Annotated[NDArray[np.int64], "terms"]  # microseconds
     columns: Annotated[NDArray[np.int32], "terms"]  # of the attribute among those that terms read
     most: Annotated[NDArray[np.int64], "terms"]  # entries beyond which nobody can tell counts apart
-    moves: Annotated[NDArray[np.uint8], "terms"]  # NOTHING, PLACE or ALL
+    moves: Annotated[NDArray[np.uint8], "terms"]  # NOTHING, PLACE, ALL or DOWN
     emits: Annotated[NDArray[np.uint8], "terms"]  # NEVER, ALWAYS or ABOVE
     step_starts: Annotated[NDArray[np.int64], "terms + 1"]
     steps: Annotated[NDArray[np.int64], "steps"]  # keys of numbers, ascending: values from there on are told apart
@@ -131,6 +132,7 @@ class Output(NamedTuple):
     instants: Annotated[NDArray[np.int64], "rows"]
     visits: Annotated[NDArray[np.int64], "rows"]  # NOBODY for a row that time made
     latest: Annotated[NDArray[np.int64], "rows"]  # the number of the object's latest event
+    falls: Annotated[NDArray[np.bool_], "rows"]  # whether nothing can have become TRUE
     starts: Annotated[NDArray[np.int64], "rows + 1"]
     terms: Annotated[NDArray[np.int32], "values"]
     types: Annotated[NDArray[np.uint8], "values"]

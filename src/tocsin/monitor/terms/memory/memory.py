@@ -48,6 +48,7 @@ class Rows(NamedTuple):
     instants: NDArray[np.int64]  # (R,)
     visits: NDArray[np.int64]  # (R,) -1 if time made the row
     latest: NDArray[np.int64]  # (R,) the number of the object's latest event then
+    falls: NDArray[np.bool_]  # (R,) whether nothing can have become TRUE, because only counts fell
     starts: NDArray[np.int64]  # (R + 1,)
     terms: NDArray[np.int32]  # (N,)
     types: NDArray[np.uint8]  # (N,)
@@ -270,6 +271,7 @@ def _rows(output: Output) -> Rows:
         output.instants[:rows],
         output.visits[:rows],
         output.latest[:rows],
+        output.falls[:rows],
         output.starts[: rows + 1],
         output.terms[:values],
         output.types[:values],

@@ -21,6 +21,7 @@ from tocsin.monitor.terms.memory.layouts import (
     ABSENT,
     CELLS,
     DONE,
+    DOWN,
     ENDLESS,
     INACTIVE,
     LIVING,
@@ -116,11 +117,13 @@ def _pass_all(terms: Terms, memory: Memory, out: Output, until: int) -> int:
 @inner
 def _pass_one(terms: Terms, memory: Memory, out: Output, object: int, instant: int) -> None:
     """Let time pass for an object up to its next due instant, and add a row if that changed what matters."""
-    moved = False
+    moved, rose = False, False
     while next_due(memory, object) <= instant:
         cell = take_first(memory, object)
         if due_of(terms, memory, cell) <= instant:
-            moved |= _change(terms, memory, cell, instant)
+            has_changed = _change(terms, memory, cell, instant)
+            moved |= has_changed
+            rose |= has_changed and terms.moves[memory.terms[cell]] != DOWN
         if memory.counts[cell] == 0:
             deactivate(memory, cell)
             free(memory, cell)
@@ -128,6 +131,7 @@ def _pass_one(terms: Terms, memory: Memory, out: Output, object: int, instant: i
             wait_until(memory, cell, due_of(terms, memory, cell))
     if moved:
         row = _new_row(memory, out, object, instant, NOBODY)
+        out.falls[row] = not rose
         _emit(terms, memory, out, row, object, instant)
     queue(memory, object)
 
@@ -266,7 +270,7 @@ def _has_room(memory: Memory, out: Output, object: int, more: int) -> bool:
 def _new_row(memory: Memory, out: Output, object: int, instant: int, visit: int) -> int:
     row = out.used[0]
     out.objects[row], out.instants[row] = np.int32(object), instant
-    out.visits[row], out.latest[row] = visit, memory.latest[object]
+    out.visits[row], out.latest[row], out.falls[row] = visit, memory.latest[object], False
     out.used[0] = row + 1
     return row
 
