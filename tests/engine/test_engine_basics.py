@@ -25,7 +25,7 @@ def test_the_parameters_are_a_contract() -> None:
     """Names and kinds of parameters: what is optional goes by keyword."""
     expected = {
         "__init__": "index * statistics delta_limit texts",
-        "subscribe": "id where * language score payload weights replace",
+        "subscribe": "id where * language by score payload weights replace",
         "subscribe_many": "source * replace strict progress payload_columns",
         "unsubscribe": "id",
         "rescore": "id score",

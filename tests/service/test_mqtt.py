@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import shutil
@@ -44,7 +45,9 @@ class Broker:
     def __init__(self, folder: Path, *settings: str) -> None:
         self.port = free_port()
         self._settings = folder / "mosquitto.conf"
-        lines = (f"listener {self.port} 127.0.0.1", "persistence true", f"persistence_location {folder}/", *settings)
+        # Root would become a user who may not write here, and the broker would store nothing.
+        own = ("persistence true", f"persistence_location {folder}/", f"user {getpass.getuser()}")
+        lines = (f"listener {self.port} 127.0.0.1", *own, *settings)
         self._settings.write_text("".join(f"{line}\n" for line in lines if line))
         self._log = folder / "mosquitto.log"
 
@@ -169,7 +172,7 @@ def test_a_password_is_sent_by_tls_alone_to_the_broker_of_the_name(server: Serve
     readable = tmp_path / "certificate.pem"
     readable.write_bytes(CERTIFICATE.read_bytes())
     readable.chmod(0o644)
-    secure = (f"certfile {readable}", f"keyfile {readable}", f"password_file {passwords}", "user root")
+    secure = (f"certfile {readable}", f"keyfile {readable}", f"password_file {passwords}")
     server.service.senders.context = ssl.create_default_context(cafile=str(CERTIFICATE))
     server.service.senders.resolver.lookup = lambda host, port, **more: [
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))
@@ -199,7 +202,7 @@ def test_a_topic_that_is_not_allowed_is_a_failure(server: Served, tmp_path: Path
     rules = tmp_path / "rules"
     rules.write_text("topic read #\n")
     rules.chmod(0o644)
-    with broker(tmp_path, "allow_anonymous true", f"acl_file {rules}", "user root") as one:
+    with broker(tmp_path, "allow_anonymous true", f"acl_file {rules}") as one:
         topic(server, one.port)
         publish(server, 1)
         awaited(lambda: shown(server)["state"] == "failing")

@@ -96,7 +96,7 @@ class Snapshots:
         if self.wanted.over_time and not batch.remembers:
             self._refuse_over_time()
         question = question_of(ranking)
-        whole = self._completed(batch, None if question.counts_parts else self._gates())
+        whole = self._completed(batch, question)
         found = question.answer(self, whole, ranking)
         return found._replace(candidates_examined=found.candidates_examined + whole.examined)
 
@@ -105,16 +105,20 @@ class Snapshots:
 
         Cost: nothing if none are asked for.
         """
-        return replace(self._completed(batch, None), remembers=True)
+        return replace(self._completed(batch), remembers=True)
 
     def find_completed(self, batch: EventBatch) -> Found:
         """All matches of a batch that has its derived values, by event, then id."""
         return question_of(None).answer(self, batch, None)
 
-    def _completed(self, batch: EventBatch, gates: Gates | None) -> EventBatch:
+    def _completed(self, batch: EventBatch, question: Question | None = None) -> EventBatch:
+        """The batch with derived values; a question may leave out those that cannot make a subscription hold."""
         if batch.has_crossing_boxes:
             batch = with_crossing_shapes(batch, self._with_places())
-        return with_conditions(batch, self.wanted, gates=gates) if batch.asks(self.wanted) else batch
+        if not batch.asks(self.wanted):
+            return batch
+        gates = None if question is None or question.counts_parts else self._gates()
+        return with_conditions(batch, self.wanted, gates=gates)
 
     def over_time(self) -> list[str]:
         """The names of values over time in these subscriptions, each once, including removed subscriptions'."""
