@@ -41,7 +41,7 @@ from tocsin.model.expression import EVERYTHING
 from tocsin.model.readings import NOW
 from tocsin.model.subscription import Notice, SubscriptionId, together
 from tocsin.model.texts import Text, texts_in
-from tocsin.monitor.terms.registry import TermRegistry, vocabulary_of
+from tocsin.monitor.terms.registry import TermRegistry, registry_of
 from tocsin.progress import ShareBar
 from tocsin.records.extras import Extras
 from tocsin.records.subscription_record import FIELDS
@@ -188,18 +188,18 @@ def _over_time(given: argparse.Namespace, wanted: Wanted, texts: Mapping[str, Te
     """The functions of several events in the subscriptions, of which the sample is to be read, too."""
     if given.sample is None or not (wanted.over_time or wanted.keys):
         return None
-    vocabulary = vocabulary_of(wanted, texts)
-    vocabulary.want(wanted)
-    wanted.add(name for names in vocabulary.keys for name in names)
-    return vocabulary
+    registry = registry_of(wanted, texts)
+    registry.want(wanted)
+    wanted.add(name for names in registry.keys for name in names)
+    return registry
 
 
-def _not_over_time(vocabulary: TermRegistry | None, seen: Seen | None) -> list[Notice]:
+def _not_over_time(registry: TermRegistry | None, seen: Seen | None) -> list[Notice]:
     """Warnings about what no event of the sample has of functions of several events, and of keys."""
-    if vocabulary is None or seen is None:
+    if registry is None or seen is None:
         return []
-    missing = [(names, name) for names in vocabulary.keys for name in names if name not in seen.types]
-    return [*(absent(f"by={','.join(names)}", name, seen) for names, name in missing), *vocabulary.notices(seen)]
+    missing = [(names, name) for names in registry.keys for name in names if name not in seen.types]
+    return [*(absent(f"by={','.join(names)}", name, seen) for names, name in missing), *registry.notices(seen)]
 
 
 def _about_options(given: argparse.Namespace, wanted: Wanted, seen: Seen | None) -> list[Notice]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
+from tocsin.model.expression import ComparisonOperator
 from tocsin.model.values import Instant, Range, Value
 
 
@@ -69,6 +70,16 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+OPPOSITES: Final[dict[ComparisonOperator, ComparisonOperator]] = {
+    "=": "<>",
+    "<>": "=",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+}
+"""The operator that is TRUE where another is FALSE."""
+
 _COMPARABLE: Final = (float, str, bool, Instant)
 
 

@@ -126,6 +126,11 @@ class Reading(NamedTuple):
         return self.kind == _OR_ZERO_KIND
 
     @property
+    def is_from_elsewhere(self) -> bool:
+        """Whether its value is not read from the event: it is of the event around an element, or of several events."""
+        return self.is_outer or self.is_over_time
+
+    @property
     def is_key(self) -> bool:
         """Whether it says that a subscription has a key of its own, `rest` in JSON. It never has a value."""
         return self.kind == _KEY_KIND

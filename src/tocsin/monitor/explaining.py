@@ -70,7 +70,7 @@ def explained(process: Processing, text: str, texts: Mapping[str, Text], asked: 
     seen = _seen(process, tree, key_of(whole), asked)
     values = _latest_values(process, tree, texts, asked.number)
     for name, one in seen.items():
-        value = one.value(process.recalling.codes)
+        value = one.value(process.matcher.codes)
         if value is not None:
             values[name] = value
 
@@ -88,21 +88,21 @@ def explained(process: Processing, text: str, texts: Mapping[str, Text], asked: 
 
 def _seen(process: Processing, tree: Expression, by: tuple[str, ...], asked: Asked) -> dict[str, Seen]:
     """What the functions over time in a condition have seen of an object, by the name of their values."""
-    recalling = process.recalling
-    entries = dict(recalling.memory.cells_of(asked.number))
+    matcher = process.matcher
+    entries = dict(matcher.memory.cells_of(asked.number))
     found = {}
     for node in (one for one in walk(tree) if isinstance(one, OverTime)):
-        term = recalling.vocabulary.find(OverTime(node.name, node.arguments, by=by))
+        term = matcher.registry.find(OverTime(node.name, node.arguments, by=by))
         span = term_of(node).span or 0
         own = _NOTHING if term is None else entries.get(term, _NOTHING)
-        most = recalling.memory.most_of(term)
+        most = matcher.memory.most_of(term)
         found[name_of(node)] = Seen.at(KINDS[node.name], span, most, asked.instant, own)
     return found
 
 
 def _latest_values(process: Processing, tree: Expression, texts: Mapping[str, Text], number: int) -> ReadValues:
     """The attributes of an object's latest event."""
-    latest = process.recalling.latest.records.get(number)
+    latest = process.matcher.latest.records.get(number)
     if latest is None:
         values = ReadValues({})
         values.unread = dict.fromkeys(attributes(tree), _NOT_KEPT)

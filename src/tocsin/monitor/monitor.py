@@ -206,7 +206,7 @@ class Monitor(MonitoredObjects):
             parts = list(self._pushed(snapshots, events, Reading(schema, points), delimiter, strict, notes))
             stats.events = sum(len(part.rows) for part in parts)
             stats.subscriptions = len(snapshots)
-            noticing = partial(notes.notices, snapshots, self._processing.recalling.vocabulary)
+            noticing = partial(notes.notices, snapshots, self._processing.matcher.registry)
         stats.seconds = clock.perf_counter() - begun
         table = table_of(parts, snapshots.ids_column_type, self._engine.payload if payload else None)
         stats.matches = len(table)
@@ -310,7 +310,7 @@ class Monitor(MonitoredObjects):
             told = [one for part in parts for one in part.told]
             if end is not None:
                 told += self._processing.advance(snapshots, end + (self._options.lateness_us or 0))
-            warnings = notes.notices(snapshots, self._processing.recalling.vocabulary)
+            warnings = notes.notices(snapshots, self._processing.matcher.registry)
         rejects = sorted((one for part in parts for one in part.rejects), key=lambda one: one.row)
         count = sum(len(part.rows) for part in parts)
         return DryRun([one.change for one in told], count, until_of(end), rejects, warnings)
@@ -360,7 +360,7 @@ class Monitor(MonitoredObjects):
 
     def _chooses(self, snapshots: Snapshots, points: Points | None) -> Callable[[str], bool]:
         """Which top-level columns of events are read."""
-        keys = {name for names in self._processing.recalling.vocabulary.keys for name in names}
+        keys = {name for names in self._processing.matcher.registry.keys for name in names}
         also = {*keys, *([] if self._options.time is None else [self._options.time])}
         return choice_of(with_coordinates(snapshots.wanted, points or {}), also)
 

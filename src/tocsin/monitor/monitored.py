@@ -180,7 +180,7 @@ class MonitoredObjects:
             source, place = self._engine.view.store.find(id)
             text = source.text(place)
             by = own_key(text) or self._options.key
-            number = process.objects.find(process.recalling.vocabulary.keys.get(by, -1), object)
+            number = process.objects.find(process.matcher.registry.keys.get(by, -1), object)
             if number is None:
                 raise InvalidInput(
                     f"the object {shown(object)} is not known by {', '.join(by)}: no event of it came, "
@@ -200,14 +200,14 @@ class MonitoredObjects:
         """
         with self._lock:
             process = self._processing
-            held = 0 if process.holding is None else len(process.holding)
-            terms = len(process.recalling.vocabulary.rows)
-            return {"objects": len(process.objects), "terms": terms, "held": held, **process.recalling.sizes()}
+            held = 0 if process.buffer is None else len(process.buffer)
+            terms = len(process.matcher.registry.rows)
+            return {"objects": len(process.objects), "terms": terms, "held": held, **process.matcher.sizes()}
 
     def _key_number(self, by: str | Sequence[str] | None) -> int:
         """The number of a key; -1 if no subscription has it."""
         names = self._options.key if by is None else checked_key(by)
-        return self._processing.recalling.vocabulary.keys.get(names, -1)
+        return self._processing.matcher.registry.keys.get(names, -1)
 
     def _inside(self, number: int) -> list[SubscriptionId]:
         states = self._processing.states.by_object.get(number, {})

@@ -37,7 +37,7 @@ class MonitorNotes:
         self._with_key += int(has_key.sum())
         self._without_time.add_all(batch.rows[~has_time & has_key])
 
-    def notices(self, snapshots: Snapshots, vocabulary: TermRegistry) -> list[Notice]:
+    def notices(self, snapshots: Snapshots, registry: TermRegistry) -> list[Notice]:
         """The warnings about these events, and about conditions that none of them can satisfy."""
         self.seen.finish()
         return [
@@ -45,7 +45,7 @@ class MonitorNotes:
             *self._of_time(),
             *self._counted().values(),
             *notices_of(snapshots, self.seen),
-            *vocabulary.notices(self.seen),
+            *registry.notices(self.seen),
         ]
 
     def news(self) -> list[Notice]:

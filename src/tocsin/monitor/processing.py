@@ -48,30 +48,29 @@ class Processing:
     def __init__(self, view: View, options: MonitorOptions) -> None:
         self.options = options
         self.objects = Objects()
-        self.recalling = TermMatcher(view, options.key, self.objects, self._has_state)
+        self.matcher = TermMatcher(view, options.key, self.objects, self._has_state)
         self.states = States(options.rules, self.objects, only_matches=options.matches)
-        self.holding: ReorderBuffer | None = None
+        self.buffer: ReorderBuffer | None = None
         if (lateness := options.lateness_us) is not None:
-            self.holding = ReorderBuffer(lateness, options.most_ahead_us, self.objects)
+            self.buffer = ReorderBuffer(lateness, options.most_ahead_us, self.objects)
         self._view = view
         self.floor = LONG_AGO  # until when `advance` let time pass
         self.events = 0  # how many came
         self._processed = 0
         self._is_whole = True
-        self._own_keys: dict[SubscriptionId, int] = {}
 
     def refresh(self, view: View, snapshots: Snapshots) -> None:
         """Take over subscriptions that changed, before any other call."""
         self.require_whole()
         self._view = view
-        if self.recalling.refresh(view, snapshots):
-            self.recalling.attend(self.passed())
+        if self.matcher.refresh(view, snapshots):
+            self.matcher.attend(self.passed())
 
     def passed(self) -> NDArray[np.int64]:
         """Until when time has passed for each object."""
         count = self.objects.count
-        if self.holding is not None:
-            return self.holding.frontiers(count)
+        if self.buffer is not None:
+            return self.buffer.frontiers(count)
         return np.maximum(self.objects.latest[:count], self.floor)
 
     def _has_state(self, object: int) -> bool:
@@ -92,10 +91,10 @@ class Processing:
             events, keys = np.nonzero((numbers >= 0) & has_time[:, None])
             visiting = Visiting(numbers[events, keys].astype(np.int32), keys, instants[events], events)
             notes.see(chunk, batch, has_time, has_key)
-            if self.holding is None:
+            if self.buffer is None:
                 told = self._follow_now(snapshots, batch, chunk, visiting, how, first, notes)
             else:
-                told = self._hold(snapshots, self.holding, chunk, rows, visiting, how, first, notes)
+                told = self._hold(snapshots, self.buffer, chunk, rows, visiting, how, first, notes)
             told += self._drop()
         lost = {one.row for one in rejects}.difference(rows[has_key].tolist())
         return Pushed(told, rejects, frozenset(lost), rows, first)
@@ -103,10 +102,10 @@ class Processing:
     def advance(self, snapshots: Snapshots, until: int) -> list[CausedChange]:
         """Let time pass up to an instant without an event."""
         with self._changing():
-            if self.holding is None:
+            if self.buffer is None:
                 self.floor = max(self.floor, until)
                 return in_order(self._pass_time(snapshots, self.floor))
-            self.holding.advance(until)
+            self.buffer.advance(until)
             return in_order(self._flush(snapshots))
 
     def _instants(self, chunk: Chunk, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -120,7 +119,7 @@ class Processing:
     def _numbers(self, chunk: Chunk, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Problem | None]]:
         """(E, K) the number of each event's object by each key, -1 without one; and why the first key gives none."""
         columns, problems = [], list[Problem | None]()
-        for names, key in self.recalling.vocabulary.keys.items():
+        for names, key in self.matcher.registry.keys.items():
             identities, why = identities_of(chunk, rows, names)
             columns.append(numbered(self.objects, key, identities))
             problems = why if key == 0 else problems
@@ -157,9 +156,9 @@ class Processing:
         told: list[CausedChange] = []
         group: list[CausedChange] = []
         latest, last = -1, -1  # the event of the group, and the visit before
-        key_of, first = self._key_of(snapshots), self._processed
+        key_of, first = self._key_of(), self._processed
         self._processed += len(batch)
-        for part in self.recalling.match(snapshots, batch, visiting, first, shares_clock=shares_clock):
+        for part in self.matcher.match(snapshots, batch, visiting, first, shares_clock=shares_clock):
             before = np.maximum.accumulate(np.append(last, part.rows.visits))
             of_visit = np.where(part.rows.visits < 0, before[1:] + 1, part.rows.visits)
             last = int(before[-1])
@@ -173,8 +172,8 @@ class Processing:
 
     def _pass_time(self, snapshots: Snapshots, until: int, object: int | None = None) -> list[CausedChange]:
         """What time changes up to an instant, for all objects or one."""
-        key_of, told = self._key_of(snapshots), list[CausedChange]()
-        for part in self.recalling.pass_time(snapshots, until, self._processed, object):
+        key_of, told = self._key_of(), list[CausedChange]()
+        for part in self.matcher.pass_time(snapshots, until, self._processed, object):
             for _, found in self.states.take(part, _NO_EVENTS, key_of):
                 told += found
         return told + self.states.pass_time(until, object)
@@ -215,15 +214,15 @@ class Processing:
 
     def _flush(self, snapshots: Snapshots) -> list[CausedChange]:
         """Process the visits up to the frontier, and let time pass until there."""
-        assert self.holding is not None
-        told = self._follow_held(snapshots, self.holding.ready(), shares_clock=True)
-        frontier = self.holding.frontier
+        assert self.buffer is not None
+        told = self._follow_held(snapshots, self.buffer.ready(), shares_clock=True)
+        frontier = self.buffer.frontier
         return told if frontier is None else told + self._pass_time(snapshots, frontier)
 
     def _flush_of(self, snapshots: Snapshots, object: int) -> list[CausedChange]:
         """The same for an object that is ahead of all others."""
-        assert self.holding is not None
-        frontier, visits = self.holding.ready_of(object)
+        assert self.buffer is not None
+        frontier, visits = self.buffer.ready_of(object)
         told = self._follow_held(snapshots, visits, shares_clock=False)
         return told + self._pass_time(snapshots, frontier, object)
 
@@ -252,12 +251,12 @@ class Processing:
     def time_of(self, object: int) -> int:
         """The instant up to which an object was processed."""
         latest = int(self.objects.latest[object])
-        return max(latest, self.floor) if self.holding is None else self.holding.frontier_of(object)
+        return max(latest, self.floor) if self.buffer is None else self.buffer.frontier_of(object)
 
     def latest_time(self) -> int | None:
         """The instant of the latest event, those held back included; None before the first."""
-        if self.holding is not None:
-            return self.holding.clock
+        if self.buffer is not None:
+            return self.buffer.clock
         latest = max((int(self.objects.latest[number]) for number in self.objects.numbers()), default=LONG_AGO)
         return latest if latest > LONG_AGO else None
 
@@ -266,13 +265,13 @@ class Processing:
     def _keep_latest(self, chunk: Chunk, rows: NDArray[np.int64], visiting: Visiting, how: Reading) -> None:
         """Keep the latest event of each object of which something is remembered."""
         objects, at = np.unique(visiting.objects[::-1], return_index=True)
-        remembers = self.recalling.memory.remembers(objects)
+        remembers = self.matcher.memory.remembers(objects)
         if self.states.by_object:
             remembers |= np.array([one in self.states.by_object for one in objects.tolist()], bool)
         for object in objects[~remembers].tolist():
-            self.recalling.latest.forget(object)
+            self.matcher.latest.forget(object)
         events = visiting.events[::-1][at[remembers]]
-        self.recalling.latest.keep(chunk, rows[events], objects[remembers], how)
+        self.matcher.latest.keep(chunk, rows[events], objects[remembers], how)
 
     def _drop(self) -> list[CausedChange]:
         """Drop the objects that were unseen for longest while there are too many."""
@@ -280,15 +279,15 @@ class Processing:
         while len(self.objects) > self.options.most_objects:
             number = self.objects.oldest()
             told += in_order(self.states.lose(number))
-            self.recalling.forget(number)
-            if self.holding is not None:
-                self.holding.drop(number)
+            self.matcher.forget(number)
+            if self.buffer is not None:
+                self.buffer.drop(number)
             self.objects.drop(number)
         return told
 
-    def _key_of(self, snapshots: Snapshots) -> Callable[[SubscriptionId], int] | None:
+    def _key_of(self) -> Callable[[SubscriptionId], int] | None:
         """A function that gives the number of a subscription's key; None if all have the monitor's."""
-        if len(self.recalling.vocabulary.keys) == 1:
+        if len(self.matcher.registry.keys) == 1:
             return None
 
         def key_of(id: SubscriptionId) -> int:
@@ -296,7 +295,7 @@ class Processing:
                 source, number = self._view.store.find(id)
             except UnknownSubscription:
                 return -1
-            return self.recalling.vocabulary.key_number(own_key(source.text(number)))
+            return self.matcher.registry.key_number(own_key(source.text(number)))
 
         return key_of
 

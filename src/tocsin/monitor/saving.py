@@ -32,19 +32,19 @@ _CODED: Final = 4
 def saved_of(processing: Processing) -> SavedMonitor:
     """All that a monitor knows. Cost: linear in it."""
     processing.require_whole()
-    recalling, holding, objects = processing.recalling, processing.holding, processing.objects
+    matcher, holding, objects = processing.matcher, processing.buffer, processing.objects
     numbers = objects.numbers()
     places = np.full(objects.count, -1, np.int64)
     places[numbers] = np.arange(len(numbers))
     readings = _Readings()
     codes, cells = _with_few_codes(
-        [memory.cells() for memory, _ in recalling.memories()], _kinds(recalling.vocabulary), recalling.codes
+        [memory.cells() for memory, _ in matcher.memories()], _kinds(matcher.registry), matcher.codes
     )
     held = [] if holding is None else holding.held
     return SavedMonitor(
         processing.options.as_json(),
-        list(recalling.vocabulary.keys),
-        [SavedTerm(to_text(row.node), row.key, WIDTHS[row.kind]) for row in recalling.vocabulary.rows],
+        list(matcher.registry.keys),
+        [SavedTerm(to_text(row.node), row.key, WIDTHS[row.kind]) for row in matcher.registry.rows],
         codes,
         readings.saved,
         None if holding is None else holding.clock,
@@ -63,7 +63,7 @@ def _object_row(processing: Processing, number: int, readings: _Readings) -> lis
     """The key, identity, latest instant, states and latest event of an object."""
     key, identity = processing.objects.identity(number)
     states = processing.states.by_object.get(number, {})
-    latest = processing.recalling.latest.records.get(number)
+    latest = processing.matcher.latest.records.get(number)
     event = [] if latest is None else [readings.number(latest[1]), event_as_json(latest[0])]
     rows = [[id, *astuple(state)] for id, state in states.items()]
     return [key, identity, int(processing.objects.latest[number]), rows, *event]
@@ -89,8 +89,8 @@ class _Readings:
         return number
 
 
-def _kinds(vocabulary: TermRegistry) -> NDArray[np.int64]:
-    return np.array([row.kind for row in vocabulary.rows], np.int64)
+def _kinds(registry: TermRegistry) -> NDArray[np.int64]:
+    return np.array([row.kind for row in registry.rows], np.int64)
 
 
 def _with_few_codes(
@@ -110,7 +110,7 @@ def _with_few_codes(
 
 def restore(processing: Processing, saved: SavedMonitor) -> None:
     """Give a new monitor what a file says. Raises what the content of a damaged file raises."""
-    keys = [processing.recalling.vocabulary.key_number(names) for names in saved.keys]
+    keys = [processing.matcher.registry.key_number(names) for names in saved.keys]
     readings = [reading_of_json(one) for one in saved.readings]
     processing.floor, processing.events = _instant(saved.floor), saved.events
     states = {}
@@ -123,39 +123,39 @@ def restore(processing: Processing, saved: SavedMonitor) -> None:
             states[number] = dict(_state(row) for row in rows)
         if event:
             how, record = event
-            processing.recalling.latest.records[number] = event_of_json(record), _at(readings, how)
+            processing.matcher.latest.records[number] = event_of_json(record), _at(readings, how)
     processing.states.restore(states)
-    if processing.holding is not None:
+    if processing.buffer is not None:
         clock = None if saved.clock is None else _instant(saved.clock)
-        processing.holding.restore(clock, [_held(row, saved, readings) for row in saved.held])
+        processing.buffer.restore(clock, [_held(row, saved, readings) for row in saved.held])
     _restore_cells(processing, saved)
 
 
 def _restore_cells(processing: Processing, saved: SavedMonitor) -> None:
-    recalling, count = processing.recalling, len(saved.objects)
-    codes = np.array([_code(recalling.codes, *pair) for pair in saved.codes], np.int64)
-    kinds = _kinds(recalling.vocabulary)
-    for (memory, terms), cells in zip(recalling.memories(), saved.cells, strict=False):
-        sound = _known_cells(cells, terms, recalling.vocabulary, saved)
+    matcher, count = processing.matcher, len(saved.objects)
+    codes = np.array([_code(matcher.codes, *pair) for pair in saved.codes], np.int64)
+    kinds = _kinds(matcher.registry)
+    for (memory, terms), cells in zip(matcher.memories(), saved.cells, strict=False):
+        sound = _known_cells(cells, terms, matcher.registry, saved)
         require_sound(sound, kinds, len(codes))
         places = code_places(sound, kinds)
         sound.words[places] = codes[sound.words[places]]
         memory.restore(sound, count)
-        if memory is recalling.memory:
+        if memory is matcher.memory:
             waiting = sound.owners[kinds[sound.terms] < PREVIOUS].tolist()
-            if not recalling.latest.records.keys() >= set(waiting):
+            if not matcher.latest.records.keys() >= set(waiting):
                 raise ValueError  # time will change something, and no event stands
-    recalling.attend(processing.passed())
+    matcher.attend(processing.passed())
 
 
-def _known_cells(cells: Cells, asked: set[int], vocabulary: TermRegistry, saved: SavedMonitor) -> Cells:
+def _known_cells(cells: Cells, asked: set[int], registry: TermRegistry, saved: SavedMonitor) -> Cells:
     """The cells of terms that are asked for, by their numbers of today."""
     numbers, widths = np.full(len(saved.terms), -1, np.int64), np.ones(len(saved.terms), np.int64)
     for place, (text, key, width) in enumerate(saved.terms):
         widths[place] = width
-        number = vocabulary.find_text(text, vocabulary.keys[saved.keys[key]])
+        number = registry.find_text(text, registry.keys[saved.keys[key]])
         if number is not None and number in asked:
-            if WIDTHS[vocabulary.rows[number].kind] != width:
+            if WIDTHS[registry.rows[number].kind] != width:
                 raise ValueError
             numbers[place] = number
     return only_of(cells, numbers, np.arange(len(saved.objects)), widths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -155,6 +156,7 @@ def _place(one: CausedChange) -> tuple[Any, ...]:
     return change.microseconds, event, change.change != EXIT, change.subscription, by_type
 
 
+@lru_cache(1 << 14)
 def own_key(text: str) -> tuple[str, ...]:
     """The attributes of a stored subscription's own key; empty if it has none."""
     return key_of(stored_expression(text))

@@ -84,12 +84,7 @@ class Asking:
         self._numbers = {name: number for number, name in enumerate(compiled.attributes)}
         self._readings = _readings(compiled.attributes)
         self._nulls = [number for number, name in enumerate(compiled.attributes) if reading_of(name).is_null]
-        elsewhere = (
-            number
-            for number, name in enumerate(compiled.attributes)
-            if (reading := reading_of(name)).is_outer or reading.is_over_time
-        )
-        self._outer = list(elsewhere)  # values that do not come from the event, or not from this one
+        self._outer = [number for number, name in enumerate(compiled.attributes) if reading_of(name).is_from_elsewhere]
         self._elements = self._of_elements(compiled)
 
     def _ask(
@@ -288,7 +283,7 @@ def _read_from(reading: Reading) -> int:
     """The types of values that give a reading; 0 if it is the attribute's own value."""
     if reading.is_condition:
         return ANY
-    if reading.is_null or reading.is_outer or reading.is_over_time:
+    if reading.is_null or reading.is_from_elsewhere:
         return ANY
     if reading.is_of_place:
         return _PLACES & ~(1 << codes.LIST)

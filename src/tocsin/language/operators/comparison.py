@@ -25,8 +25,8 @@ from tocsin.language.operators.operator import (
 )
 from tocsin.language.operators.scalars import is_place, require_scalar
 from tocsin.language.operators.threshold import above_zero, advice_on_threshold
+from tocsin.language.truths import OPPOSITES, compare, compare_range
 from tocsin.language.truths import Truth as TruthValue
-from tocsin.language.truths import compare, compare_range
 from tocsin.model.elements import Values
 from tocsin.model.expression import (
     COMPARISONS,
@@ -50,14 +50,6 @@ _CODES: Final = {
     "<=": codes.LESS_OR_EQUAL,
     ">": codes.GREATER,
     ">=": codes.GREATER_OR_EQUAL,
-}
-_OPPOSITES: Final[dict[str, ComparisonOperator]] = {
-    "=": "<>",
-    "<>": "=",
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
 }
 
 
@@ -130,9 +122,9 @@ class Compared(Operator):
         if isinstance(left, Constant):
             op, left, right = MIRRORED[op], right, left
         if isinstance(left, Attribute) and isinstance(right, Constant):
-            op = op if wanted else _OPPOSITES[op]
+            op = op if wanted else OPPOSITES[op]
             return f"{subject(left, type_name(right.value), values)} {op} {constant_text(right.value)}"
-        text = to_text(node if wanted else Comparison(_OPPOSITES[node.op], node.left, node.right))
+        text = to_text(node if wanted else Comparison(OPPOSITES[node.op], node.left, node.right))
         return f"{text}, for two values of one type" if evaluate(node, values) is None else text
 
     def advice(self, node: Comparison, text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, cast
 
 from tocsin.language.operators.operands import Const, classify
 from tocsin.language.operators.over_time import COUNT, COUNT_DISTINCT, SINCE, OverTime, is_count, name_of, term_of
-from tocsin.language.truths import compare
+from tocsin.language.truths import OPPOSITES, compare
 from tocsin.model.expression import (
     MIRRORED,
     And,
@@ -19,15 +19,6 @@ from tocsin.model.expression import (
     In,
     Not,
 )
-
-_OPPOSITES: Final[dict[ComparisonOperator, ComparisonOperator]] = {
-    "=": "<>",
-    "<>": "=",
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-}
 
 
 class Threshold(NamedTuple):
@@ -48,7 +39,7 @@ def threshold_in(node: Expression, negated: bool) -> Threshold | None:
     number = classify(other) if isinstance(function, OverTime) else None
     if not isinstance(function, OverTime) or not isinstance(number, Const) or not isinstance(number.value, float):
         return None
-    return Threshold(function, _OPPOSITES[op] if negated else op, number.value)
+    return Threshold(function, OPPOSITES[op] if negated else op, number.value)
 
 
 def above_zero(node: Comparison, negated: bool) -> Expression | None:
@@ -71,7 +62,7 @@ def advice_on_threshold(node: Comparison) -> str:
     values = f"{function.name} is {_VALUES[function.name]}" + (f", here at most {most:.0f}" if most < math.inf else "")
     if not _can_be(function, threshold.op, threshold.number, most):
         return f"it is never TRUE, because {values}"
-    if is_count(function) and not _can_be(function, _OPPOSITES[threshold.op], threshold.number, most):
+    if is_count(function) and not _can_be(function, OPPOSITES[threshold.op], threshold.number, most):
         return f"it is TRUE of every object, because {values}"
     return ""
 

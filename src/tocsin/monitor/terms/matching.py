@@ -99,11 +99,11 @@ class TermMatcher:
     def __init__(self, view: View, key: tuple[str, ...], objects: Objects, has_state: Callable[[int], bool]) -> None:
         self._has_state = has_state  # whether any subscription is TRUE, or was, for an object
         self._view, self._objects = view, objects
-        self.vocabulary = TermRegistry(key, view.texts)
+        self.registry = TermRegistry(key, view.texts)
         self.memory = TermMemory()
         self.codes = Codes()
         self.latest = LatestEvents()
-        self._asking = TermUses(self.vocabulary, is_of_subscriptions=True)
+        self._asking = TermUses(self.registry, is_of_subscriptions=True)
         self._inner: list[TermUses] = []  # of the conditions of each level
         self._inner_memories: list[TermMemory] = []  # of the terms of each level that other conditions compare
         self._terms: list[tuple[TermsOf, TermsOf]] = []  # by level: of subscriptions, and of other conditions
@@ -118,19 +118,19 @@ class TermMatcher:
         """
         wanted, self._view = snapshots.wanted, view
         for text in list(wanted.keys)[self._keys if wanted is self._known else 0 :]:
-            self.vocabulary.key_number(tuple(json.loads(text)))
+            self.registry.key_number(tuple(json.loads(text)))
         self._keys = len(wanted.keys)
         is_new = self._asking.refresh(snapshots)
-        for level, one in enumerate(self.vocabulary.levels):
+        for level, one in enumerate(self.registry.levels):
             if level == len(self._inner):
-                self._inner.append(TermUses(self.vocabulary, is_of_subscriptions=False))
+                self._inner.append(TermUses(self.registry, is_of_subscriptions=False))
                 self._inner_memories.append(TermMemory())
             with one.engine.view.reading() as conditions:
                 is_new |= self._inner[level].refresh(conditions)
         if is_new:
             self._set_terms()
         if is_new or self._known is not wanted:
-            self.vocabulary.want(wanted)
+            self.registry.want(wanted)
             self._known = wanted
         return is_new
 
@@ -146,24 +146,24 @@ class TermMatcher:
             memory.attend(passed, np.ones(len(passed), bool))
 
     def _set_terms(self) -> None:
-        rows = self.vocabulary.rows
+        rows = self.registry.rows
         self._parts = np.array([(row.key, row.column, row.kind) for row in rows], np.int64).reshape(-1, 3)
         inner = set[int]().union(*(one.steps for one in self._inner))
         self.memory.set_terms(terms_table(rows, [self._asking], None))
         self._terms = []
         for level, memory in enumerate(self._inner_memories, 1):
             memory.set_terms(terms_table(rows, self._inner, level))
-            of_all = self.vocabulary.terms_of(level, self._asking.steps.keys())
-            self._terms.append((of_all, self.vocabulary.terms_of(level, inner)))
+            of_all = self.registry.terms_of(level, self._asking.steps.keys())
+            self._terms.append((of_all, self.registry.terms_of(level, inner)))
 
     def match(
         self, snapshots: Snapshots, batch: EventBatch, visiting: Visiting, first: int, *, shares_clock: bool
     ) -> Iterator[Part]:
         """Match a batch's visits, whose events are numbered from `first` on, and what time changes between them."""
-        columns = columns_of(batch, self.vocabulary.columns, self.codes)
+        columns = columns_of(batch, self.registry.columns, self.codes)
         values = Values.none()
         tops = []
-        for level in range(len(self.vocabulary.levels)):
+        for level in range(len(self.registry.levels)):
             hits = self._hits(level, batch, visiting, values)
             of_all, of_inner = self._terms[level]
             tops.append(self._visits(hits, of_all, visiting, columns, first))
@@ -184,7 +184,7 @@ class TermMatcher:
 
     def _hits(self, level: int, batch: EventBatch, visiting: Visiting, values: Values) -> Hits:
         """The conditions of a level that are TRUE at each visit."""
-        with self.vocabulary.levels[level].engine.view.reading() as conditions:
+        with self.registry.levels[level].engine.view.reading() as conditions:
             whole = conditions.completed(batch)
             if level > 0:
                 whole = whole.only(visiting.events)
@@ -283,7 +283,7 @@ class TermMatcher:
 
         def over_time(place: int, node: OverTime) -> Value | None:
             first, stop = rows.starts[own[place] : own[place] + 2].tolist()
-            at = np.flatnonzero(rows.terms[first:stop] == self.vocabulary.number_of(node))
+            at = np.flatnonzero(rows.terms[first:stop] == self.registry.number_of(node))
             return (
                 self.codes.decoded(int(rows.types[first + at[0]]), int(rows.payloads[first + at[0]]))
                 if len(at)
@@ -295,7 +295,7 @@ class TermMatcher:
     def memories(self) -> list[tuple[TermMemory, set[int]]]:
         """The memory of subscriptions and those of the levels, each with the terms that it may know."""
         inner = set[int]().union(*(one.steps for one in self._inner))
-        levels = [{term for term in inner if self.vocabulary.rows[term].level == level} for level in self._levels()]
+        levels = [{term for term in inner if self.registry.rows[term].level == level} for level in self._levels()]
         return [(self.memory, set(self._asking.steps)), *zip(self._inner_memories, levels, strict=True)]
 
     def _levels(self) -> range:

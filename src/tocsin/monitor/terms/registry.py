@@ -107,15 +107,14 @@ class TermRegistry:
 
     def number_of(self, node: OverTime) -> int:
         """The number of a term, which is added if it is new, with those inside of it."""
-        key = self.key_number(node.by)
-        identity = to_text(node), key
-        known = self._numbers.get(identity)
-        return self._add(node, identity) if known is None else known
+        text, key = to_text(node), self.key_number(node.by)
+        known = self.find_text(text, key)
+        return self._add(node, (text, key)) if known is None else known
 
     def find(self, node: OverTime) -> int | None:
         """The number of a term; None if it is not known."""
         key = self.keys.get(node.by or self._key)
-        return None if key is None else self._numbers.get((to_text(node), key))
+        return None if key is None else self.find_text(to_text(node), key)
 
     def find_text(self, text: str, key: int) -> int | None:
         """The number of a term by its text and the number of its key; None if there is none."""
@@ -166,7 +165,7 @@ class TermRegistry:
         return TermsOf(np.concatenate([[0], np.cumsum(counts)]), np.array(own, np.int32)[order])
 
 
-def vocabulary_of(wanted: Wanted, texts: Mapping[str, Text]) -> TermRegistry:
+def registry_of(wanted: Wanted, texts: Mapping[str, Text]) -> TermRegistry:
     """The terms and keys of subscriptions, of a monitor whose own key is not known."""
     made = TermRegistry((), texts)
     for text in wanted.keys:

@@ -71,8 +71,8 @@ def _steps_of(compiled: CompiledExpressions, leaf: int) -> list[int]:
 class TermUses:
     """The values over time that a set of conditions asks for, as terms. They are added, never removed."""
 
-    def __init__(self, vocabulary: TermRegistry, *, is_of_subscriptions: bool) -> None:
-        self._vocabulary, self._is_of_subscriptions = vocabulary, is_of_subscriptions
+    def __init__(self, registry: TermRegistry, *, is_of_subscriptions: bool) -> None:
+        self._vocabulary, self._is_of_subscriptions = registry, is_of_subscriptions
         self._seen: dict[int, Mapping[str, Compared]] = {}  # what was taken over, by identity
         self._snapshots: Snapshots | None = None
         self._numbers: dict[str, int] = {}  # of the terms, by the names of their values
@@ -151,16 +151,7 @@ def terms_table(rows: Sequence[TermRow], asking: Iterable[TermUses], level: int 
         is_above = row.kind in _COUNTS and not is_computed and not any(number in one.with_zeros for one in users)
         steps.append(own)
         most.append(_most(own) if row.kind in _COUNTS and not is_computed else _ENDLESS)
-        only_falls = is_above and not any(number in one.bounded for one in users)
-        moves.append(
-            layouts.NOTHING
-            if level is not None or not users
-            else layouts.ALL
-            if is_computed
-            else layouts.DOWN
-            if only_falls
-            else layouts.PLACE
-        )
+        moves.append(layouts.NOTHING if level is not None else _moves(number, users, is_above=is_above))
         emits.append(layouts.NEVER if not users else layouts.ABOVE if is_above else layouts.ALWAYS)
     return layouts.Terms(
         np.array([row.kind for row in rows], np.uint8),
@@ -172,6 +163,15 @@ def terms_table(rows: Sequence[TermRow], asking: Iterable[TermUses], level: int 
         np.concatenate([[0], np.cumsum([len(one) for one in steps])]).astype(np.int64),
         np.concatenate([np.empty(0, np.int64), *steps]),
     )
+
+
+def _moves(term: int, users: Sequence[TermUses], *, is_above: bool) -> int:
+    """What time may change of a term that matters to those who use it; `is_above` if they compare it above 0 alone."""
+    if not users:
+        return layouts.NOTHING
+    if any(term in one.computed for one in users):
+        return layouts.ALL
+    return layouts.DOWN if is_above and not any(term in one.bounded for one in users) else layouts.PLACE
 
 
 def _most(steps: NDArray[np.int64]) -> int:

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from tocsin.errors import ExpressionError
 from tocsin.language.dialects.dialect import Json, Reader, all_of, any_of, as_json, call, is_number, library
-from tocsin.language.dialects.sigma.detections import condition_of
+from tocsin.language.dialects.sigma.detections import condition_of, failing_at
 from tocsin.language.dialects.sigma.documents import Documents
 from tocsin.language.operators.over_time import with_key
 from tocsin.language.truths import compare
@@ -233,20 +232,14 @@ class _Reading:
 
 def _parsed(given: Mapping[str, Json], reader: Reader) -> Parsed:
     """A correlation as pySigma reads it, once for each operator of its condition, since it knows no ranges."""
-    parser, errors = library("sigma.correlations", "sigma"), library("sigma.exceptions", "sigma")
+    parser = library("sigma.correlations", "sigma")
     condition = given.get("condition")
     members = condition if isinstance(condition, Mapping) else {}
     operators = [name for name in members if name in _OPERATORS]
     others = {name: value for name, value in members.items() if name not in _OPERATORS}
     forms = [{**given, "condition": {**others, name: members[name]}} for name in operators] or [dict(given)]
-    try:
+    with failing_at(reader):
         rules = [parser.SigmaCorrelationRule.from_dict({"title": "rule", "correlation": form}) for form in forms]
-    except errors.SigmaError as error:
-        reader.fail(" ".join(str(error).split()))
-    except (TypeError, ValueError, AttributeError, KeyError) as error:
-        if isinstance(error, ExpressionError):
-            raise
-        reader.fail(f"pySigma cannot read it: {' '.join(str(error).split())}")
     references = _references(rules[0])
     if not references:
         reader.fail("the correlation names no rules")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Final
 
@@ -49,25 +50,32 @@ def condition_of(rule: Mapping[str, Json], reader: Reader) -> Expression:
         return _of_item(condition, lines, reader)
 
 
-def _parsed(rule: Mapping[str, Json], reader: Reader) -> tuple[Any, Any]:
-    """The detection of a rule, and the tree of its condition. What a rule has beside it may be left out."""
-    parser = library("sigma.rule", "sigma")
+@contextmanager
+def failing_at(reader: Reader) -> Iterator[None]:
+    """Make what pySigma raises a failure of the rule."""
     errors = library("sigma.exceptions", "sigma")
-    detection = reader.members(rule.get("detection"), "detection")
-    log = {"category": "any"}
     try:
-        found = parser.SigmaRule.from_dict({"title": "rule", "logsource": log, "detection": dict(detection)})
-        if "placeholders" in rule:
-            _fill(found.detection.detections.values(), reader.members(rule["placeholders"], "placeholders"), reader)
-        if len(found.detection.parsed_condition) != 1:
-            reader.refuse("several conditions")
-        return found.detection, found.detection.parsed_condition[0].parsed
+        yield
     except errors.SigmaError as error:
         reader.fail(" ".join(str(error).split()))
     except (TypeError, ValueError, AttributeError, KeyError) as error:
         if isinstance(error, ExpressionError):
             raise
         reader.fail(f"pySigma cannot read it: {' '.join(str(error).split())}")
+
+
+def _parsed(rule: Mapping[str, Json], reader: Reader) -> tuple[Any, Any]:
+    """The detection of a rule, and the tree of its condition. What a rule has beside it may be left out."""
+    parser = library("sigma.rule", "sigma")
+    detection = reader.members(rule.get("detection"), "detection")
+    log = {"category": "any"}
+    with failing_at(reader):
+        found = parser.SigmaRule.from_dict({"title": "rule", "logsource": log, "detection": dict(detection)})
+        if "placeholders" in rule:
+            _fill(found.detection.detections.values(), reader.members(rule["placeholders"], "placeholders"), reader)
+        if len(found.detection.parsed_condition) != 1:
+            reader.refuse("several conditions")
+        return found.detection, found.detection.parsed_condition[0].parsed
 
 
 def _fill(detections: Iterable[Any], given: Mapping[str, Json], reader: Reader) -> None:
